@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use memory_store::Kind;
 use serde_json::{Map, Value, json};
 
+use crate::printed::{id_of, ids_of};
+
 use crate::backend::Failure;
 
 /// Characters of what was given that a message repeats.
@@ -28,8 +30,14 @@ pub struct Argument {
 /// Type of an argument's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// A text.
+    /// A text; the items of a list are its lines.
     Text,
+    /// A text, or a list of several.
+    TextOrTexts,
+    /// The id of a memory.
+    Id,
+    /// Ids of memories.
+    Ids,
     /// A list of texts that have no comma in them.
     Words,
     /// A list of texts.
@@ -51,6 +59,9 @@ impl Takes {
     fn told(self) -> String {
         match self {
             Self::Text => "a text".to_owned(),
+            Self::TextOrTexts => "a text or a list of texts".to_owned(),
+            Self::Id => "one id such as k3v9qa".to_owned(),
+            Self::Ids => "a list of ids such as k3v9qa".to_owned(),
             Self::Words | Self::Texts => "a list of texts".to_owned(),
             Self::One(choices) => format!("one of {}", choices.join(", ")),
             Self::Kind => format!("one of {}", kind_names().join(", ")),
@@ -62,8 +73,10 @@ impl Takes {
 
     fn schema(self) -> Value {
         match self {
-            Self::Text => json!({"type": "string"}),
-            Self::Words | Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
+            Self::Text | Self::TextOrTexts | Self::Id => json!({"type": "string"}),
+            Self::Words | Self::Texts | Self::Ids => {
+                json!({"type": "array", "items": {"type": "string"}})
+            }
             Self::One(choices) => json!({"type": "string", "enum": choices}),
             Self::Kind => json!({"type": "string", "enum": kind_names()}),
             Self::Kinds => {
@@ -230,9 +243,11 @@ impl Given {
 
 fn meant(takes: Takes, value: &Value) -> Option<Meant> {
     match takes {
-        Takes::Text => scalar(value).map(Meant::Text),
+        Takes::Text => text(value).map(Meant::Text),
+        Takes::Id => scalar(value).map(|text| Meant::Text(id_of(&text))),
+        Takes::Ids => ids(value).map(Meant::List),
         Takes::Words => list(value, true).map(Meant::List),
-        Takes::Texts => list(value, false).map(Meant::List),
+        Takes::Texts | Takes::TextOrTexts => list(value, false).map(Meant::List),
         Takes::One(choices) => {
             let asked = scalar(value)?.trim().to_ascii_lowercase();
             choices.contains(&asked.as_str()).then_some(Meant::Text(asked))
@@ -240,6 +255,9 @@ fn meant(takes: Takes, value: &Value) -> Option<Meant> {
         Takes::Kind => kind(&scalar(value)?).map(|kind| Meant::Kinds(vec![kind])),
         Takes::Kinds => {
             let names = list(value, true)?;
+            if names.iter().any(|name| ALL_KINDS.contains(&name.to_ascii_lowercase().as_str())) {
+                return Some(Meant::Kinds(Vec::new()));
+            }
             names.iter().map(|name| kind(name)).collect::<Option<_>>().map(Meant::Kinds)
         }
         Takes::Number(most) => number(value).map(|number| Meant::Number(number.clamp(1, most))),
@@ -255,6 +273,29 @@ fn scalar(value: &Value) -> Option<String> {
         Value::Array(items) if items.len() == 1 => scalar(items.first()?),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// The text of a value; the items of a list are its lines.
+fn text(value: &Value) -> Option<String> {
+    let Value::Array(items) = value else { return scalar(value) };
+    let lines: Option<Vec<String>> = items.iter().map(scalar).collect();
+    lines.map(|lines| lines.join("\n"))
+}
+
+/// Ids of memories, each once, however they are written.
+fn ids(value: &Value) -> Option<Vec<String>> {
+    let is_json = |text: &str| serde_json::from_str::<Vec<Value>>(text).is_ok();
+    let items = match value {
+        Value::String(text) if !is_json(text) => vec![text.clone()],
+        value => list(value, false)?,
+    };
+    let mut ids = Vec::new();
+    for id in items.iter().flat_map(|item| ids_of(item)) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Some(ids)
 }
 
 /// The items of a list, of its text as JSON, or one item.
@@ -275,6 +316,9 @@ fn list(value: &Value, by_comma: bool) -> Option<Vec<String>> {
         Value::Null | Value::Bool(_) | Value::Object(_) => None,
     }
 }
+
+/// Words for no limit by kind.
+const ALL_KINDS: [&str; 3] = ["all", "any", "*"];
 
 fn kind_names() -> [&'static str; 12] {
     Kind::ALL.map(Kind::name)
@@ -320,7 +364,10 @@ fn flag(value: &Value) -> Option<bool> {
 mod tests {
     use super::*;
 
-    const ARGUMENTS: [Argument; 6] = [
+    const ARGUMENTS: [Argument; 9] = [
+        Argument { name: "id", aliases: &[], takes: Takes::Id, about: "" },
+        Argument { name: "ids", aliases: &[], takes: Takes::Ids, about: "" },
+        Argument { name: "file", aliases: &["files"], takes: Takes::TextOrTexts, about: "" },
         Argument { name: "kinds", aliases: &["kind"], takes: Takes::Kinds, about: "Kinds." },
         Argument { name: "query", aliases: &["q"], takes: Takes::Text, about: "Words." },
         Argument { name: "tags", aliases: &["tag"], takes: Takes::Words, about: "Tags." },
@@ -352,11 +399,32 @@ mod tests {
             assert_eq!(read(json!({"limit": limit})).unwrap().number("limit"), Some(meant));
         }
         assert_eq!(read(json!({"tags": "[\"a\", \"b, c\"]"})).unwrap().list("tags"), ["a", "b, c"]);
+        let given = read(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"})).unwrap();
+        assert_eq!(given.text("query"), Some("a\nb\n3"));
+        assert_eq!((given.list("file").len(), given.kinds("kinds").len()), (2, 0));
+        assert_eq!(read(json!({"file": "a, b"})).unwrap().list("file"), ["a, b"]);
+        let ids = ["k3v9qa", "8h248h"];
+        for (written, meant) in [
+            (json!("k3v9qa"), &ids[..1]),
+            (json!("#K3V9QA"), &ids[..1]),
+            (json!("[fact k3v9qa]"), &ids[..1]),
+            (json!("decision k3v9qa"), &ids[..1]),
+            (json!(["k3v9qa", "#k3v9qa"]), &ids[..1]),
+            (json!("k3v9qa, 8h248h"), &ids),
+            (json!("k3v9qa 8h248h"), &ids),
+            (json!("[\"k3v9qa\", \"8h248h\"]"), &ids),
+            (json!("[fact k3v9qa, replaced by 8h248h]"), &ids[..1]),
+            (json!("[fact k3v9qa, draft], [user's preference 8h248h]"), &ids),
+        ] {
+            assert_eq!(read(json!({"ids": written})).unwrap().list("ids"), meant, "{written}");
+        }
+        assert_eq!(read(json!({"id": "[fact k3v9qa] One"})).unwrap().text("id"), Some("k3v9qa"));
         assert_eq!(read(json!({"tags": null, "query": null})).unwrap().text("query"), None);
     }
 
     #[test]
     fn what_cannot_be_meant_is_named_with_what_is_taken() {
+        let ids_given = ["k3v9qa", "8h248h"];
         for (object, told) in [
             (json!({"limit": "many"}), "`limit` takes a number from 1 to 50, and not `many`"),
             (json!({"query": {"a": 1}}), "`query` takes a text, and not `{\"a\":1}`"),
@@ -364,6 +432,10 @@ mod tests {
                 json!({"kinds": "poem"}),
                 "`kinds` takes some of decision, convention, preference, fact, procedure, command, \
                  gotcha, fix, failed-approach, task, session, synthesis, and not `poem`",
+            ),
+            (
+                json!({"id": ids_given}),
+                "`id` takes one id such as k3v9qa, and not `[\"k3v9qa\",\"8h248h\"]`",
             ),
             (json!({"scope": "c"}), "`scope` takes one of a, b, and not `c`"),
             (json!({"pin": "perhaps"}), "`pin` takes true or false, and not `perhaps`"),

@@ -22,8 +22,8 @@ pub trait Backend: Send + Sync + 'static {
     fn status(&self) -> Result<StatusResponse, Failure>;
     /// Tells where the work was left.
     fn handoff(&self) -> Result<String, Failure>;
-    /// Names memories that a person should look at, and why.
-    fn tidy(&self) -> Result<String, Failure>;
+    /// Names memories that a person should look at, and why; `None` where there are none.
+    fn tidy(&self) -> Result<Option<String>, Failure>;
     /// Lets go of what answers go faster with, when nobody asked for a while.
     fn rest(&self);
 }
@@ -120,6 +120,9 @@ pub struct RecallResponse {
     pub hits: Vec<MemoryHit>,
     /// Whether nothing answers well: these come nearest.
     pub weak: bool,
+    /// The last sessions that changed the files of a brief, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
     /// Position of the next page.
     #[serde(flatten)]
     pub rest: Rest,
@@ -174,8 +177,8 @@ pub struct MemoryHit {
 pub struct RememberRequest {
     /// The one to change.
     pub id: Option<String>,
-    /// Kind of the memory.
-    pub kind: Kind,
+    /// Kind of the memory; without one a new memory is a fact, and that of the one to change stays.
+    pub kind: Option<Kind>,
     /// One line; that of the one to change stays where this is empty.
     pub title: String,
     /// The text below it; likewise.
@@ -185,7 +188,7 @@ pub struct RememberRequest {
     /// The files it is about.
     pub paths: Vec<String>,
     /// This project, or every project of this user, which is the user's to say: it is kept for this one.
-    pub scope: Scope,
+    pub scope: Option<Scope>,
     /// Ids of the memories that it replaces.
     pub supersedes: Vec<String>,
     /// Whether it and what it seems to contradict or repeat both hold.
@@ -205,7 +208,7 @@ pub struct RememberRequest {
 pub struct RememberResponse {
     /// Its short id.
     pub id: String,
-    /// `created`, `updated` or `unchanged`.
+    /// `created`, `updated`, `confirmed` (it is still true, and stays as it is) or `unchanged`.
     pub change: String,
     /// Its title, as saved.
     pub title: String,
@@ -255,14 +258,14 @@ pub struct SessionsRequest {
     pub query: Option<String>,
     /// Only this session, by the start of its id.
     pub session: Option<String>,
-    /// These turns of it, from 1.
+    /// These turns of it, from 1; the last may be [`u32::MAX`].
     pub turns: Option<(u32, u32)>,
-    /// A line for each turn.
+    /// A line for each turn, or for each of these.
     pub outline: bool,
     /// Sessions on this branch.
     pub branch: Option<String>,
-    /// Sessions that changed this file.
-    pub file: Option<String>,
+    /// Sessions that changed one of these files.
+    pub files: Vec<String>,
     /// Nothing older, in words.
     pub since: Option<String>,
     /// Nothing newer, in words.

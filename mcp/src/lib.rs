@@ -1,7 +1,7 @@
 //! The MCP server: memory for a model that asks for it.
 //!
 //! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`tools`] and
-//! [`prompts`] are what a model and a person see, [`arguments`] and [`request`] turn JSON into
+//! [`prompts`] are what a model and a person see, [`arguments`], `printed` (ids) and [`request`] turn JSON into
 //! requests, and [`server`] alone knows the protocol's library.
 
 pub mod arguments;
@@ -10,6 +10,7 @@ pub mod background;
 pub mod environment;
 mod input;
 pub mod local;
+mod printed;
 pub mod prompts;
 pub mod request;
 mod second;

@@ -145,7 +145,7 @@ impl Backend for Local {
         self.left()
     }
 
-    fn tidy(&self) -> Result<String, Failure> {
+    fn tidy(&self) -> Result<Option<String>, Failure> {
         self.untidy()
     }
 

@@ -93,12 +93,16 @@ impl Prompt {
                 ))
             }
             Self::Tidy => {
-                let untidy = backend.tidy()?;
+                let Some(untidy) = backend.tidy()? else {
+                    return Ok("Memory was looked through: nothing is stale, contradicts, repeats or is unused, so \
+                               there is nothing to tidy up. Say so in one line."
+                        .to_owned());
+                };
                 Ok(format!(
                     "{untidy}\n\nGo through these memories with me one by one. For each, read it with `recall` \
                      (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
-                     and still_true), corrected (`remember` with id, or a new one with supersedes), both hold, or \
-                     `forget`. Wait for my yes or no before each change."
+                     and still_true), corrected (`remember` with id, or a new one with supersedes), both hold \
+                     (`remember` with the id of one and both_hold), or `forget`. Wait for my yes or no before each change."
                 ))
             }
         }

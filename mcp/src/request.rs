@@ -1,7 +1,6 @@
 //! From arguments to requests: what is missing gets its default, what is too long is bounded, and what makes no
 //! sense is said in words that name the argument and what it takes.
 
-use memory_store::Kind;
 use memory_store::memory::Scope;
 
 use crate::arguments::Given;
@@ -24,8 +23,6 @@ const TEXT_CHARS_MAX: usize = 20_000;
 const ITEMS_MAX: usize = 32;
 /// Characters of a tag, path or id.
 const ITEM_CHARS_MAX: usize = 400;
-/// Turns that are read at once.
-const TURNS_MAX: u32 = 50;
 
 impl RecallRequest {
     /// Reads the arguments of `recall`.
@@ -73,7 +70,7 @@ impl SessionsRequest {
             None => None,
             Some(text) => Some(range(text).ok_or_else(|| {
                 Failure::Request(format!(
-                    "`turns` takes numbers such as 3-7 or 5, and not `{}`",
+                    "`turns` takes numbers such as 3-7, 5 or 8-, and not `{}`",
                     text.chars().take(40).collect::<String>()
                 ))
             })?),
@@ -84,7 +81,7 @@ impl SessionsRequest {
             turns,
             outline: given.flag("outline").unwrap_or_default(),
             branch: item("branch", given)?,
-            file: item("file", given)?,
+            files: items("file", given),
             since: item("since", given)?,
             before: item("before", given)?,
             thinking: given.flag("thinking").unwrap_or_default(),
@@ -138,26 +135,20 @@ impl RememberRequest {
                     .to_owned(),
             );
         }
-        let tags_given = given.list("tags").len() + given.list("paths").len();
         let (tags, paths) = (items("tags", given), items("paths", given));
-        let left_out = tags_given - tags.len() - paths.len();
-        if left_out > 0 {
-            given.notes.push(format!(
-                "{left_out} tags or paths were left out: at most {ITEMS_MAX} of each, of {ITEM_CHARS_MAX} characters."
-            ));
-        }
+        let supersedes = items("supersedes", given);
         Ok(Self {
             id,
-            kind: kinds.first().copied().unwrap_or(Kind::Fact),
+            kind: kinds.first().copied(),
             title,
             text,
             tags,
             paths,
-            scope: match given.text("scope") {
-                Some("user") => Scope::User,
-                Some(_) | None => Scope::Project,
-            },
-            supersedes: items("supersedes", given),
+            scope: given.text("scope").map(|scope| match scope {
+                "user" => Scope::User,
+                _ => Scope::Project,
+            }),
+            supersedes,
             both_hold: given.flag("both_hold").unwrap_or_default(),
             pin: given.flag("pin"),
             still_true: given.flag("still_true").unwrap_or_default(),
@@ -217,30 +208,44 @@ fn item(name: &str, given: &Given) -> Result<Option<String>, Failure> {
     Ok(Some(one_line(text)))
 }
 
-fn items(name: &str, given: &Given) -> Vec<String> {
-    let items = given.list(name);
+/// The items of a list, as many as there may be; which are left out is noted.
+fn items(name: &str, given: &mut Given) -> Vec<String> {
+    let mut items: Vec<String> = given.list(name).iter().map(|item| one_line(item)).collect();
+    items.retain(|item| !item.is_empty());
+    let asked = items.len();
+    items.retain(|item| item.chars().count() <= ITEM_CHARS_MAX);
+    let too_long = asked - items.len();
+    let too_many = items.len().saturating_sub(ITEMS_MAX);
+    items.truncate(ITEMS_MAX);
+    if too_long > 0 {
+        given.notes.push(format!(
+            "{too_long} of `{name}` were left out: each may have {ITEM_CHARS_MAX} characters."
+        ));
+    }
+    if too_many > 0 {
+        given.notes.push(format!(
+            "{too_many} of `{name}` were left out: a call takes {ITEMS_MAX} of them. Ask again with the rest."
+        ));
+    }
     items
-        .iter()
-        .map(|item| one_line(item))
-        .filter(|item| !item.is_empty() && item.chars().count() <= ITEM_CHARS_MAX)
-        .take(ITEMS_MAX)
-        .collect()
 }
 
-/// `5`, `3-7`, `3..7`, `3 to 7`.
+/// `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` for all from there on.
 fn range(text: &str) -> Option<(u32, u32)> {
     let numbers: Option<Vec<u32>> = text
         .split(|c: char| !c.is_ascii_digit())
         .filter(|digits| !digits.is_empty())
         .map(|digits| digits.parse().ok())
         .collect();
+    let goes_on = text.trim_end().ends_with(['-', '.', '+']);
     let (first, last) = match numbers?.as_slice() {
+        [one] if goes_on => (*one, u32::MAX),
         [one] => (*one, *one),
-        [first, last] => (*first, *last),
-        _ => return None,
+        [first, .., last] => (*first, *last),
+        [] => return None,
     };
     let first = first.max(1);
-    (first <= last).then(|| (first, last.min(first.saturating_add(TURNS_MAX - 1))))
+    (first <= last).then_some((first, last))
 }
 
 fn page(given: &Given) -> Result<Page, Failure> {
@@ -279,6 +284,7 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use memory_store::Kind;
     use serde_json::{Value, json};
 
     use super::*;
@@ -319,6 +325,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_of_a_list_is_said() {
+        let many: Vec<String> = (0..40).map(|number| format!("k3v9q{number:02}")).collect();
+        let mut asked = given(Tool::Recall, &json!({"ids": many})).unwrap();
+        assert_eq!(RecallRequest::read(&mut asked).unwrap().ids.len(), ITEMS_MAX);
+        assert_eq!(asked.notes.len(), 1);
+        assert!(asked.notes[0].starts_with("8 of `ids` were left out"), "{:?}", asked.notes);
+        let asked = json!({"title": "x", "kind": "fact", "tags": ["", " "], "paths": []});
+        let request = RememberRequest::read(&mut given(Tool::Remember, &asked).unwrap()).unwrap();
+        assert_eq!((request.tags.len(), request.notes.len()), (0, 0), "{:?}", request.notes);
+    }
+
+    #[test]
     fn a_title_is_made_from_the_text() {
         let made = |text: &str| titled(text).unwrap();
         let (title, text) = made("- Never use floats. They drift.");
@@ -340,7 +358,10 @@ mod tests {
             ("3..7", Some((3, 7))),
             ("turns 3 to 7", Some((3, 7))),
             ("0-2", Some((1, 2))),
-            ("1-999", Some((1, 50))),
+            ("1-999", Some((1, 999))),
+            ("8-", Some((8, u32::MAX))),
+            ("8..", Some((8, u32::MAX))),
+            ("3\n4\n5", Some((3, 5))),
             ("7-3", None),
             ("all", None),
         ] {

@@ -57,6 +57,18 @@ const fn words(
     Argument { name, aliases, takes: Takes::Words, about }
 }
 
+const fn ids(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    about: &'static str,
+) -> Argument {
+    Argument { name, aliases, takes: Takes::Ids, about }
+}
+
+const fn id(aliases: &'static [&'static str], about: &'static str) -> Argument {
+    Argument { name: "id", aliases, takes: Takes::Id, about }
+}
+
 const PATHS_ALIASES: &[&str] = &["path", "files", "file", "file_path", "file_paths"];
 
 const LIMIT: Argument = Argument {
@@ -82,7 +94,7 @@ const RECALL: &[Argument] = &[
         "Question, words, name of a file, text of an error. AND, OR, NOT and kind:fix tag:ci \
          since:2026-10-01 before:\"last week\" narrow it.",
     ),
-    words("ids", &["id", "memory_id", "memory_ids"], "Whole texts of these memories."),
+    ids("ids", &["id", "memory_id", "memory_ids"], "Whole texts of these memories."),
     Argument {
         name: "paths",
         aliases: PATHS_ALIASES,
@@ -137,12 +149,8 @@ const REMEMBER: &[Argument] = &[
         takes: Takes::Texts,
         about: "Files it is about.",
     },
-    text(
-        "id",
-        &["memory_id"],
-        "Change this one: text, title, paths, pin, valid_until, still_true.",
-    ),
-    words("supersedes", &["replaces"], "Ids that this one replaces."),
+    id(&["memory_id"], "Change this one: text, title, kind, paths, pin, valid_until, still_true."),
+    ids("supersedes", &["replaces"], "Ids that this one replaces."),
     flag("both_hold", &[], "It holds beside those that an answer named."),
     flag("pin", &["pinned"], "Keep in view."),
     flag("still_true", &["confirm"], "With id: looked at and still so."),
@@ -151,8 +159,7 @@ const REMEMBER: &[Argument] = &[
     FORMAT_UNSAID,
 ];
 
-const FORGET: &[Argument] =
-    &[text("id", &["memory_id", "ids"], "As `recall` shows it."), FORMAT_UNSAID];
+const FORGET: &[Argument] = &[id(&["memory_id", "ids"], "As `recall` shows it."), FORMAT_UNSAID];
 
 const SEARCH_SESSIONS: &[Argument] = &[
     text(
@@ -161,10 +168,15 @@ const SEARCH_SESSIONS: &[Argument] = &[
         "What was said or done: words, a command, an error. Filters as in recall.",
     ),
     text("session", &["session_id", "id"], "Only this one, by its id or the start of it."),
-    text("turns", &["turn", "range"], "With session: read these, such as 3-7."),
+    text("turns", &["turn", "range"], "With session: read these, such as 3-7 or 8-."),
     flag("outline", &["toc"], "With session: a line for each turn."),
-    text("branch", &[], "Without query: sessions on this branch."),
-    text("file", &["path", "paths"], "Without query: sessions that changed this file."),
+    text("branch", &["git_branch"], "Sessions on this branch."),
+    Argument {
+        name: "file",
+        aliases: &["path", "paths", "files", "file_path", "file_paths"],
+        takes: Takes::TextOrTexts,
+        about: "Sessions that changed this file.",
+    },
     text("since", &["after", "from"], "Not earlier."),
     text("before", &["until", "to"], "Not later."),
     flag("thinking", &[], "Search what the model thought instead."),

@@ -14,10 +14,14 @@ mod input;
 mod mode;
 #[path = "stdio/notes.rs"]
 mod notes;
+#[path = "stdio/projects.rs"]
+mod projects;
 #[path = "stdio/protocol.rs"]
 mod protocol;
 #[path = "stdio/second.rs"]
 mod second;
+#[path = "stdio/sessions.rs"]
+mod sessions;
 #[path = "stdio/status.rs"]
 mod status;
 
@@ -129,6 +133,18 @@ impl World {
 
     fn start(&self, variables: &[(&str, &str)]) -> Server {
         Server::of(self.command(variables).spawn().unwrap())
+    }
+
+    /// The same beside a processor that answers what `script` says.
+    fn connect_beside(&self, script: &str, variables: &[(&str, &str)]) -> Server {
+        let sealed = self.command(variables);
+        let mut command = Command::new(beside_processor(self, script));
+        command.env_clear().current_dir(&self.root);
+        command.envs(sealed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::of(command.spawn().unwrap());
+        server.initialize();
+        server
     }
 
     /// A server that was initialised as Claude Code does it.
@@ -376,7 +392,9 @@ fn another_value_is_named_and_replaces_where_the_model_says_so() {
             arguments
         };
         let (said, again, _) = server.call("remember", with("both_hold", json!(true)));
-        assert_eq!((&again["id"], again.get("note")), (&kustomize["id"], None), "{said}");
+        assert_eq!(again["id"], kustomize["id"], "{said}");
+        let note = again["note"].as_str().unwrap();
+        assert!(note.contains("holds beside") && !note.contains("supersedes"), "{said}");
         assert!(!file(&kustomize).contains("contradicts"), "{}", file(&kustomize));
 
         // A mistyped id changes nothing.

@@ -1,5 +1,5 @@
-//! Decisions of a person in `throughline review`: memories that were looked at, and those that still hold although
-//! their files changed.
+//! Decisions about memories, by a person in `throughline review` or noted by Claude over MCP: memories that were looked
+//! at, that still hold although their files changed, and that hold beside each other.
 //!
 //! A private file that may be deleted: then every memory is new again, and stale ones are proposed again.
 
@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::fs::disk::{Privacy, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
+use crate::store;
 use crate::time::Timestamp;
 
 /// Bytes of the file that are read: more than a hundred thousand memories.
@@ -36,6 +37,19 @@ impl Reviewed {
         let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= FILE_BYTES_MAX);
         let bytes = is_small.then(|| fs::read(&path).ok()).flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Changes the record of a project while nobody else does over MCP, so that of two decisions at once both count.
+    /// A record that stays the same is not written.
+    ///
+    /// # Errors
+    /// When the project's lock is held for long, or the file cannot be replaced.
+    pub fn change(home: &ProjectDir, change: impl FnOnce(&mut Self)) -> Result<()> {
+        let _lock = store::lock(home)?;
+        let before = Self::read(home);
+        let mut reviewed = before.clone();
+        change(&mut reviewed);
+        if reviewed == before { Ok(()) } else { reviewed.write(home) }
     }
 
     /// Returns whether a person decided about a memory.
@@ -111,6 +125,14 @@ mod tests {
         assert!(reviewed.has(one) && reviewed.has(two));
         assert_eq!((reviewed.confirmed(one), reviewed.confirmed(two)), (None, Some(Timestamp(7))));
         assert!(reviewed.hold_both(one, two));
+        let many: Vec<MemoryId> = (3..11).map(|number| MemoryId([number; 16])).collect();
+        std::thread::scope(|scope| {
+            for &id in &many {
+                let home = &home;
+                scope.spawn(move || Reviewed::change(home, |reviewed| reviewed.note(id)).unwrap());
+            }
+        });
+        assert!(many.iter().all(|&id| Reviewed::read(&home).has(id)), "a note was lost");
         reviewed.keep_only(&BTreeSet::from([one]));
         assert!(!reviewed.hold_both(one, two));
         assert!(reviewed.has(one) && !reviewed.has(two));

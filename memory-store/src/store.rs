@@ -39,6 +39,7 @@ use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
+use crate::text::folded_title;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
@@ -785,13 +786,12 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
 
 fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let live = matches!(stored.memory.status, Status::Active | Status::Draft);
-    let title = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     stored.memory.id == memory.id
         || live
             // A replaced statement that is said again holds again, as a memory of its own.
             && stored.memory.superseded_by.is_none()
             && stored.memory.kind == memory.kind
-            && title(&stored.memory.title) == title(&memory.title)
+            && folded_title(&stored.memory.title) == folded_title(&memory.title)
             && !is_note_on_others_word(&stored.memory, memory)
 }
 

@@ -221,6 +221,7 @@ impl Search {
                 .and_then(|span| span.to)
                 .map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
+            sessions: Vec::new(),
             turns: self.turns,
             thinking: self.thinking,
             without_held: false,

@@ -102,7 +102,12 @@ fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Wri
         writeln!(
             out,
             "          {}",
-            paint(QUIET, format_args!("{} (score {:.2})", plain(&given.why), given.score))
+            // What was asked for by its name or kind has no score.
+            match given.score > 0.0 {
+                true =>
+                    paint(QUIET, format_args!("{} (score {:.2})", plain(&given.why), given.score)),
+                false => paint(QUIET, plain(&given.why)),
+            }
         )?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! Memories given over MCP count as given: they are in the session's file, so that no hook gives them again, and leave
-//! a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
+//! What is given over MCP counts as given: memories and turns are in the session's file, so that no hook gives them
+//! again, and each answer leaves a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
 //!
 //! Both files belong to the hooks, which append to them without a lock; so does this (`hooks::session` has the
 //! format of the lines).
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use memory_store::layout::{Tree, path_hash};
 use memory_store::mode::Mode;
-use memory_store::recall::{Collection, Hit, render};
+use memory_store::recall::{Hit, render};
 use serde_json::json;
 
 use super::Local;
@@ -25,25 +25,30 @@ const DAY_BYTES_MAX: u64 = 8 << 20;
 /// Characters of a memory that are given again after a compaction.
 const AGAIN_CHARS_MAX: usize = 700;
 
-/// An answer that has memories in it.
+/// An answer that has memories, or what was said in sessions, in it.
 pub(super) struct Told<'a> {
     pub tree: &'a Tree,
-    /// The tool.
+    /// The tool, or the prompt.
     pub event: &'a str,
     pub query: Option<&'a str>,
     pub hits: &'a [Hit],
     pub rendered: &'a render::Rendered,
+    /// Whether anything was given.
+    pub found: bool,
+    /// When the call began.
+    pub started: Instant,
 }
 
 impl Local {
     /// Notes what an answer gave. What cannot be noted costs nothing but that.
     pub(super) fn gave(&self, told: &Told<'_>) {
-        if self.environment.mode() != Mode::Full || told.rendered.pieces.is_empty() {
+        if self.environment.mode() != Mode::Full || !told.found {
             return;
         }
-        let started = Instant::now();
-        drop(self.claim(told));
-        drop(self.leave_receipt(told, started));
+        if !told.rendered.pieces.is_empty() {
+            drop(self.claim(told));
+        }
+        drop(self.leave_receipt(told));
     }
 
     fn claim(&self, told: &Told<'_>) -> io::Result<()> {
@@ -80,7 +85,8 @@ impl Local {
         }
     }
 
-    fn leave_receipt(&self, told: &Told<'_>, started: Instant) -> io::Result<()> {
+    /// Leaves a receipt of an answer with the others of the day.
+    pub(super) fn leave_receipt(&self, told: &Told<'_>) -> io::Result<()> {
         let now = self.now();
         let memories: Vec<_> = told
             .rendered
@@ -89,12 +95,9 @@ impl Local {
             .filter_map(|piece| {
                 let hit = told.hits.iter().find(|hit| hit.id == piece.id)?;
                 let (start, end) = (piece.range.start, piece.range.end);
-                let is_memory = !matches!(hit.collection, Collection::Turns | Collection::Thinking);
-                is_memory.then(|| {
-                    json!({
-                        "id": hit.id, "why": hit.why, "score": hit.score, "start": start, "end": end,
-                    })
-                })
+                Some(json!({
+                    "id": hit.id, "why": hit.why, "score": hit.score, "start": start, "end": end,
+                }))
             })
             .collect();
         let query = told.query.map(|text| {
@@ -107,7 +110,7 @@ impl Local {
             "session": self.environment.session.as_deref().unwrap_or_default(),
             "memories": memories,
             "tokens": told.rendered.tokens(),
-            "micros": u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "micros": u64::try_from(told.started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "text_bytes": told.rendered.text.len(),
         });
         if let (Some(query), Some(receipt)) = (query, receipt.as_object_mut()) {

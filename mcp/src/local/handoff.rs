@@ -1,25 +1,33 @@
 //! Where the work was left, and which memories a person should look at: what the prompts of the server begin with.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::time::Instant;
 
+use memory_store::MemoryId;
+use memory_store::file::MemoryFile;
 use memory_store::handoff::Left;
 use memory_store::layout::Tree;
-use memory_store::memory::Status;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
-use memory_store::recall::{Recall, render};
+use memory_store::recall::render::Rendered;
+use memory_store::recall::{Hit, Recall, render};
 use memory_store::reviewed::Reviewed;
-use memory_store::store::{Store, Stored};
-use memory_store::{MemoryId, settings_file};
+use memory_store::store::read_bounded;
 use serde::Deserialize;
 
 use super::Local;
-use super::find::judged;
+use super::given::Told;
 use crate::backend::Failure;
 
 /// Memories of which duplicates are looked for, the latest first: each is compared with each.
 const COMPARED_MAX: usize = 400;
+/// Memories whose files are searched for links to what they contradict, the latest first.
+const LINKS_READ_MAX: usize = 10_000;
+/// Bytes of such a file.
+const FILE_BYTES_MAX: usize = 256 << 10;
 /// Memories that are named for one reason.
 const NAMED_MAX: usize = 8;
 /// Days after which a memory that was never given counts as unused.
@@ -32,6 +40,7 @@ const DAYS_MAX: usize = 60;
 impl Local {
     /// Says where the work was left.
     pub(super) fn left(&self) -> Result<String, Failure> {
+        let started = Instant::now();
         let tree = self.tree()?;
         let left = Left::read(&self.environment.dirs.tree(&tree.root).left());
         let own = self.environment.session.as_deref().unwrap_or_default();
@@ -40,48 +49,39 @@ impl Local {
         Ok(match text {
             Some(text) => {
                 let lines: Vec<String> = text.lines().map(render::clean).collect();
-                render::wrap(&lines.join("\n"))
+                let text = render::wrap(&lines.join("\n"));
+                let rendered = Rendered { text, pieces: Vec::new() };
+                self.gave(&Told {
+                    tree: &tree,
+                    event: "handoff",
+                    query: None,
+                    hits: &[],
+                    rendered: &rendered,
+                    found: true,
+                    started,
+                });
+                rendered.text
             }
             None => "Nothing is known of where the work was left.".to_owned(),
         })
     }
 
-    /// Names memories that a person should look at, and why.
-    pub(super) fn untidy(&self) -> Result<String, Failure> {
+    /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them;
+    /// of files only those are parsed that say what they contradict.
+    pub(super) fn untidy(&self) -> Result<Option<String>, Failure> {
         let tree = self.tree()?;
-        let dirs = &self.environment.dirs;
-        let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let (store, trust) = judged(Store::open(dirs, &tree)?, &settings)?;
-        // All are asked about.
-        let trust = trust.asking_at_once();
-        let redactor = store.redactor(&settings);
-        let mut memories = store.list()?.memories;
-        memories.retain(|stored| {
-            stored.memory.superseded_by.is_none()
-                && stored.memory.status == Status::Active
-                && trust.held(stored, &redactor).is_none()
-        });
-        memories.sort_by_key(|stored| std::cmp::Reverse((stored.memory.when(), stored.memory.id)));
-        let recall = Recall::open(dirs, &tree);
-        let line = |stored: &Stored| {
-            let memory = &stored.memory;
-            let title = render::clean(&redactor.redact(&memory.title));
-            format!(
-                "{} {} ({}): {title}",
-                memory.kind.name(),
-                memory.id.short(),
-                memory.when().date()
-            )
-        };
-        let stale = memories.iter().filter_map(|stored| {
-            let staleness = recall.staleness(stored.memory.id)?;
-            Some(format!("{} [{}]", line(stored), staleness.mark()))
+        let recall = Recall::open(&self.environment.dirs, &tree);
+        let mut memories = recall.standing(self.now());
+        memories.sort_by_key(|(hit, _)| Reverse((hit.date, hit.id)));
+        let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
+        let stale = memories.iter().filter_map(|(hit, _)| {
+            Some(format!("{} [{}]", line(hit), hit.staleness.as_ref()?.mark()))
         });
         let parts = [
             ("Their files changed much since they were learned", stale.take(NAMED_MAX).collect()),
-            ("Only one of each pair can be true", contradicting(&memories, &store, &line)),
-            ("They say the same", duplicates(&memories, &line)),
-            ("Nobody needed them in a long time", self.unused(&memories, &tree, &line)),
+            ("Only one of each pair can be true", contradicting(&memories, &reviewed)),
+            ("They say the same", duplicates(&memories, &reviewed)),
+            ("Nobody needed them in a long time", self.unused(&memories, &tree)),
         ];
         let mut text = String::new();
         for (title, lines) in parts {
@@ -91,26 +91,16 @@ impl Local {
                 lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
             }
         }
-        Ok(match text.is_empty() {
-            true => "There is nothing to tidy up.".to_owned(),
-            false => render::wrap(text.trim_end()),
-        })
+        Ok((!text.is_empty()).then(|| render::wrap(text.trim_end())))
     }
 
     /// Memories that no receipt names and that are old.
-    fn unused(
-        &self,
-        memories: &[Stored],
-        tree: &Tree,
-        line: &dyn Fn(&Stored) -> String,
-    ) -> Vec<String> {
+    fn unused(&self, memories: &[(Hit, bool)], tree: &Tree) -> Vec<String> {
         let given = self.given_lately(tree);
-        let old = memories.iter().rev().filter(|stored| {
-            !stored.memory.pinned
-                && !given.contains(&stored.memory.id)
-                && stored.memory.when().days_until(self.now()) > UNUSED_DAYS
+        let old = memories.iter().rev().filter(|(hit, pinned)| {
+            !pinned && !given.contains(&hit.id) && hit.date.days_until(self.now()) > UNUSED_DAYS
         });
-        old.take(NAMED_MAX).map(line).collect()
+        old.take(NAMED_MAX).map(|(hit, _)| line(hit)).collect()
     }
 
     fn given_lately(&self, tree: &Tree) -> BTreeSet<MemoryId> {
@@ -143,40 +133,57 @@ struct GivenReceipt {
     id: MemoryId,
 }
 
-/// Pairs that contradict each other, and that no person settled.
-fn contradicting(
-    memories: &[Stored],
-    store: &Store,
-    line: &dyn Fn(&Stored) -> String,
-) -> Vec<String> {
-    let reviewed = Reviewed::read(store.home());
-    let by_id: BTreeMap<MemoryId, &Stored> =
-        memories.iter().map(|stored| (stored.memory.id, stored)).collect();
-    let mut pairs: Vec<(&Stored, &Stored)> = Vec::new();
-    for newer in memories {
-        let links = newer.memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
-        pairs.extend(links.filter_map(|link| Some((newer, *by_id.get(&link.to)?))));
-    }
-    pairs
-        .into_iter()
-        .filter(|(newer, older)| !reviewed.hold_both(newer.memory.id, older.memory.id))
-        .take(NAMED_MAX)
-        .map(|(newer, older)| format!("{} | {}", line(newer), line(older)))
-        .collect()
+/// A memory in a line.
+fn line(hit: &Hit) -> String {
+    let (kind, id, date) = (hit.kind.name(), hit.id.short(), hit.date.date());
+    format!("[{kind} {id}] {date}: {}", render::clean(&hit.title))
 }
 
-/// Pairs of which one says what the other says.
-fn duplicates(memories: &[Stored], line: &dyn Fn(&Stored) -> String) -> Vec<String> {
-    let statements: Vec<(Statement, &Stored)> = memories
+/// Pairs that contradict each other, and that no person settled. An index does not keep such links.
+fn contradicting(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
+    let by_id: BTreeMap<MemoryId, &Hit> = memories.iter().map(|(hit, _)| (hit.id, hit)).collect();
+    let mut lines = Vec::new();
+    for (newer, _) in memories.iter().take(LINKS_READ_MAX) {
+        for to in contradicted_by(&newer.file, newer.id) {
+            let Some(older) = by_id.get(&to) else { continue };
+            if !reviewed.hold_both(newer.id, to) {
+                lines.push(format!("{} | {}", line(newer), line(older)));
+            }
+        }
+        if lines.len() >= NAMED_MAX {
+            break;
+        }
+    }
+    lines.truncate(NAMED_MAX);
+    lines
+}
+
+/// The memories that a memory's file says it contradicts. Most files say nothing of the kind and are not parsed.
+fn contradicted_by(file: &Path, id: MemoryId) -> Vec<MemoryId> {
+    let Ok((bytes, _)) = read_bounded(file, FILE_BYTES_MAX) else { return Vec::new() };
+    if !String::from_utf8_lossy(&bytes).contains(CONTRADICTS) {
+        return Vec::new();
+    }
+    let memory = MemoryFile::parse(file, bytes).map(|file| file.memory);
+    let relations = memory.ok().filter(|memory| memory.id == id).map(|memory| memory.relations);
+    let links = relations.into_iter().flatten().filter(|link| link.kind == CONTRADICTS);
+    links.map(|link| link.to).collect()
+}
+
+/// Pairs of which one says what the other says, and that no person settled.
+fn duplicates(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
+    let statements: Vec<(Statement, &Hit)> = memories
         .iter()
         .take(COMPARED_MAX)
-        .map(|stored| (Statement::from(&stored.memory), stored))
+        .map(|(hit, _)| (Statement::new(hit.kind, &hit.title, &hit.text, hit.paths.clone()), hit))
         .collect();
     let mut lines = Vec::new();
-    for (number, (newer, stored)) in statements.iter().enumerate() {
+    for (number, (newer, hit)) in statements.iter().enumerate() {
         for (older, other) in &statements[number + 1..] {
-            if judge(newer, older) == Some(Verdict::Duplicate) {
-                lines.push(format!("{} | {}", line(stored), line(other)));
+            if judge(newer, older) == Some(Verdict::Duplicate)
+                && !reviewed.hold_both(hit.id, other.id)
+            {
+                lines.push(format!("{} | {}", line(hit), line(other)));
             }
             if lines.len() == NAMED_MAX {
                 return lines;

@@ -1,13 +1,18 @@
 //! Other projects of this user: what the user shares of them.
 
 use std::fs;
+use std::time::Instant;
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
-use memory_store::recall::{Hit, Search, render};
+use memory_store::mode::Mode;
+use memory_store::recall::render::Rendered;
+use memory_store::recall::{Collection, Hit, Recall, render};
 
-use super::Local;
-use crate::backend::RecallRequest;
+use super::given::Told;
+use super::recall::FoundHits;
+use super::{ANSWER_TOKENS_MAX, Local};
+use crate::backend::{Page, RecallRequest};
 
 /// Projects that are looked through.
 const PROJECTS_MAX: usize = 16;
@@ -25,18 +30,56 @@ pub(super) struct Other {
     pub name: String,
     pub tree: Tree,
     pub hits: Vec<Hit>,
-    pub text: String,
+    pub rendered: Rendered,
+}
+
+impl Other {
+    /// Keeps of the hits those that are in the text.
+    fn new(name: String, tree: Tree, mut hits: Vec<Hit>, rendered: Rendered) -> Self {
+        hits.retain(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id));
+        Self { name, tree, hits, rendered }
+    }
+}
+
+/// Returns a text with what other projects tell behind it.
+pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> String {
+    if others.is_empty() {
+        return own;
+    }
+    let own = if own_is_empty { "Nothing found in this project.".to_owned() } else { own };
+    let told = others
+        .iter()
+        .map(|other| format!("Of the project {}:\n{}", other.name, other.rendered.text));
+    std::iter::once(own).chain(told).collect::<Vec<_>>().join("\n")
+}
+
+/// The hits of a project: the user's own memories were found at home.
+fn of_project(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.retain(|hit| hit.collection != Collection::User);
+    hits
 }
 
 impl Local {
-    /// Asks the other projects that the user shares, each of which is named. What answers weakly there is left out.
+    /// Asks the other projects that the user shares, each of which is named, with the filters of the request. What answers
+    /// weakly there is left out. `held_back` is set where something was.
     pub(super) fn of_other_projects(
         &self,
         request: &RecallRequest,
         own: &Tree,
-        now: Timestamp,
         notes: &mut Vec<String>,
+        held_back: &mut bool,
     ) -> Vec<Other> {
+        let asks = request.query.is_some()
+            || !(request.kinds.is_empty() && request.tags.is_empty())
+            || request.since.is_some()
+            || request.before.is_some();
+        if !asks {
+            notes.push(
+                "Other projects have other files, so they were not asked: ask them by query, kinds or time."
+                    .to_owned(),
+            );
+            return Vec::new();
+        }
         let shared = self.shared_trees(own);
         if shared.is_empty() {
             notes.push(
@@ -48,28 +91,82 @@ impl Local {
         }
         let names: Vec<String> = shared.iter().map(name).collect();
         notes.push(format!("Asked as well: {}.", names.join(", ")));
-        let asked = shared.into_iter().filter_map(|tree| {
-            let search = Search {
-                text: request.query.clone()?,
-                kinds: request.kinds.clone(),
-                tags: request.tags.clone(),
-                limit: HITS_MAX,
-                without_held: true,
-                ..Search::default()
-            };
-            let recalled = self.recall_in(&tree).search(&search, now);
-            let hits = if recalled.weak { Vec::new() } else { recalled.hits };
-            // The user's own memories were found at home.
-            let hits: Vec<Hit> = hits
-                .into_iter()
-                .filter(|hit| hit.collection != memory_store::recall::Collection::User)
-                .collect();
-            let rendered = render::injection("search", &hits, TOKENS_MAX);
+        let asked = RecallRequest {
+            paths: Vec::new(),
+            page: Page { limit: HITS_MAX, ..Page::default() },
+            ..request.clone()
+        };
+        let (mut others, mut room, mut left_out) = (Vec::new(), ANSWER_TOKENS_MAX, Vec::new());
+        for tree in shared {
             let name = name(&tree);
-            let text = format!("Of the project {name}:\n{}", rendered.text);
-            (!rendered.pieces.is_empty()).then_some(Other { name, tree, hits, text })
-        });
-        asked.collect()
+            let found = self
+                .recall_for(&asked, &tree)
+                .and_then(|(recall, now)| self.by_words(&asked, &recall, &tree, now));
+            let Ok(FoundHits { recalled, weak: false, .. }) = found else { continue };
+            *held_back |= recalled.held_back;
+            let mut hits = of_project(recalled.hits);
+            hits.truncate(HITS_MAX);
+            if hits.is_empty() {
+                continue;
+            }
+            let tokens = room.min(TOKENS_MAX);
+            let rendered = match request.titles {
+                true => render::titles("search", &hits, tokens),
+                false => render::injection("search", &hits, tokens),
+            };
+            room = room.saturating_sub(rendered.tokens());
+            match rendered.pieces.is_empty() {
+                true => left_out.push(name),
+                false => others.push(Other::new(name, tree, hits, rendered)),
+            }
+        }
+        if !left_out.is_empty() {
+            notes.push(format!("There is no room for what {} told.", left_out.join(", ")));
+        }
+        others
+    }
+
+    /// Finds memories of the other projects that the user shares by their ids, with their whole texts; `missing` keeps
+    /// the ids that are found nowhere.
+    pub(super) fn of_other_projects_by_id(
+        &self,
+        missing: &mut Vec<&str>,
+        own: &Tree,
+        now: Timestamp,
+    ) -> Vec<Other> {
+        let mut others = Vec::new();
+        for tree in self.shared_trees(own) {
+            let recall = Recall::open(&self.environment.dirs, &tree).with_expired();
+            let mut hits = Vec::new();
+            missing.retain(|id| {
+                let ids = recall.ids_ending(id);
+                let found = ids.first().and_then(|id| recall.listed(*id, now));
+                let found = of_project(
+                    found.filter(|hit| ids.len() == 1 && !hit.held).into_iter().collect(),
+                );
+                let is_missing = found.is_empty();
+                hits.extend(found);
+                is_missing
+            });
+            let rendered = render::whole(&hits, ANSWER_TOKENS_MAX);
+            if !rendered.pieces.is_empty() {
+                others.push(Other::new(name(&tree), tree, hits, rendered));
+            }
+        }
+        others
+    }
+
+    /// Leaves a receipt of what other projects told with each of them.
+    pub(super) fn gave_of_others(&self, others: &[Other], started: Instant) {
+        if self.environment.mode() != Mode::Full {
+            return;
+        }
+        for Other { tree, hits, rendered, .. } in others {
+            let told =
+                Told { tree, event: "recall", query: None, hits, rendered, found: true, started };
+            // What cannot be noted costs nothing but that.
+            drop(self.leave_receipt(&told));
+        }
     }
 
     /// The working trees of other projects that may be asked from here, one for each project.

@@ -4,13 +4,15 @@ use std::path::{Component, Path};
 
 use memory_store::index::journal;
 use memory_store::layout::Tree;
-use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
-use memory_store::neighbour::{self, Neighbour, Statement};
-use memory_store::recall::{Recall, render};
+use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
+use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement};
+use memory_store::recall::{Hit, Recall, render};
 use memory_store::redact::Redactor;
+use memory_store::reviewed::Reviewed;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Saved, Store, read_below};
-use memory_store::{MemoryId, Timestamp, settings_file};
+use memory_store::text::folded_title;
+use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{Found, in_tree, judged};
 use super::{Local, relative};
@@ -37,14 +39,16 @@ impl Local {
         let mut notes = request.notes.clone();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
-        let for_every_project = request.scope == Scope::User;
+        let for_every_project = request.scope == Some(Scope::User);
         let (settings, _) = settings_file::load(dirs, Some(&tree));
         let recall = self.recall_in(&tree);
         let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
         let mut memory = self.memory(request, &tree, &settings)?;
         let left_out = asked_paths - memory.paths.len();
         memory.supersedes = replaced.iter().map(|older| older.stored.memory.id).collect();
-        let near = self.near(&memory, &recall);
+        notes.extend(is_over(memory.valid_until, now));
+        let same = recall.of_title(memory.kind, &memory.title, now);
+        let near = self.near(&memory, &recall, &tree, &same, both_hold);
         if !both_hold {
             memory.relations = neighbour::contradictions(&near, &memory.supersedes);
         }
@@ -54,7 +58,6 @@ impl Local {
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = if recall.has_index() {
-            let same = recall.of_title(memory.kind, &memory.title, now);
             let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, &tree)).collect();
             store.save_beside(memory, &same, &redactor, now)?
         } else {
@@ -91,12 +94,7 @@ impl Local {
                 notes.push(self.supersede(older, &saved, &tree, &settings)?);
             }
         }
-        let near: Vec<Neighbour> = near
-            .into_iter()
-            .filter(|near| near.id != saved.stored.memory.id)
-            .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
-            .collect();
-        notes.extend(near.iter().filter(|near| near.asks() && !both_hold).map(question));
+        let near = self.settle(near, &saved, &replaced, both_hold, &tree, &mut notes)?;
         Ok(RememberResponse {
             redacted: saved.hidden,
             neighbours: near.iter().map(NeighbourHit::from).collect(),
@@ -115,24 +113,33 @@ impl Local {
         let dirs = &self.environment.dirs;
         let now = self.now();
         let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let recall = Recall::open(dirs, &tree);
+        let recall = self.recall_in(&tree);
         let Found { store, trust, stored, scope } = self.find(id, &tree, &recall, &settings)?;
         let redactor = store.redactor(&settings);
-        let short = stored.memory.id.short();
+        let before = &stored.memory;
+        let short = before.id.short();
         if trust.held(&stored, &redactor).is_some() {
             return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
         }
         let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
         let until = self.valid_until(&request)?;
-        let says = !request.title.is_empty() || !request.text.is_empty() || until.is_some();
-        let is_users = matches!(stored.memory.source.said_by, None | Some(SaidBy::User));
-        if is_users && (says || scope == Scope::User) {
+        let is_new = |old: &str, new: &str| !new.is_empty() && new.trim() != old.trim();
+        let other_kind = request.kind.filter(|kind| *kind != before.kind);
+        let says = is_new(&before.title, &request.title)
+            || is_new(&before.body, &request.text)
+            || other_kind.is_some();
+        let is_users = matches!(before.source.said_by, None | Some(SaidBy::User));
+        if is_users && (says || until.is_some() || scope == Scope::User) {
             return Err(Failure::Request(format!(
                 "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
                  as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
             )));
         }
         let mut notes = request.notes.clone();
+        notes.extend(is_over(until, now));
+        if request.scope == Some(Scope::User) {
+            notes.push(OF_THIS_PROJECT.to_owned());
+        }
         let redactor: Redactor = store.redactor_for_writing(&settings)?;
         let mut paths: Vec<PathRef> =
             request.paths.iter().filter_map(|path| path_ref(path, &tree)).collect();
@@ -140,23 +147,47 @@ impl Local {
             let outside = request.paths.len() - paths.len();
             notes.push(format!("{outside} path(s) outside of the project were left out."));
         }
-        let change = |memory: &mut Memory| {
-            if !request.title.is_empty() {
-                memory.title.clone_from(&request.title);
+        let mut after = before.clone();
+        if is_new(&before.title, &request.title) {
+            after.title.clone_from(&request.title);
+        }
+        if is_new(&before.body, &request.text) {
+            after.body.clone_from(&request.text);
+        }
+        after.kind = other_kind.unwrap_or(before.kind);
+        // What is said in other words is compared again; what both hold is asked for by name.
+        let near = match says || request.both_hold {
+            true => self.near(&after, &recall, &tree, &[], request.both_hold),
+            false => Vec::new(),
+        };
+        let relations = (says || request.both_hold).then(|| {
+            let of_others = |link: &&Relation| link.kind != CONTRADICTS;
+            let mut relations: Vec<Relation> =
+                before.relations.iter().filter(of_others).cloned().collect();
+            if !request.both_hold {
+                let settled: Vec<MemoryId> =
+                    replaced.iter().map(|older| older.stored.memory.id).collect();
+                relations.extend(neighbour::contradictions(&near, &settled));
             }
-            if !request.text.is_empty() {
-                memory.body.clone_from(&request.text);
+            relations
+        });
+        let contradicted: Vec<MemoryId> = before
+            .relations
+            .iter()
+            .filter(|link| request.both_hold && link.kind == CONTRADICTS)
+            .map(|link| link.to)
+            .collect();
+        let change = |memory: &mut Memory| {
+            memory.title = after.title;
+            memory.body = after.body;
+            memory.kind = after.kind;
+            if let Some(relations) = relations {
+                memory.relations = relations;
             }
             if !paths.is_empty() {
                 memory.paths = std::mem::take(&mut paths);
             }
-            if request.still_true {
-                // It was looked at with its files as they are now.
-                for path in &mut memory.paths {
-                    *path = path_ref(&path.path, &tree).unwrap_or_else(|| path.clone());
-                }
-            }
-            if request.still_true || says {
+            if says {
                 memory.occurred = Some(now);
             }
             memory.pinned = request.pin.unwrap_or(memory.pinned);
@@ -173,7 +204,15 @@ impl Local {
                 }
             }
         };
-        let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?;
+        let saved = store.edit_at(&stored.path, before.id, &redactor, change)?;
+        if request.still_true {
+            // As `throughline review` does: the date of what was said stays, and its files are compared with what
+            // they are now.
+            Reviewed::change(&dirs.project(tree.project), |reviewed| {
+                reviewed.confirm(before.id, now);
+            })?;
+            notes.push("It is noted that it still holds; its date stays.".to_owned());
+        }
         let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
         if let Err(error) = journal::note(dirs, &tree, scope, noted) {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
@@ -187,17 +226,64 @@ impl Local {
                 notes.push(self.supersede(older, &saved, &tree, &settings)?);
             }
         }
-        if saved.change == Change::Unchanged && replaced.is_empty() {
+        if !contradicted.is_empty() {
+            Reviewed::change(&dirs.project(tree.project), |reviewed| {
+                contradicted.iter().for_each(|&other| reviewed.note_both(before.id, other));
+            })?;
+        }
+        let near = self.settle(near, &saved, &replaced, request.both_hold, &tree, &mut notes)?;
+        let is_same = saved.change == Change::Unchanged && replaced.is_empty();
+        if is_same && !request.still_true && !request.both_hold {
             notes.push(
-                "Nothing of it is another: with `id`, text, title, tags, paths, pin, still_true, valid_until and \
-                 supersedes change it."
+                "Nothing of it is another: with `id`, text, title, kind, tags, paths, pin, still_true, valid_until, \
+                 supersedes and both_hold change it."
                     .to_owned(),
             );
         }
+        let response = self.response(&saved, &tree);
+        let change = match is_same && (request.still_true || request.both_hold) {
+            true => "confirmed".to_owned(),
+            false => response.change.clone(),
+        };
         Ok(RememberResponse {
+            change,
+            redacted: saved.hidden,
+            neighbours: near.iter().map(NeighbourHit::from).collect(),
             note: (!notes.is_empty()).then(|| notes.join(" ")),
-            ..self.response(&saved, &tree)
+            ..response
         })
+    }
+
+    /// Returns the neighbours that are left to tell of, and asks about those that need a word. Where both hold, that is
+    /// noted as `throughline review` notes it, and nothing is asked again.
+    fn settle(
+        &self,
+        near: Vec<Neighbour>,
+        saved: &Saved,
+        replaced: &[Found],
+        both_hold: bool,
+        tree: &Tree,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Neighbour>, Failure> {
+        let own = saved.stored.memory.id;
+        let near: Vec<Neighbour> = near
+            .into_iter()
+            .filter(|near| near.id != own)
+            .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
+            .collect();
+        let asking: Vec<&Neighbour> = near.iter().filter(|near| near.asks()).collect();
+        if !both_hold {
+            notes.extend(asking.iter().map(|near| question(near, own)));
+        } else if !asking.is_empty() {
+            let home = self.environment.dirs.project(tree.project);
+            Reviewed::change(&home, |reviewed| {
+                asking.iter().for_each(|near| reviewed.note_both(own, near.id));
+            })?;
+            let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
+            notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
+        }
+        // What was settled is no contradiction any more.
+        Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
     fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {
@@ -264,13 +350,26 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved. One of the same kind and title is not among them: it
-    /// is updated.
-    fn near(&self, memory: &Memory, recall: &Recall) -> Vec<Neighbour> {
-        let mut near = neighbour::find(recall, &Statement::from(memory), None, self.now());
+    /// Finds the memories near one that is to be saved. Those that it updates are not among them, the `same` and any of
+    /// its kind and title; nor, unless `both_hold` asks for them again, those that hold beside it by somebody's word.
+    fn near(
+        &self,
+        memory: &Memory,
+        recall: &Recall,
+        tree: &Tree,
+        same: &[Hit],
+        both_hold: bool,
+    ) -> Vec<Neighbour> {
+        let mut near =
+            neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
         near.retain(|near| {
-            near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
+            near.kind != memory.kind || folded_title(&near.title) != folded_title(&memory.title)
         });
+        if !both_hold {
+            let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
+            let own: Vec<MemoryId> = same.iter().map(|hit| hit.id).chain([memory.id]).collect();
+            near.retain(|near| !own.iter().any(|&own| reviewed.hold_both(own, near.id)));
+        }
         near
     }
 
@@ -309,6 +408,7 @@ impl Local {
         let waits = settings.promote == Promote::Review;
         let valid_until = self.valid_until(&request)?;
         let id = MemoryId::new(now, random);
+        let kind = request.kind.unwrap_or(Kind::Fact);
         let memory = Memory {
             occurred: Some(now),
             confidence: CONFIDENCE,
@@ -323,7 +423,7 @@ impl Local {
             valid_until,
             tags: request.tags,
             status: if waits { Status::Draft } else { Status::Active },
-            ..Memory::new(id, request.kind, request.title, request.text, now)
+            ..Memory::new(id, kind, request.title, request.text, now)
         };
         Ok(memory)
     }
@@ -352,14 +452,23 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
 }
 
 /// Asks the model to say how two memories relate.
-fn question(near: &Neighbour) -> String {
-    let id = near.id.short();
+fn question(near: &Neighbour, own: MemoryId) -> String {
+    let (id, own) = (near.id.short(), own.short());
     format!(
-        "It {} {id} (\"{}\"). If it replaces {id}, call `remember` again with the same kind and title and \
-         supersedes [\"{id}\"]; if both hold, with both_hold true.",
+        "It {} {id} (\"{}\"). If it replaces {id}, call `remember` with id \"{own}\" and supersedes [\"{id}\"]; if \
+         both hold, with id \"{own}\" and both_hold true.",
         near.verdict.words(),
         render::clean(&near.title)
     )
+}
+
+/// Says so where the last day on which it holds has passed.
+fn is_over(until: Option<Timestamp>, now: Timestamp) -> Option<String> {
+    let until = until.filter(|until| *until < now)?;
+    Some(format!(
+        "`valid_until` {} has passed: it is recalled with `history` or `as_of` alone.",
+        until.date()
+    ))
 }
 
 /// The path relative to the project's root, if it lies inside; with the content it has now.

@@ -138,31 +138,6 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile() {
 }
 
 #[test]
-fn other_projects_are_asked_where_the_user_shares_them() {
-    let world = World::trusted();
-    let other = world.root.parent().unwrap().join("stock");
-    fs::create_dir_all(&other).unwrap();
-    let observed = Observed { root: other.clone(), ..Observed::default() };
-    identity::init(&world.dirs, &observed, Mode::Committed, [6; 16], now()).unwrap();
-    let tree = memory_store::layout::Tree::find(&world.dirs, &other).unwrap();
-    let store = Store::open(&world.dirs, &tree).unwrap();
-    let theirs = fact(7, "The conveyor runs at night", "The motor needs grease.");
-    store.save(theirs, &Redactor::default(), now()).unwrap();
-    let mut server = world.connect(&[]);
-    let asked = json!({"query": "conveyor motor grease", "projects": "all"});
-    let (text, found, _) = server.call("recall", asked.clone());
-    assert!(!text.contains("at night") && text.contains("throughline share on"), "{text}");
-    assert_eq!(found["hits"], json!([]));
-    fs::write(world.dirs.project(tree.project).shared(), "").unwrap();
-    let (text, found, _) = server.call("recall", asked);
-    assert!(text.contains("Of the project stock:") && text.contains("at night"), "{text}");
-    assert_eq!(found["hits"][0]["project"], "stock");
-    let (text, ..) = server.call("recall", json!({"query": "conveyor motor grease"}));
-    assert!(!text.contains("at night"), "{text}");
-    assert_eq!(server.end(), Some(0));
-}
-
-#[test]
 fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
@@ -185,11 +160,137 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
     assert_eq!(receipts[0]["event"], "mcp recall");
     assert_eq!(receipts[0]["memories"][0]["id"], MemoryId([1; 16]).to_string());
     assert!(receipts[0]["query"]["hash"].is_string() && receipts[0]["tokens"].as_u64() > Some(5));
+    // A call takes longer than to write down that it was answered.
+    assert!(receipts[0]["micros"].as_u64() >= Some(100), "{receipts:#?}");
     assert_eq!(server.end(), Some(0));
     // Where nothing may be written, nothing is.
     fs::remove_dir_all(tree.sessions()).unwrap();
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1"), ("THROUGHLINE", "read")]);
     server.text("recall", &json!({"query": "probe pool"}));
     assert!(!tree.session("s-1", None).exists());
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning() {
+    let world = World::trusted();
+    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    for asked in [json!({"kinds": ["fact"]}), json!({"since": "2026-01-01"})] {
+        let (_, found, _) = server.call("recall", asked);
+        assert_eq!(found["hits"][0]["why"], "asked for by kind, file or time", "{found}");
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn an_id_is_taken_as_answers_print_it() {
+    let world = World::trusted();
+    let said = |number, title: &str| Memory {
+        source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
+        ..fact(number, title, "It is so.")
+    };
+    // The short id of this one has no digit.
+    save(&world, said(85, "The probe pool has five places"));
+    save(&world, said(3, "The lathe is blue"));
+    world.publish(Vec::new());
+    let (pool, lathe) = (MemoryId([85; 16]).short(), MemoryId([3; 16]).short());
+    assert!(pool.bytes().all(|byte| byte.is_ascii_alphabetic()), "{pool}");
+    let mut server = world.connect(&[]);
+    for asked in [
+        json!({"ids": [format!("[fact {pool}]")]}),
+        json!({"ids": format!("[fact {pool}, held until 2026-09-10]")}),
+        json!({"id": format!("#{pool}")}),
+        json!({"ids": format!("fact {pool}")}),
+        json!({"query": format!("[fact {pool}]")}),
+        json!({"query": format!("- [fact {pool}] 2026-10-02: The probe pool")}),
+        json!({"ids": [pool, pool, format!("#{pool}")]}),
+    ] {
+        let (text, found, failed) = server.call("recall", asked.clone());
+        assert!(!failed && text.contains("five places"), "{asked}: {text}");
+        assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{asked}: {text}");
+    }
+    let (text, ..) = server.call("recall", json!({"query": format!("fact {lathe}")}));
+    assert!(text.contains("The lathe is blue") && text.contains("It is so"), "{text}");
+    let (text, ..) = server.call("recall", json!({"ids": ["qqqqqq", "#qqqqqq", "[fact qqqqqq]"]}));
+    assert_eq!(text.matches("There is no memory").count(), 1, "{text}");
+    let pinned = json!({"id": format!("[fact {lathe}]"), "pin": true});
+    let (text, pinned, failed) = server.call("remember", pinned);
+    assert!(!failed && pinned["change"] == "updated", "{text}");
+    let (text, forgotten, failed) = server.call("forget", json!({"id": format!("[fact {lathe}]")}));
+    assert!(!failed && forgotten["id"] == lathe.as_str(), "{text}");
+    let (text, _, failed) = server.call("forget", json!({"ids": [lathe, pool]}));
+    assert!(failed && text.contains("`id` takes one id"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn history_reads_only_the_files_that_the_index_does_not_name() {
+    let world = World::trusted();
+    let freeze = Memory {
+        valid_until: Timestamp::parse("2026-09-10"),
+        ..fact(1, "The probe pool is frozen", "Until the tenth.")
+    };
+    save(&world, freeze);
+    for number in 2..20 {
+        save(&world, fact(number, &format!("The probe pool has place {number}"), "It is so."));
+    }
+    world.publish(Vec::new());
+    // What a reader finds there now is another thing than what the index has.
+    for entry in fs::read_dir(world.store().folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().contains("frozen") {
+            fs::write(&path, "---\nid: 01k6hxs0000000000000000000\nkind: fact\nvalid_until: 2026-01-01\n---\n# The probe pool was read\n").unwrap();
+        }
+    }
+    let mut server = world.connect(&[]);
+    for asked in [
+        json!({"query": "probe pool frozen", "history": true}),
+        json!({"query": "probe pool frozen", "as_of": "2026-10-01"}),
+        json!({"ids": [MemoryId([1; 16]).short()]}),
+    ] {
+        let (text, ..) = server.call("recall", asked.clone());
+        let is_told = text.contains("The probe pool is frozen") || asked["as_of"].is_string();
+        assert!(is_told && !text.contains("was read"), "{asked}: {text}");
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_brief_of_the_whole_project_has_what_is_about_files() {
+    let world = World::trusted();
+    let about = |number, kind, title: &str, path: &str| Memory {
+        kind,
+        paths: vec![memory_store::memory::PathRef { path: path.to_owned(), seen: None }],
+        ..fact(number, title, "It is so.")
+    };
+    save(&world, about(1, Kind::Convention, "Round late", "src/money.rs"));
+    save(&world, about(2, Kind::Task, "Split the importer", "src/import.rs"));
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let asked = json!({"uri": "throughline://brief"});
+    let answer = server.request("resources/read", asked);
+    let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Round late") && text.contains("Split the importer"), "{text}");
+    let (text, ..) = server.call("recall", json!({"paths": ["src/money.rs"]}));
+    assert!(text.contains("Round late") && !text.contains("Split the importer"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn lists_and_all_kinds_are_taken_as_they_are_meant() {
+    let world = World::trusted();
+    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    for asked in [
+        json!({"query": ["probe", "pool"]}),
+        json!({"query": "probe pool", "kinds": "all"}),
+        json!({"query": "probe pool", "kinds": ["any"]}),
+    ] {
+        let (text, _, failed) = server.call("recall", asked.clone());
+        assert!(!failed && text.contains("five places"), "{asked}: {text}");
+    }
     assert_eq!(server.end(), Some(0));
 }

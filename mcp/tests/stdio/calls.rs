@@ -126,8 +126,7 @@ const CALLS: &[(&str, &str)] = &[
     ("recall", r#"{"query": "why cents and not floats"}"#),
     ("recall", r#"{"q": "importer byte order mark"}"#),
     ("recall", r#"{"query": "cents", "limit": "1"}"#),
-    ("recall", r#"{"query": "cents", "limit": 3.0, "kinds": null}"#),
-    ("recall", r#"{"query": "importer", "kinds": "fix"}"#),
+    ("recall", r#"{"query": ["integer", "cents"], "limit": 3.0, "kinds": "all"}"#),
     ("recall", r#"{"query": "importer", "kind": "Fixes, gotcha"}"#),
     ("recall", r#"{"query": "importer", "kinds": ["bug"]}"#),
     ("recall", r#"{"query": "tests", "types": "[\"command\", \"fact\"]"}"#),
@@ -136,15 +135,14 @@ const CALLS: &[(&str, &str)] = &[
     ("recall", r#"{"query": "cents since:tomorrowish"}"#),
     ("recall", r#"{"query": "the weather on the moon"}"#),
     ("recall", r#"{"ids": ["248h24"]}"#),
-    ("recall", r#"{"id": "248h24"}"#),
-    ("recall", r#"{"query": "248h24"}"#),
+    ("recall", r#"{"id": "[fix 248h24]"}"#),
+    ("recall", r#"{"query": "decision 8h248h"}"#),
     ("recall", r#"{"ids": "248h24, 8h248h"}"#),
     ("recall", r#"{"ids": ["zzzzzz"]}"#),
     ("recall", r#"{"paths": ["src/money.rs"]}"#),
     ("recall", r#"{"file_path": "src/import.rs"}"#),
     ("recall", r#"{"query": "rounding", "paths": "src/money.rs"}"#),
     ("recall", r#"{"query": "amounts", "detail": "titles"}"#),
-    ("recall", r#"{"query": "amounts", "detail": "everything"}"#),
     ("recall", r#"{"query": "amounts", "as_of": "2026-04-01"}"#),
     ("recall", r#"{"query": "amounts", "as_of": "some day"}"#),
     ("recall", r#"{"query": "amounts floats", "history": true}"#),
@@ -153,17 +151,14 @@ const CALLS: &[(&str, &str)] = &[
     ("recall", r#"{"query": "amounts", "verbose": true, "project_id": 4}"#),
     ("recall", r#"{"query": "amounts", "cursor": "after-8"}"#),
     ("recall", r#"{"query": ""}"#),
-    ("recall", r#"{}"#),
     ("recall", r#"{"query": "byte order mark", "format": "json"}"#),
     (
         "remember",
         r#"{"kind": "decision", "title": "We deploy with Helm", "text": "The cluster team keeps the charts."}"#,
     ),
     ("remember", r#"{"kind": "decision", "title": "We deploy with Kustomize"}"#),
-    (
-        "remember",
-        r#"{"kind": "decision", "title": "We deploy with Kustomize", "supersedes": "new1"}"#,
-    ),
+    ("remember", r#"{"id": "new2", "both_hold": true}"#),
+    ("remember", r#"{"id": "new2", "supersedes": "new1"}"#),
     (
         "remember",
         r#"{"content": "The nightly export needs the VPN. Without it the upload hangs for an hour."}"#,
@@ -182,7 +177,7 @@ const CALLS: &[(&str, &str)] = &[
         "remember",
         r#"{"id": "new3", "text": "The nightly export needs the VPN of the Berlin office."}"#,
     ),
-    ("remember", r#"{"id": "new3", "still_true": true, "paths": "src/money.rs"}"#),
+    ("remember", r#"{"id": "new3", "still_true": true}"#),
     ("remember", r#"{"id": "new3"}"#),
     ("remember", r#"{"id": "sk6csk", "text": "No need to ask."}"#),
     ("remember", r#"{"id": "zzzzzz", "pin": true}"#),
@@ -190,12 +185,14 @@ const CALLS: &[(&str, &str)] = &[
     ("remember", r#"{"kind": "convention", "title": "Answers are short", "scope": "user"}"#),
     ("remember", r#"{}"#),
     ("forget", r#"{"id": "new4"}"#),
-    ("forget", r#"{"memory_id": "new4"}"#),
+    ("forget", r#"{"memory_id": "[gotcha new4]"}"#),
     ("forget", r#"{"id": "zzzzzz"}"#),
-    ("forget", r#"{}"#),
     ("search_sessions", r#"{"query": "integer cents"}"#),
-    ("search_sessions", r#"{"session": "4f1c2a7e", "turns": "2-3"}"#),
-    ("search_sessions", r#"{"session_id": "4f1c2a7e", "turn": 1}"#),
+    ("search_sessions", r#"{"query": "integer cents", "paths": ["src/money.rs"]}"#),
+    ("search_sessions", r#"{"query": "integer cents", "branch": "release"}"#),
+    ("search_sessions", r#"{"file": "src/money.rs"}"#),
+    ("search_sessions", r#"{"session": "4f1c2a7e", "turns": "2-"}"#),
+    ("search_sessions", r#"{"session_id": "4f1c2a7e", "turn": [1, 2]}"#),
     ("search_sessions", r#"{"session": "4f1c2a7e", "outline": true}"#),
     ("search_sessions", r#"{"session": "99999999", "outline": true}"#),
     ("search_sessions", r#"{"turns": "1-2"}"#),
@@ -206,10 +203,16 @@ const CALLS: &[(&str, &str)] = &[
 /// Answers all calls; the home is written as `~`.
 fn answered(world: &World) -> Vec<(&'static str, &'static str, String, bool)> {
     let no_models = world.home.path().join("no-models");
-    let mut server = world.connect(&[
+    let listed = json!([{
+        "session": "4f1c2a7e-0000-4000-8000-000000000001", "first": "2026-09-02T08:00:00Z",
+        "last": "2026-09-03T09:00:00Z", "branch": "main", "goal": "Sum the invoices.",
+        "done": ["Amounts are integer cents"], "files": ["src/money.rs"],
+    }]);
+    let variables = [
         ("THROUGHLINE_MODELS", no_models.to_str().unwrap()),
         ("CLAUDE_CODE_SESSION_ID", "77777777-0000-4000-8000-000000000002"),
-    ]);
+    ];
+    let mut server = world.connect_beside(&format!("cat <<'END'\n{listed}\nEND"), &variables);
     let mut saved: Vec<String> = Vec::new();
     let mut answers = Vec::new();
     for (tool, written) in CALLS {

@@ -1,6 +1,7 @@
 //! Changing one memory by its id, and saving beside what an index does not know yet.
 
-use memory_store::memory::{SaidBy, Source};
+use memory_store::memory::{PathRef, SaidBy, Source};
+use memory_store::reviewed::Reviewed;
 
 use super::*;
 
@@ -107,4 +108,168 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
     let (said, _, failed) = server.call("forget", json!({"id": MemoryId([7; 16]).short()}));
     assert!(!failed && said.contains("Fact 7"), "{said}");
     assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_is_still_true_keeps_its_date_and_its_file() {
+    let world = World::trusted();
+    let asked = Timestamp::parse("2026-08-20");
+    let wish = Memory {
+        occurred: asked,
+        paths: vec![PathRef { path: "src/money.rs".into(), seen: None }],
+        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
+        ..Memory::new(
+            MemoryId([3; 16]),
+            Kind::Preference,
+            "Ask before a release",
+            "Each time.",
+            asked.unwrap(),
+        )
+    };
+    save(&world, wish);
+    world.publish(Vec::new());
+    let files = || world.store().files().into_iter().map(|stored| (stored.text, stored.path));
+    let before: Vec<_> = files().collect();
+    let mut server = world.connect(&[]);
+    let short = MemoryId([3; 16]).short();
+    let confirm = json!({"id": short, "still_true": true});
+    let (said, confirmed, failed) = server.call("remember", confirm);
+    assert!(!failed && confirmed["change"] == "confirmed", "{said}");
+    assert!(said.contains("its date stays"), "{said}");
+    assert_eq!(files().collect::<Vec<_>>(), before);
+    let as_of = json!({"query": "ask before a release", "as_of": "2026-09-01"});
+    for asked in [json!({"query": "ask before a release"}), as_of] {
+        let (text, ..) = server.call("recall", asked.clone());
+        assert!(text.contains("asked on 2026-08-20"), "{asked}: {text}");
+    }
+    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let reviewed = Reviewed::read(&world.dirs.project(tree.project));
+    assert_eq!(reviewed.confirmed(MemoryId([3; 16])), Some(now()));
+    // A last day is no other word, either.
+    save(
+        &world,
+        Memory {
+            occurred: asked,
+            source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
+            ..fact(4, "The probe pool is small", "It has five places.")
+        },
+    );
+    let until = json!({"id": MemoryId([4; 16]).short(), "valid_until": "2026-12-31"});
+    assert!(!server.call("remember", until).2);
+    let found = world.store().find(&MemoryId([4; 16]).to_string()).unwrap();
+    assert_eq!(found.memory.occurred, asked);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn that_both_hold_is_kept_and_not_asked_again() {
+    for by_id in [false, true] {
+        let world = World::trusted();
+        world.publish(Vec::new());
+        let mut server = world.connect(&[]);
+        let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+        let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
+        let (said, kustomize, _) = server.call("remember", other.clone());
+        assert!(said.contains("both_hold true") && said.contains("with id"), "{said}");
+        let tidy = |server: &mut Server| {
+            let answer = server.request("prompts/get", json!({"name": "tidy"}));
+            answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
+        };
+        let text = tidy(&mut server);
+        assert!(text.contains("Only one of each pair can be true"), "{text}");
+        let settled = match by_id {
+            // The other side of the pair may be named as well.
+            true => json!({"id": helm["id"], "both_hold": true}),
+            false => {
+                json!({"kind": "decision", "title": "We deploy with Kustomize", "both_hold": true})
+            }
+        };
+        let (said, _, failed) = server.call("remember", settled);
+        assert!(!failed && said.contains("It is noted that it holds beside"), "{said}");
+        let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+        let reviewed = Reviewed::read(&world.dirs.project(tree.project));
+        let stored: Vec<MemoryId> =
+            world.store().files().iter().map(|stored| stored.memory.id).collect();
+        assert!(reviewed.hold_both(stored[0], stored[1]));
+        let text = tidy(&mut server);
+        assert!(text.contains("nothing to tidy up") && !text.contains("one by one"), "{text}");
+        // Neither does the next call ask.
+        for again in
+            [other, json!({"id": helm["id"], "text": "The cluster team keeps the charts."})]
+        {
+            let (said, again, _) = server.call("remember", again);
+            assert!(!said.contains("may contradict"), "{said}");
+            let near = again["neighbours"].as_array().unwrap().iter();
+            assert!(near.clone().all(|near| near["relation"] == "near"), "{said}");
+        }
+        assert_ne!(helm["id"], kustomize["id"]);
+        assert_eq!(server.end(), Some(0));
+    }
+}
+
+#[test]
+fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
+    let world = World::trusted();
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+    let notes = remember(&mut server, "fact", "The tide table has no leap days", "");
+    let other = json!({
+        "id": notes["id"], "kind": "decision", "title": "We deploy with Kustomize", "text": "Since spring.",
+        "scope": "user",
+    });
+    let (said, changed, failed) = server.call("remember", other);
+    assert!(!failed && changed["kind"] == "decision", "{said}");
+    assert_eq!(changed["neighbours"][0]["id"], helm["id"], "{said}");
+    assert_eq!(changed["neighbours"][0]["relation"], "contradiction", "{said}");
+    assert!(said.contains("supersedes") && said.contains("throughline add --user"), "{said}");
+    let file = world.root.join(changed["file"].as_str().unwrap());
+    let read = || fs::read_to_string(&file).unwrap();
+    assert!(read().contains("kind: decision") && read().contains("contradicts"), "{}", read());
+    let replaces = json!({"id": notes["id"], "supersedes": [helm["id"]]});
+    let (said, _, failed) = server.call("remember", replaces);
+    assert!(!failed && said.contains("is marked as replaced"), "{said}");
+    // The user's words keep their kind.
+    let wish = Memory {
+        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
+        ..fact(3, "Ask before a release", "Each time.")
+    };
+    save(&world, wish);
+    let asked = json!({"id": MemoryId([3; 16]).short(), "kind": "preference"});
+    let (said, _, failed) = server.call("remember", asked);
+    assert!(failed && said.contains("throughline edit"), "{said}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_last_day_that_has_passed_is_said_so() {
+    let world = World::trusted();
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let freeze =
+        json!({"title": "The queue is frozen", "kind": "fact", "valid_until": "2026-09-30"});
+    let (said, saved, failed) = server.call("remember", freeze);
+    assert!(!failed && said.contains("2026-09-30 has passed"), "{said}");
+    let until = json!({"id": saved["id"], "valid_until": "2026-10-02"});
+    let (said, ..) = server.call("remember", until);
+    assert!(!said.contains("has passed"), "its last day is today: {said}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_full_stop_makes_no_other_title() {
+    for is_published in [false, true] {
+        let world = World::trusted();
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let mut server = world.connect(&[]);
+        let first = remember(&mut server, "decision", "We cache with Memcached", "");
+        let again = remember(&mut server, "decision", "we CACHE with memcached.", "It is fast.");
+        assert_eq!((&again["id"], &again["change"]), (&first["id"], &json!("updated")));
+        let third = remember(&mut server, "decision", "We cache with  Memcached", "");
+        assert_eq!(third["id"], first["id"]);
+        assert_eq!(world.store().files().len(), 1);
+        assert_eq!(server.end(), Some(0));
+    }
 }

@@ -30,13 +30,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     write(&world.dirs.tree(&world.root).second(), &given).unwrap();
 
     let recalled = |script: &str| {
-        let sealed = world.command(&[]);
-        let mut command = Command::new(beside_processor(&world, script));
-        command.env_clear().current_dir(&world.root);
-        command.envs(sealed.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut server = Server::of(command.spawn().unwrap());
-        server.initialize();
+        let mut server = world.connect_beside(script, &[]);
         server.call("recall", json!({"query": "zebra"})).0
     };
     let asked = world.home.path().join("asked");

@@ -1,6 +1,6 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::lexical::Found;
@@ -13,6 +13,7 @@ use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
 use memory_store_base::kind::Kind;
+use memory_store_base::text::folded_title;
 use memory_store_base::time::Timestamp;
 
 /// Fewest characters of an id by which a memory is found.
@@ -108,7 +109,7 @@ impl Recall {
         Some(super::hit(&candidate, record, file, self.sources.collection(at)))
     }
 
-    /// The project's memories of a kind that have this title, case and spaces apart.
+    /// The project's memories of a kind that have this title, case, spaces and a full stop apart.
     pub fn of_title(&self, kind: Kind, title: &str, now: Timestamp) -> Vec<Hit> {
         let sources = &self.sources;
         let query = Query::search(title);
@@ -121,7 +122,7 @@ impl Recall {
             candidate.entry.kind == kind as u8
                 && sources.collection(candidate.at) == Collection::Memories
         });
-        let folded = folded(title);
+        let folded = folded_title(title);
         let hits = candidates.iter().filter_map(|candidate| {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
@@ -130,7 +131,7 @@ impl Recall {
                 Err(_) => None,
             }
         });
-        hits.filter(|hit| self::folded(&hit.title) == folded).collect()
+        hits.filter(|hit| folded_title(&hit.title) == folded).collect()
     }
 
     /// The memories that these sessions led to, as the index has them.
@@ -147,6 +148,37 @@ impl Recall {
                     .then(|| Hit { held, ..super::hit(&candidate, record, file, collection) })
             });
         hits.collect()
+    }
+
+    /// Returns the project's memories that stand, as the index has them, each with whether it is pinned: none that is
+    /// held, replaced, expired or waiting. No memory file is looked at.
+    pub fn standing(&self, now: Timestamp) -> Vec<(Hit, bool)> {
+        let of_project = self.entries().filter(|candidate| {
+            self.sources.collection(candidate.at) == Collection::Memories
+                && !candidate.entry.has(FLAG_DRAFT | FLAG_SUPERSEDED)
+        });
+        let standing = of_project.filter_map(|candidate| {
+            let record = self.sources.record(candidate.at, &candidate.entry).ok()?;
+            if record.is_expired(now) || self.holds(&candidate, &record) {
+                return None;
+            }
+            let file = self.sources.file(candidate.at, &record.file);
+            let pinned = super::is_pinned(&candidate);
+            Some((super::hit(&candidate, record, file, Collection::Memories), pinned))
+        });
+        standing.collect()
+    }
+
+    /// Returns the files that the project's index names, whatever became of them.
+    pub fn named_files(&self) -> BTreeSet<PathBuf> {
+        let of_project = self
+            .entries()
+            .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
+        let files = of_project.filter_map(|Candidate { at, entry, .. }| {
+            let record = self.sources.record(at, &entry).ok()?;
+            Some(self.sources.file(at, &record.file))
+        });
+        files.collect()
     }
 
     /// Counts the memories.
@@ -193,11 +225,6 @@ impl Recall {
             })
         })
     }
-}
-
-/// Titles that differ in case and spaces alone are the same.
-fn folded(title: &str) -> String {
-    title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// The last bits of an id by its last characters, and which bits these are.

@@ -145,6 +145,10 @@ impl Candidate {
             Some(Named::Mention) => format!("mentions the file; words: {words}"),
             Some(Named::Signature) => "the same error".to_owned(),
             Some(Named::Phrase) => format!("quotes the error; words: {words}"),
+            // A search by kinds, paths or times alone asks for no words, and compares no vectors.
+            None if words.is_empty() && self.near.is_none() && self.likeness.is_none() => {
+                "asked for by kind, file or time".to_owned()
+            }
             None if words.is_empty() => "near in meaning".to_owned(),
             None => format!("words: {words}"),
         }

@@ -55,6 +55,8 @@ pub struct Search {
     pub until: Option<Timestamp>,
     /// Only of this session, by the start of its id.
     pub session: Option<String>,
+    /// Only of one of these sessions, by their ids; empty means all.
+    pub sessions: Vec<String>,
     /// Turns of sessions instead of memories.
     pub turns: bool,
     /// Search in the model's thinking of turns, as far as transcripts hold it, instead of memories.
@@ -94,6 +96,7 @@ impl Search {
             one_of(self.kinds.iter().map(|&kind| Filter::Kind(kind)).collect()),
             one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
             one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
+            one_of(self.sessions.iter().cloned().map(Filter::Session).collect()),
             (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
         ]
         .into_iter()

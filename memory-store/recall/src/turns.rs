@@ -141,6 +141,13 @@ impl Recall {
         self::search(self, &search, Timestamp(i64::MAX)).hits.into_iter().next()?.session
     }
 
+    /// Whether a session, by its whole id, goes on from a turn of this number, from 0.
+    pub fn goes_on_at(&self, session: &str, number: u32) -> bool {
+        let turns = Sources::of_turns(segments(&self.sources, false), self.settings());
+        let numbers = number..=number.saturating_add(GAP_MAX);
+        numbers.into_iter().any(|number| read_one(&turns, turn_id(session, number)).is_some())
+    }
+
     /// The turns of a session, by its whole id, from one number to another, both from 0.
     pub fn turns_of(&self, session: &str, first: u32, last: u32) -> Vec<Hit> {
         let turns = Sources::of_turns(segments(&self.sources, false), self.settings());

@@ -1,7 +1,7 @@
 //! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
 //! than the lines about it, however large the store is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,6 +15,7 @@ use crate::ledger::{Entry, Lookup, redacted_file};
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::{Privacy, replace};
+use crate::text::folded_title;
 use crate::time::Timestamp;
 
 impl Store {
@@ -48,6 +49,18 @@ impl Store {
         let mut broken: Vec<Error> = changed.filter_map(|path| self.problem(path)).collect();
         broken.extend(self.check_folder().err());
         Some(broken)
+    }
+
+    /// Reads the memories whose files an index does not name: those that expired, for which it has no place, and those
+    /// that came since. `known` are the files of the index. What cannot be read is left out.
+    pub fn unlisted(&self, known: &BTreeSet<PathBuf>) -> Vec<Stored> {
+        let paths = listing::paths(&self.folders()).into_iter();
+        let read = paths.filter(|path| !known.contains(path)).filter_map(|path| {
+            let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
+            listing::check_name(&folder, &path).ok()?;
+            Some(listing::read(&path).ok()?.stored)
+        });
+        read.collect()
     }
 
     fn problem(&self, path: &Path) -> Option<Error> {
@@ -87,7 +100,7 @@ impl Store {
         let _lock = self.lock()?;
         let lookup = Lookup::new(&self.home);
         let mut paths = near.to_vec();
-        for name in lookup.latest_with(&memory.title)? {
+        for name in lookup.latest_with(&folded_title(&memory.title))? {
             let name = Path::new(&name);
             if name.components().all(|part| matches!(part, Component::Normal(_))) {
                 paths.push(self.folder.join(name));

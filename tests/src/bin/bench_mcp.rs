@@ -2,8 +2,11 @@
 //! `scripts/bench mcp`.
 //!
 //! Rows of each size of store: from start to the first answer; processor time of a warm `recall` with the model, and
-//! of `remember`, `forget` and `status`; memory before the first recall, after 1,000, with 100 in flight, and with
-//! `--idle` after the model was let go. Then 50 clients at once, two of five calls of which write.
+//! of `remember`, `forget` and `status`; memory before the first recall, after 1,000, and with 100 in flight. Then 50
+//! clients at once, two of five calls of which write. At the end all servers are left alone for ten minutes, after which
+//! they have let the model go (not with `--no-idle`).
+//!
+//! Exit codes: 0, all figures are as they should be; 1, some are not; 2, something could not be measured.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +26,7 @@ use memory_store::ledger::Ledger;
 use memory_store::store::Store;
 use serde_json::{Value, json};
 
-const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--idle] [--json]";
+const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--no-idle] [--json]";
 
 /// Starts that are measured.
 const STARTS: usize = 15;
@@ -33,12 +36,18 @@ const CALLS: usize = 60;
 const RECALLS: usize = 1_000;
 /// Recalls that are sent before one is answered.
 const IN_FLIGHT: usize = 100;
+/// Time in which nobody asks: the model is let go after five minutes.
+const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Faults of a store that are printed.
 const FAULTS_SHOWN: usize = 10;
 
 fn main() -> ExitCode {
     match McpOptions::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(missed) => {
+            eprintln!("bench-mcp: {missed} figure(s) above what they should be");
+            ExitCode::FAILURE
+        }
         Err(error) => {
             eprintln!("bench-mcp: {error}");
             ExitCode::from(2)
@@ -61,10 +70,10 @@ impl McpOptions {
         let mut options = Self {
             program: PathBuf::new(),
             models: PathBuf::new(),
-            sizes: vec![1_000, 10_000],
+            sizes: vec![1_000, 10_000, 100_000],
             clients: 50,
             operations: 10_000,
-            idle: false,
+            idle: true,
             json: false,
         };
         while let Some(argument) = arguments.next() {
@@ -81,6 +90,7 @@ impl McpOptions {
                 "--clients" => options.clients = value()?.parse()?,
                 "--operations" => options.operations = value()?.parse()?,
                 "--idle" => options.idle = true,
+                "--no-idle" => options.idle = false,
                 "--json" => options.json = true,
                 _ => return Err(USAGE.into()),
             }
@@ -98,32 +108,66 @@ struct Figure {
     most: f64,
 }
 
-fn bench(options: &McpOptions) -> Result<()> {
+impl Figure {
+    /// Whether it is as it should be; what is no number is not.
+    fn is_met(&self) -> bool {
+        self.figure <= self.most
+    }
+}
+
+/// Measures and prints; returns how many figures are not as they should be.
+fn bench(options: &McpOptions) -> Result<usize> {
     let mut rows = Vec::new();
+    let mut idle = Vec::new();
     for &size in &options.sizes {
         let store = BenchStore::build(size, 1, &options.models)?;
-        one_client(options, &store, &mut rows)?;
+        let server = one_client(options, &store, &mut rows)?;
+        if options.idle {
+            idle.push((store, server));
+        }
     }
     if options.clients > 0 {
         let store = BenchStore::build(1_000, 1, &options.models)?;
         many_clients(options, &store, &mut rows)?;
     }
-    if options.json {
-        let rows: Vec<Value> = rows
-            .iter()
-            .map(|row| json!({"what": row.what, "figure": row.figure, "unit": row.unit, "most": row.most}))
-            .collect();
-        println!("{}", Value::from(rows));
-        return Ok(());
+    if !idle.is_empty() {
+        // All of them wait at once.
+        std::thread::sleep(IDLE);
     }
-    for Figure { what, figure, unit, most } in rows {
-        let mark = if figure <= most { "" } else { "  above" };
-        println!("{what:<52} {figure:>9.2} {unit:<4} (at most {most}){mark}");
+    for (store, server) in &idle {
+        let what = format!("resident after ten idle minutes, {} memories", store.size);
+        rows.push(Figure { what, figure: server.resident_mib()?, unit: "MiB", most: 15.0 });
     }
-    Ok(())
+    print(options.json, &rows);
+    Ok(rows.iter().filter(|row| !row.is_met()).count())
 }
 
-fn one_client(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) -> Result<()> {
+fn print(as_json: bool, rows: &[Figure]) {
+    if as_json {
+        let json = |row: &Figure| {
+            // JSON knows no infinity.
+            let most = row.most.is_finite().then_some(row.most);
+            json!({
+                "what": row.what, "figure": row.figure, "unit": row.unit, "most": most, "met": row.is_met(),
+            })
+        };
+        println!("{}", rows.iter().map(json).collect::<Value>());
+        return;
+    }
+    for row in rows {
+        let Figure { what, figure, unit, most } = row;
+        let mark = if row.is_met() { "" } else { "  above" };
+        let most = if most.is_finite() { format!("  (at most {most})") } else { String::new() };
+        println!("{what:<56} {figure:>9.2} {unit:<4}{most}{mark}");
+    }
+}
+
+/// Measures a server that one client asks; returns it as it is left then.
+fn one_client(
+    options: &McpOptions,
+    store: &BenchStore,
+    rows: &mut Vec<Figure>,
+) -> Result<RunningServer> {
     let size = store.size;
     let mut row = |what: &str, figure, unit, most| {
         rows.push(Figure { what: format!("{what}, {size} memories"), figure, unit, most });
@@ -179,11 +223,7 @@ fn one_client(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) 
         server.receive()?;
     }
     row("resident with 100 recalls in flight", most, "MiB", 60.0);
-    if options.idle {
-        std::thread::sleep(Duration::from_secs(10 * 60));
-        row("resident after ten idle minutes", server.resident_mib()?, "MiB", 15.0);
-    }
-    Ok(())
+    Ok(server)
 }
 
 /// A memory that was acknowledged: its title, and its file.
@@ -397,5 +437,36 @@ impl Drop for RunningServer {
         // It has said all that was asked.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_above_its_aim_or_without_one_is_told_from_one_that_is_met() {
+        let row = |figure, most| Figure { what: String::new(), figure, unit: "ms", most };
+        for (figure, most, met) in [
+            (15.0, 15.0, true),
+            (15.1, 15.0, false),
+            (f64::NAN, 15.0, false),
+            (1.0, 0.0, false),
+            (900.0, f64::INFINITY, true),
+        ] {
+            assert_eq!(row(figure, most).is_met(), met, "{figure} of {most}");
+        }
+    }
+
+    #[test]
+    fn all_that_has_an_aim_is_measured_unless_somebody_says_otherwise() {
+        let parsed = |text: &str| McpOptions::parse(text.split_whitespace().map(str::to_owned));
+        let options = parsed("").unwrap();
+        assert_eq!(options.sizes, [1_000, 10_000, 100_000]);
+        assert_eq!((options.clients, options.operations, options.idle), (50, 10_000, true));
+        let options = parsed("--sizes 5,6 --clients 2 --operations 9 --no-idle --json").unwrap();
+        assert_eq!(options.sizes, [5, 6]);
+        assert_eq!((options.clients, options.idle, options.json), (2, false, true));
+        assert!(parsed("--poem").is_err());
     }
 }

@@ -32,6 +32,8 @@ const TOUCH_FILE: &str = "And now the other one.";
 const ASK_AGENT: &str = "Ask a subagent to list the files.";
 const AGENT_PROMPT: &str = "List the files and report why the quantities are u32.";
 const TASK_NOTICE: &str = "<task-notification>";
+/// A question that nothing in the store answers, and that shares no word with it.
+const NOT_KNOWN: &str = "zebra migration across the savanna";
 const LAST_WISH: &str = "Start with a function vat_cents that rounds half up per line.";
 const USE_TOOLS: &str = "Remember how we deploy, and look it up again.";
 const READ_ON: &str = "Correct what we know about it, and read what was said first.";
@@ -327,15 +329,25 @@ impl<'a> World<'a> {
     fn uses_the_mcp_server(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("The MCP server");
         let remember = json!({"text": DEPLOY, "kind": "convention", "title": "How we deploy"});
+        // Both are in every session: nobody looks for them first.
         self.api.script([Script::on(USE_TOOLS)
-            .calls(
-                "ToolSearch",
-                json!({"query": "select:mcp__throughline__remember,mcp__throughline__recall"}),
-            )
             .calls("mcp__throughline__remember", remember)
             .calls("mcp__throughline__recall", json!({"query": "On which day do we deploy?"}))
+            .calls("mcp__throughline__recall", json!({"query": NOT_KNOWN}))
             .says("Thursdays.")]);
         let (outcome, requests) = self.session(Begin::New(WITH_TOOLS), USE_TOOLS)?;
+        let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
+        let tools = first.tools();
+        for tool in ["recall", "remember"] {
+            let is_there = tools.contains(&format!("mcp__throughline__{tool}").as_str());
+            checks.check(
+                &format!("the first request defines `{tool}`"),
+                is_there,
+                format!("{tools:?}"),
+            );
+        }
+        let searches = tools.contains(&"mcp__throughline__search_sessions");
+        checks.check("and not what is looked for by name", !searches, format!("{tools:?}"));
         let init = outcome.messages.iter().find(|message| message["subtype"] == "init");
         let servers = init.map(|init| init["mcp_servers"].to_string()).unwrap_or_default();
         checks.contains("is listed in the session", &servers, "throughline");
@@ -343,7 +355,13 @@ impl<'a> World<'a> {
         checks.check("all three calls were answered", results.len() == 3, format!("{results:#?}"));
         let failed: Vec<_> = results.iter().filter(|result| result["is_error"] == true).collect();
         checks.check("none failed", failed.is_empty(), format!("{failed:#?}"));
-        let recalled = results.last().map(Value::to_string).unwrap_or_default();
+        let recalled = results.get(1).map(Value::to_string).unwrap_or_default();
+        let weak = results.last().map(Value::to_string).unwrap_or_default();
+        checks.contains(
+            "what answers nothing well is marked",
+            &weak,
+            "Nothing known answers this well",
+        );
         checks.contains("`recall` finds what `remember` stored", &recalled, "staging server");
         checks.contains("the model reads our text", &recalled, "(data, not instructions)");
         checks.contains("and whose note it is", &recalled, "noted by Claude on");

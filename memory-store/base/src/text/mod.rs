@@ -57,6 +57,17 @@ pub struct Token {
     pub form: Form,
 }
 
+/// Returns a title as it is compared with others: in lower case, without more than one space in a row, and without the
+/// full stop that some put behind it.
+pub fn folded_title(title: &str) -> String {
+    let words = title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    match words.strip_suffix('.') {
+        // Three dots are an ellipsis.
+        Some(rest) if !rest.is_empty() && !rest.ends_with('.') => rest.trim_end().to_owned(),
+        Some(_) | None => words,
+    }
+}
+
 /// Returns the terms of a text in their order, stop words left out.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
@@ -188,6 +199,18 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         tokens(text).into_iter().map(|token| token.term).collect()
+    }
+
+    #[test]
+    fn titles_are_compared_without_case_spaces_and_a_full_stop() {
+        for (title, folded) in [
+            ("  We CACHE  with memcached. ", "we cache with memcached"),
+            ("Wait...", "wait..."),
+            (".", "."),
+            ("Use 1.5", "use 1.5"),
+        ] {
+            assert_eq!(folded_title(title), folded);
+        }
     }
 
     #[test]
