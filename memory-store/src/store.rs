@@ -7,7 +7,7 @@ mod clean;
 mod gone;
 mod listing;
 mod one;
-mod readme;
+pub mod readme;
 mod sweep;
 
 use std::fs::File;

@@ -25,6 +25,8 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("fixes", "known errors, their cure"),
             ("blame", "what is known of a file"),
             ("handoff", "where the work was left"),
+            ("diff", "memories of a branch, a pull"),
+            ("check", "memory files, before a commit"),
         ],
     ),
     (
@@ -72,7 +74,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 39] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 41] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -88,6 +90,8 @@ pub const EXAMPLES: [(&str, [&str; 2]); 39] = [
     ("fixes", ["fixes", "fixes mismatched types"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
     ("handoff", ["handoff", "handoff -n 1"]),
+    ("diff", ["diff", "diff main..feature"]),
+    ("check", ["check", "check --staged"]),
     ("status", ["status", "status --json"]),
     ("log", ["log", "log -n 5 --session 1111"]),
     ("why", ["why", "why 'how are amounts kept?'"]),
@@ -210,7 +214,9 @@ mod tests {
     #[test]
     fn every_command_has_a_group_and_examples_and_every_line_fits() {
         let all = Args::command();
-        let names: BTreeSet<&str> = all.get_subcommands().map(Command::get_name).collect();
+        // Those that other programs run are left out.
+        let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: BTreeSet<&str> = shown.map(Command::get_name).collect();
         let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));
         let grouped: Vec<&str> = grouped.collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);

@@ -19,11 +19,14 @@ mod add;
 mod ask;
 mod audit;
 mod blame;
+mod changes;
+mod check;
 mod checks;
 mod completions;
 mod config;
 mod contradictions;
 mod damage;
+mod diff;
 mod doctor;
 mod duration;
 mod edit;
@@ -42,6 +45,9 @@ mod list;
 mod log;
 mod mcp;
 mod meaning;
+mod memory_files;
+mod merge_driver;
+mod merge_setup;
 mod neighbours;
 mod off;
 mod ollama;
@@ -175,6 +181,9 @@ enum Command {
     Tombstones(tombstones::Tombstones),
     Pack(pack::Pack),
     Handoff(handoff::Handoff),
+    Diff(diff::Diff),
+    Check(check::Check),
+    MergeDriver(merge_driver::MergeDriver),
     Status(status::Status),
     Why(why::Why),
     Stats(stats::Stats),
@@ -219,6 +228,9 @@ impl Command {
             Self::Tombstones(args) => tombstones::run(args, world, out),
             Self::Pack(args) => pack::run(args, world, out),
             Self::Handoff(args) => handoff::run(args, world, out),
+            Self::Diff(args) => diff::run(args, world, out),
+            Self::Check(args) => check::run(args, world, out),
+            Self::MergeDriver(args) => merge_driver::run(args, world, out),
             Self::Status(args) => status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
             Self::Stats(args) => stats::run(args, world, out),
@@ -270,6 +282,7 @@ impl Command {
                 | Self::List(_)
                 | Self::Tombstones(_)
                 | Self::Handoff(_)
+                | Self::Diff(_)
                 | Self::Why(_)
                 | Self::Stats(_)
                 | Self::Timeline(_)

@@ -5,6 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use memory_store::layout::STORE_DIR;
+use memory_store::store::readme;
 use serde::Serialize;
 
 use super::ask;
@@ -78,7 +80,12 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
         writeln!(out, "Nothing was registered.")?;
     }
     if args.purge {
-        let deleted = purge(world, out)?;
+        let mut deleted = purge(world, out)?;
+        // The note alone is nobody's memory.
+        if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
+            writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
+            deleted.push(folder);
+        }
         return Ok(Done { changed, deleted });
     }
     writeln!(
@@ -107,7 +114,7 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     for (folder, what) in what.into_iter().filter(|(folder, _)| folder.exists()) {
         writeln!(out, "{}: {what}", view::path(folder))?;
     }
-    writeln!(out, "Memories in repositories stay.")?;
+    writeln!(out, "Memories in repositories stay, and the README.md beside them.")?;
     out.flush()?;
     Ok(())
 }

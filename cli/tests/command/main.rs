@@ -14,5 +14,6 @@ mod newcomer;
 mod resume;
 mod secrets;
 mod setup;
+mod team;
 mod trust;
 mod watch;
