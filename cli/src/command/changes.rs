@@ -22,17 +22,25 @@ pub fn between(old: &Memory, new: &Memory) -> Vec<FieldChange> {
     let mut tell = |field: &'static str, told: Option<String>| {
         changes.extend(told.map(|told| FieldChange { field, told }));
     };
-    tell("title", (old.title != new.title).then(|| format!("its title was \"{}\"", line(&old.title))));
+    tell(
+        "title",
+        (old.title != new.title).then(|| format!("its title was \"{}\"", line(&old.title))),
+    );
     tell("body", body(&old.body, &new.body));
     tell("kind", (old.kind != new.kind).then(|| format!("its kind was {}", old.kind.name())));
     tell("status", (old.status != new.status).then(|| status(new.status).to_owned()));
     tell("scope", (old.scope != new.scope).then(|| scope(new.scope).to_owned()));
     tell("pinned", (old.pinned != new.pinned).then(|| pinned(new.pinned).to_owned()));
-    tell("valid_from", until(old.valid_from, new.valid_from, "from", "it holds from the beginning"));
-    tell("valid_until", until(old.valid_until, new.valid_until, "until", "it holds without an end"));
-    let confidence = || {
-        format!("its confidence is {:.2} instead of {:.2}", new.confidence, old.confidence)
-    };
+    tell(
+        "valid_from",
+        until(old.valid_from, new.valid_from, "from", "it holds from the beginning"),
+    );
+    tell(
+        "valid_until",
+        until(old.valid_until, new.valid_until, "until", "it holds without an end"),
+    );
+    let confidence =
+        || format!("its confidence is {:.2} instead of {:.2}", new.confidence, old.confidence);
     tell("confidence", (old.confidence != new.confidence).then(confidence));
     tell("topic", (old.topic != new.topic).then(|| "its topic differs".to_owned()));
     tell("tags", list("tag", &old.tags, &new.tags));
@@ -182,6 +190,8 @@ mod tests {
                 "its `author` differs",
             ]
         );
-        assert!(between(&new, &old).iter().any(|change| change.told == "it loses the tags oven, x[2Jy"));
+        assert!(
+            between(&new, &old).iter().any(|change| change.told == "it loses the tags oven, x[2Jy")
+        );
     }
 }

@@ -81,7 +81,8 @@ pub fn run(args: &Check, world: &World, out: &mut dyn Write) -> Result {
     // A home such as /root is everybody's, in a container.
     let home = world.home.to_string_lossy();
     let known = [home.as_ref(), &root.to_string_lossy()].map(str::to_owned);
-    let known: Vec<&str> = known.iter().map(|path| &**path).filter(|path| *path != "/root").collect();
+    let known: Vec<&str> =
+        known.iter().map(|path| &**path).filter(|path| *path != "/root").collect();
     let report = check(&files, &wanted, &redactor, &known);
     if args.json {
         view::json(&report, out)?;
@@ -109,8 +110,9 @@ impl Check {
         if !named.is_empty() {
             let is_named = |path: &str| {
                 named.iter().any(|named| {
-                    path.strip_prefix(&**named)
-                        .is_some_and(|rest| named.is_empty() || rest.is_empty() || rest.starts_with('/'))
+                    path.strip_prefix(&**named).is_some_and(|rest| {
+                        named.is_empty() || rest.is_empty() || rest.starts_with('/')
+                    })
                 })
             };
             wanted.retain(|path| is_named(path));

@@ -150,7 +150,9 @@ fn readme(tree: &Tree) -> Option<Check> {
     let path = super::view::path(path);
     Some(match readme::state(&memories) {
         ReadmeState::Ours => Check::good(NAME, path),
-        ReadmeState::Changed => Check::good(NAME, format!("{path}, changed by a person; it stays so")),
+        ReadmeState::Changed => {
+            Check::good(NAME, format!("{path}, changed by a person; it stays so"))
+        }
         ReadmeState::Missing => {
             Check::good(NAME, format!("{path} is not there; `throughline init` writes one"))
         }

@@ -111,9 +111,13 @@ fn sides(range: &str, root: &Path) -> Result<(Side, Side)> {
             return Ok((one, other));
         };
         let base = memories::merge_base(root, id, other_id).ok_or_else(|| {
-            Failure::new(format!("{} and {} have no commit in common", plain(name), plain(other.name())))
-                .code(exit::NOT_FOUND)
-                .hint("Compare them as they are, with two dots.")
+            Failure::new(format!(
+                "{} and {} have no commit in common",
+                plain(name),
+                plain(other.name())
+            ))
+            .code(exit::NOT_FOUND)
+            .hint("Compare them as they are, with two dots.")
         })?;
         let name = format!("the commit where it left {name}");
         return Ok((Side::Commit { name, id: base }, other));
@@ -210,7 +214,8 @@ impl MemoryLine {
 fn sentences(difference: &Difference) -> BTreeMap<usize, Vec<String>> {
     let mut sentences: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut tell = |memory: &MemoryLine, verb: &str, more: &str| {
-        let place = Kind::ALL.iter().position(|kind| *kind == memory.kind).unwrap_or(Kind::ALL.len());
+        let place =
+            Kind::ALL.iter().position(|kind| *kind == memory.kind).unwrap_or(Kind::ALL.len());
         let (id, title) = (paint(NAME, &memory.short), changes::line(&memory.title));
         sentences.entry(place).or_default().push(format!("{verb} {id} \"{title}\"{more}."));
     };
@@ -235,7 +240,12 @@ fn show(difference: &Difference, out: &mut dyn Write) -> Result {
             changed.len(),
             removed.len()
         );
-        writeln!(out, "{} {}", paint(STRONG, counts), paint(QUIET, format!("from {from} to {to}")))?;
+        writeln!(
+            out,
+            "{} {}",
+            paint(STRONG, counts),
+            paint(QUIET, format!("from {from} to {to}"))
+        )?;
     }
     for (place, sentences) in sentences(difference) {
         let kind = Kind::ALL.get(place).map_or("other", |kind| kind.name());

@@ -62,6 +62,23 @@ fn put(one: Guide, world: &World, scope: Scope, root: &Path, out: &mut dyn Write
     Ok(())
 }
 
+/// Says what [`take_out`] would change.
+pub fn would_take_out(world: &World, root: &Path) -> Vec<String> {
+    let skills = [Scope::User, Scope::Project].map(|scope| guide::skill(world, scope, root));
+    let mut told: Vec<String> = skills
+        .iter()
+        .filter(|path| guide::is_our_skill(path))
+        .map(|path| format!("remove {}", path.display()))
+        .collect();
+    if guide::has_paragraph(root) {
+        told.push(format!("take the paragraph out of {}", guide::agents(root).display()));
+    }
+    if merge_setup::is_there(root) {
+        told.push("take the merge driver out".to_owned());
+    }
+    told
+}
+
 /// Takes skills, the paragraph and the merge driver out; the rules go with what is registered.
 pub fn take_out(world: &World, root: &Path, out: &mut dyn Write) -> Result {
     for scope in [Scope::User, Scope::Project] {

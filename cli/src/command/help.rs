@@ -41,6 +41,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("doctor", "check every part"),
             ("selftest", "try it on a made-up session"),
             ("audit", "look for stored secrets"),
+            ("upgrade", "what is new; no network"),
         ],
     ),
     (
@@ -74,7 +75,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 41] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -103,6 +104,7 @@ pub const EXAMPLES: [(&str, [&str; 2]); 41] = [
     ("audit", ["audit", "audit --fix"]),
     ("init", ["init --preview", "init --yes --private"]),
     ("uninstall", ["uninstall", "uninstall --purge --yes"]),
+    ("upgrade", ["upgrade", "upgrade -n 3"]),
     ("config", ["config get start_tokens", "config set notice off"]),
     ("off", ["off", "off --for 2h"]),
     ("on", ["on", "on --json"]),
@@ -187,6 +189,12 @@ fn groups() -> String {
     text
 }
 
+/// What the manual page of `throughline` says at its end.
+pub fn after() -> String {
+    let variables = ENVIRONMENT.map(|(name, does)| format!("{name}: {does}\n"));
+    format!("Environment:\n{}\n{}", variables.concat(), exit::help())
+}
+
 fn footer() -> String {
     let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<30}  {does}\n"));
     format!(
@@ -197,8 +205,7 @@ fn footer() -> String {
            -v, --verbose        say on stderr where it looked and how long it took\n  \
            --no-pager           print long output as it is\n  \
            --json               the answer for programs; stands after the command\n  \
-           -h, --help           this, or with a command its options and examples\n  \
-           -V, --version        the version and its commit\n\n\
+           -h, --help           with a command: its options, examples; -V: the version\n\n\
          Environment:\n{}\n{}",
         variables.concat(),
         exit::help()

@@ -43,7 +43,7 @@ pub struct Init {
     #[arg(long, conflicts_with = "private")]
     drafts: bool,
     /// Tell what there is to be learned, and change nothing
-    #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
+    #[arg(long, visible_alias = "dry-run", conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
     /// Print JSON
     #[arg(long)]

@@ -92,8 +92,7 @@ fn read(path: &Path) -> Content {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     let opened = memory_store::regular::open(path, Links::Refuse);
-    let read = opened
-        .and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
+    let read = opened.and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
     match read {
         Ok(_) if bytes.len() > FILE_BYTES_MAX => Content::Unreadable(too_long()),
         Ok(_) => Content::Bytes(bytes),

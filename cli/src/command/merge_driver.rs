@@ -66,11 +66,10 @@ fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
         let bytes = read_bounded(path, FILE_BYTES_MAX).ok();
         Ok(bytes.and_then(|(bytes, _)| String::from_utf8(bytes).ok()))
     };
-    let (base, ours, theirs) =
-        (read(versions.base)?, read(versions.ours)?, read(versions.theirs)?);
-    Ok(ours.zip(theirs).and_then(|(ours, theirs)| {
-        merge(base.as_deref().unwrap_or_default(), &ours, &theirs)
-    }))
+    let (base, ours, theirs) = (read(versions.base)?, read(versions.ours)?, read(versions.theirs)?);
+    Ok(ours
+        .zip(theirs)
+        .and_then(|(ours, theirs)| merge(base.as_deref().unwrap_or_default(), &ours, &theirs)))
 }
 
 impl MergeDriver {
@@ -84,7 +83,8 @@ impl MergeDriver {
     /// Merges the text below merged fields, and puts both together.
     fn whole(&self, world: &World, front: &MergedFront) -> Result<MergedText> {
         let temp = std::env::temp_dir();
-        let folder = tempfile::Builder::new().prefix("throughline-merge-").tempdir_in(&temp).at(&temp)?;
+        let folder =
+            tempfile::Builder::new().prefix("throughline-merge-").tempdir_in(&temp).at(&temp)?;
         let put = |name: &str, text: &str| -> Result<PathBuf> {
             let path = folder.path().join(name);
             fs::write(&path, text).at(&path)?;

@@ -61,10 +61,18 @@ pub fn remove(root: &Path) -> Result<Vec<PathBuf>> {
         })?;
         changed.extend(replaced.map(|_| path));
     }
-    if driver::registered(root).is_some_and(|command| is_ours(&command)) && driver::unregister(root) {
+    if driver::registered(root).is_some_and(|command| is_ours(&command)) && driver::unregister(root)
+    {
         changed.push(root.join(".git/config"));
     }
     Ok(changed)
+}
+
+/// Whether there is something to take out.
+pub fn is_there(root: &Path) -> bool {
+    let text = replace::read(&attributes(root)).ok().flatten();
+    text.is_some_and(|text| has_line(&text))
+        || driver::registered(root).is_some_and(|it| is_ours(&it))
 }
 
 /// Tells whether git merges memory files with the driver; `None` where nobody asked for that.
@@ -80,7 +88,9 @@ pub fn check(world: &World, root: &Path) -> Option<Check> {
             "not registered on this machine: memory files are merged by lines",
             REMEDY,
         )),
-        (false, Some(_)) => Some(Check::care(NAME, "registered, but .gitattributes names it not", REMEDY)),
+        (false, Some(_)) => {
+            Some(Check::care(NAME, "registered, but .gitattributes names it not", REMEDY))
+        }
         (true, Some(found)) if found != command(world) && is_ours(&found) => {
             Some(Check::care(NAME, format!("registered as {found}"), REMEDY))
         }

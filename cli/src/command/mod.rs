@@ -22,6 +22,7 @@ mod blame;
 mod changes;
 mod check;
 mod checks;
+pub mod complete;
 mod completions;
 mod config;
 mod contradictions;
@@ -43,6 +44,7 @@ mod learned;
 mod link;
 mod list;
 mod log;
+mod man;
 mod mcp;
 mod meaning;
 mod memory_files;
@@ -82,6 +84,7 @@ mod tombstones;
 mod trace;
 mod trust;
 mod uninstall;
+mod upgrade;
 mod values;
 pub mod view;
 mod visit;
@@ -203,6 +206,8 @@ enum Command {
     Doctor(doctor::Doctor),
     Selftest(selftest::Selftest),
     Eval(eval::Eval),
+    Upgrade(upgrade::Upgrade),
+    Man(man::ManPages),
     Completions(completions::Completions),
 }
 
@@ -250,6 +255,8 @@ impl Command {
             Self::Doctor(args) => doctor::run(args, world, out),
             Self::Selftest(args) => selftest::run(args, world, out),
             Self::Eval(args) => eval::run(args, world, out),
+            Self::Upgrade(args) => upgrade::run(args, world, out),
+            Self::Man(args) => man::run(args, out),
             Self::Completions(args) => completions::run(args, out),
         }
     }
@@ -289,6 +296,7 @@ impl Command {
                 | Self::Blame(_)
                 | Self::Fixes(_)
                 | Self::Log(_)
+                | Self::Upgrade(_)
         )
     }
 
@@ -300,6 +308,7 @@ impl Command {
                 | Self::Redact(_)
                 | Self::Config(_)
                 | Self::Eval(_)
+                | Self::Man(_)
                 | Self::Completions(_)
         )
     }

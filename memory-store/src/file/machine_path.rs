@@ -49,7 +49,10 @@ pub fn machine_paths<'a>(text: &'a str, known: &[&str]) -> Vec<MachinePath<'a>> 
 fn begins_path(text: &str, start: usize) -> bool {
     let before = &text[..start];
     before.ends_with("file://")
-        || !before.chars().next_back().is_some_and(|c| is_of_path(c) && c != ':' || c == '}' || c == '>')
+        || !before
+            .chars()
+            .next_back()
+            .is_some_and(|c| is_of_path(c) && c != ':' || c == '}' || c == '>')
 }
 
 fn is_of_name(c: char) -> bool {

@@ -23,7 +23,8 @@ pub fn register(root: &Path, command: &str) -> bool {
 /// Takes the command out, and its section where nothing else is in it; `false` where git does not.
 pub fn unregister(root: &Path) -> bool {
     let is_set = |key: &str| line(root, &["config", "--local", "--get", key]).is_some();
-    let unset = |key: &str| !is_set(key) || succeeds(root, &["config", "--local", "--unset-all", key]);
+    let unset =
+        |key: &str| !is_set(key) || succeeds(root, &["config", "--local", "--unset-all", key]);
     unset(NAME.0) && unset(DRIVER)
 }
 
