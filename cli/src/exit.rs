@@ -12,11 +12,11 @@ pub const USAGE: u8 = 2;
 pub const NOT_FOUND: u8 = 3;
 /// `throughline init` or `throughline trust` has not been run for this folder.
 pub const NOT_SET_UP: u8 = 4;
-/// A file that a person wrote is not valid; the message names the line and column.
+/// A file that a person wrote is not valid; the message names the line and column. So `throughline check` ends, too.
 pub const INVALID: u8 = 5;
 /// `throughline doctor` or `selftest` found something that needs attention.
 pub const UNHEALTHY: u8 = 6;
-/// `throughline redact --check` or `throughline audit` found a secret.
+/// `throughline redact --check`, `audit` or `check` found a secret.
 pub const FOUND: u8 = 7;
 /// `throughline watch` runs already for this user.
 pub const RUNNING: u8 = 8;
@@ -38,7 +38,7 @@ pub const TABLE: [(u8, &str, &str); 11] = [
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
     (UNHEALTHY, "`doctor` found a fault", "`doctor` or `selftest` found a broken part"),
-    (FOUND, "a secret was found", "`redact --check` or `audit` found a secret"),
+    (FOUND, "a secret was found", "`redact --check`, `audit` or `check` found a secret"),
     (RUNNING, "`watch` runs already", "`watch` runs already"),
     (
         DEGRADED,

@@ -18,6 +18,11 @@ mod world;
 mod wrap;
 
 fn main() -> ExitCode {
+    // Where a shell asks what could come next, that is the answer.
+    clap_complete::CompleteEnv::with_factory(command::help::command)
+        .var(command::complete::VARIABLE)
+        .bin("throughline")
+        .complete();
     let parsed = command::help::command().try_get_matches();
     let parsed = parsed.and_then(|matches| command::Args::from_arg_matches(&matches));
     let args = parsed.unwrap_or_else(|error| usage::told(error).exit());

@@ -104,7 +104,6 @@ mod tests {
             ("unin", &["uninstall"]),
             ("doc", &["doctor"]),
             // Words of their own.
-            ("upgrade", &[]),
             ("update", &[]),
             ("install", &[]),
             ("merge", &[]),

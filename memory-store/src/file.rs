@@ -9,6 +9,8 @@ mod engine;
 mod fields;
 mod front;
 mod heading;
+mod machine_path;
+mod merge;
 mod name;
 mod redacted;
 mod split;
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
+pub use machine_path::{MachinePath, machine_paths};
+pub use merge::{ConflictMarkers, FrontConflict, MergedFront, merge};
 pub use name::{EXTENSION, file_name};
 pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;

@@ -7,7 +7,7 @@ mod clean;
 mod listing;
 mod one;
 mod purge;
-mod readme;
+pub mod readme;
 mod sweep;
 
 use std::fs::File;

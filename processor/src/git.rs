@@ -1,4 +1,5 @@
-//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD.
+//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD. [`driver`] alone writes,
+//! two settings of the repository that a person asked for.
 //!
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the
 //! answer is empty and the project works by path. So it is with a git too old to be kept from running
@@ -6,8 +7,10 @@
 
 pub mod blobs;
 mod config;
+pub mod driver;
 pub(crate) mod group;
 pub mod hung;
+pub mod memories;
 pub mod version;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::places::Scope;
-use super::replace::{Next, check_inside, replace};
+use super::replace::{self, Next, check_inside, replace};
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -64,6 +64,17 @@ pub fn insert_skill(path: &Path) -> Result<bool> {
 /// Whether a skill says that this program wrote it: nobody who made it their own has kept that.
 fn is_ours(text: &str) -> bool {
     text.contains("written by `throughline init`")
+}
+
+/// Whether the skill is there and nobody made it their own.
+pub fn is_our_skill(path: &Path) -> bool {
+    replace::read(path).ok().flatten().is_some_and(|text| is_ours(&text))
+}
+
+/// Whether AGENTS.md has the paragraph.
+pub fn has_paragraph(root: &Path) -> bool {
+    let text = replace::read(&agents(root)).ok().flatten();
+    text.is_some_and(|text| without_paragraph(&text).is_some())
 }
 
 /// Removes the skill, and its folder, unless somebody made it their own.

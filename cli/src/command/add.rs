@@ -9,6 +9,7 @@ use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
 
+use super::changes::line;
 use super::stores::Stores;
 use super::{ask, neighbours, view};
 use crate::exit;
@@ -26,7 +27,7 @@ pub struct Add {
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
     /// failed-approach, task, session
-    #[arg(long, short = 'k', value_parser = super::kind, default_value = "fact")]
+    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds(), default_value = "fact")]
     kind: Kind,
     /// More about it, Markdown; `-` reads it from stdin
     #[arg(
@@ -50,11 +51,14 @@ pub struct Add {
     #[arg(long)]
     pin: bool,
     /// This memory replaces that one, which is kept and no longer given; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     supersedes: Vec<String>,
     /// Both hold: ask nothing about memories that this one seems to repeat or contradict
     #[arg(long)]
     both: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -102,6 +106,9 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
     let store = if args.user { &stores.user } else { &stores.project };
+    if args.dry_run {
+        return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
+    }
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
     let scope = stores.scope_of(&saved.stored);
@@ -153,6 +160,17 @@ pub fn body(typed: &str) -> Result<String> {
 }
 
 impl Add {
+    /// Says what would be added, and which memories are near.
+    fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
+        let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
+        told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
+        view::would(&told, self.json, out)?;
+        if self.json {
+            return Ok(());
+        }
+        near.iter().try_for_each(|near| neighbours::line(near, out))
+    }
+
     /// The memories that are to be replaced.
     fn replaced(&self, stores: &Stores) -> Result<Vec<Stored>> {
         let mut replaced: Vec<Stored> = Vec::new();
@@ -178,7 +196,7 @@ impl Add {
         let Some(nearest) = near.first().filter(|near| near.asks()) else {
             return Ok(NeighbourWord::Unsaid);
         };
-        if self.json || !self.supersedes.is_empty() || !world.interactive {
+        if self.json || self.dry_run || !self.supersedes.is_empty() || !world.interactive {
             return Ok(NeighbourWord::Unsaid);
         }
         neighbours::line(nearest, out)?;

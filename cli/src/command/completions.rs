@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::failure::Result;
+use super::complete::VARIABLE;
+use crate::exit;
+use crate::failure::{Failure, Result};
 
-/// Prints a completion script.
+/// Prints a completion script. It asks `throughline` itself, so that ids, kinds and settings are completed, too.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
@@ -16,8 +19,15 @@ pub struct Completions {
 
 /// Runs the command.
 pub fn run(args: &Completions, out: &mut dyn Write) -> Result {
+    let (shells, name) = (Shells::builtins(), args.shell.to_string());
+    let shell = shells.completer(&name).ok_or_else(|| {
+        let known = shells.names().collect::<Vec<_>>().join(", ");
+        Failure::new(format!("there are no completions for {name}"))
+            .code(exit::USAGE)
+            .hint(format!("There are some for {known}."))
+    })?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::Args::command(), "throughline", &mut script);
+    shell.write_registration(VARIABLE, "throughline", "throughline", "throughline", &mut script)?;
     out.write_all(&script)?;
     Ok(())
 }

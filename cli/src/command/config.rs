@@ -51,6 +51,7 @@ enum ConfigAction {
     /// Prints the value of a setting; exit code 1 where it is not set
     Get {
         /// The setting, for example start_tokens or llm.model
+        #[arg(add = super::complete::settings())]
         key: String,
         /// Print JSON
         #[arg(long)]
@@ -59,6 +60,7 @@ enum ConfigAction {
     /// Sets a value in your own file; what the setting does not take is refused
     Set {
         /// The setting
+        #[arg(add = super::complete::settings())]
         key: String,
         /// The value, as in TOML; a text may stand without quotes
         #[arg(allow_hyphen_values = true)]
@@ -70,6 +72,7 @@ enum ConfigAction {
     /// Takes a setting out of your own file
     Unset {
         /// The setting
+        #[arg(add = super::complete::settings())]
         key: String,
         /// Say what would be done, and do nothing
         #[arg(long)]
@@ -97,6 +100,9 @@ struct Reading {
     /// Agree to send redacted text to this host, by name; needed once for other machines
     #[arg(long, global = true, value_name = "HOST")]
     consent: Vec<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long, global = true)]
+    dry_run: bool,
     /// Print the settings in effect as JSON
     #[arg(long, global = true)]
     json: bool,
@@ -180,6 +186,10 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
 fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     let host = |host: &Option<String>| host.clone().unwrap_or_default();
     let llm = match &reading.reader {
+        ReaderChoice::Rules if reading.dry_run => {
+            writeln!(out, "Would leave sessions to the rules alone.")?;
+            return Ok(());
+        }
         ReaderChoice::Rules => {
             use_rules(world)?;
             writeln!(out, "Sessions are read by rules alone.")?;
@@ -214,6 +224,10 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         refuse_claude(world, &Llm { consented_hosts: reading.consent.clone(), ..llm.clone() })?;
     }
     let name = format!("{} ({})", llm.model, llm.provider);
+    if reading.dry_run {
+        writeln!(out, "Would let {name} read sessions beside the rules.")?;
+        return Ok(());
+    }
     use_llm(world, &llm, &reading.consent, reading.usd_per_day)?;
     writeln!(out, "Sessions are read by {name} and the rules from the next sync on.")?;
     if let Some(tokens) = llm.context {

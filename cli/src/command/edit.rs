@@ -18,6 +18,7 @@ use memory_store::store::{Change, Privacy, Saved, Store, Stored, read_bounded, r
 use tempfile::TempDir;
 
 use super::add::body;
+use super::changes;
 use super::stores::Stores;
 use super::view;
 use crate::exit;
@@ -28,6 +29,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Edit {
     /// The id, or its last characters
+    #[arg(add = super::complete::ids())]
     id: String,
     /// Another title
     #[arg(long)]
@@ -36,7 +38,7 @@ pub struct Edit {
     #[arg(long, allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
-    #[arg(long, value_parser = super::kind)]
+    #[arg(long, value_parser = super::kind, add = super::complete::kinds())]
     kind: Option<Kind>,
     /// Adds a search word; may be repeated
     #[arg(long)]
@@ -53,6 +55,9 @@ pub struct Edit {
     /// Lets it age again
     #[arg(long)]
     unpin: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -70,6 +75,7 @@ pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
         path: Vec::new(),
         pin: false,
         unpin: false,
+        dry_run: false,
         json: false,
     };
     run(&args, world, out)
@@ -83,6 +89,9 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
+    if args.dry_run {
+        return args.would(world, &stores, &stored, out);
+    }
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
@@ -204,6 +213,31 @@ pub fn editor_command(editor: &OsString) -> Command {
 }
 
 impl Edit {
+    /// Says what would be changed.
+    fn would(
+        &self,
+        world: &World,
+        stores: &Stores,
+        stored: &Stored,
+        out: &mut dyn Write,
+    ) -> Result {
+        if !self.changes_something() {
+            return Err(Failure::new("nothing is known of a change before your editor made it")
+                .code(exit::USAGE)
+                .hint("Use an option such as --title with --dry-run."));
+        }
+        let paths = self.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths: Vec<String> = paths.collect::<Result<_>>()?;
+        let mut changed = stored.memory.clone();
+        self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);
+        let redactor = stores.store_of(stored).redactor(&stores.settings);
+        let id = stored.memory.id.short();
+        let told = changes::between(&stored.memory, &redactor.redacted(&changed)).into_iter();
+        let told: Vec<String> =
+            told.map(|change| format!("change {id}: {}", change.told)).collect();
+        view::would(&told, self.json, out)
+    }
+
     fn changes_something(&self) -> bool {
         self.title.is_some()
             || self.body.is_some()

@@ -18,7 +18,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Forget {
     /// Ids, or their last characters
-    #[arg(required = true)]
+    #[arg(required = true, add = super::complete::ids())]
     id: Vec<String>,
     /// Remove them for good instead, also what was put aside before
     #[arg(long)]

@@ -25,6 +25,8 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("fixes", "known errors, their cure"),
             ("blame", "what is known of a file"),
             ("handoff", "where the work was left"),
+            ("diff", "memories of a branch, a pull"),
+            ("check", "memory files, before a commit"),
         ],
     ),
     (
@@ -40,6 +42,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("doctor", "check every part"),
             ("selftest", "try it on a made-up session"),
             ("audit", "look for stored secrets"),
+            ("upgrade", "what is new; no network"),
         ],
     ),
     (
@@ -73,7 +76,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 40] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 43] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -89,6 +92,8 @@ pub const EXAMPLES: [(&str, [&str; 2]); 40] = [
     ("fixes", ["fixes", "fixes mismatched types"]),
     ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
     ("handoff", ["handoff", "handoff -n 1"]),
+    ("diff", ["diff", "diff main..feature"]),
+    ("check", ["check", "check --staged"]),
     ("status", ["status", "status --json"]),
     ("log", ["log", "log -n 5 --session 1111"]),
     ("why", ["why", "why 'how are amounts kept?'"]),
@@ -101,6 +106,7 @@ pub const EXAMPLES: [(&str, [&str; 2]); 40] = [
     ("audit", ["audit", "audit --fix"]),
     ("init", ["init --preview", "init --yes --private"]),
     ("uninstall", ["uninstall", "uninstall --purge --yes"]),
+    ("upgrade", ["upgrade", "upgrade -n 3"]),
     ("config", ["config get start_tokens", "config set notice off"]),
     ("off", ["off", "off --for 2h"]),
     ("on", ["on", "on --json"]),
@@ -185,6 +191,12 @@ fn groups() -> String {
     text
 }
 
+/// What the manual page of `throughline` says at its end.
+pub fn after() -> String {
+    let variables = ENVIRONMENT.map(|(name, does)| format!("{name}: {does}\n"));
+    format!("Environment:\n{}\n{}", variables.concat(), exit::help())
+}
+
 fn footer() -> String {
     let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<30}  {does}\n"));
     format!(
@@ -195,8 +207,7 @@ fn footer() -> String {
            -v, --verbose        say on stderr where it looked and how long it took\n  \
            --no-pager           print long output as it is\n  \
            --json               the answer for programs; stands after the command\n  \
-           -h, --help           this, or with a command its options and examples\n  \
-           -V, --version        the version and its commit\n\n\
+           -h, --help           with a command: its options, examples; -V: the version\n\n\
          Environment:\n{}\n{}",
         variables.concat(),
         exit::help()
@@ -212,7 +223,9 @@ mod tests {
     #[test]
     fn every_command_has_a_group_and_examples_and_every_line_fits() {
         let all = Args::command();
-        let names: BTreeSet<&str> = all.get_subcommands().map(Command::get_name).collect();
+        // Those that other programs run are left out.
+        let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: BTreeSet<&str> = shown.map(Command::get_name).collect();
         let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));
         let grouped: Vec<&str> = grouped.collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);

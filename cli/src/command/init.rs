@@ -44,7 +44,7 @@ pub struct Init {
     #[arg(long, conflicts_with = "private")]
     drafts: bool,
     /// Tell what there is to be learned, and change nothing
-    #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
+    #[arg(long, visible_alias = "dry-run", conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
     /// Print JSON
     #[arg(long)]
@@ -55,7 +55,7 @@ pub struct Init {
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
-    /// Also tell Claude when to use memory, by these
+    /// Also tell Claude when to use memory, by these; or let git merge memory files key by key
     #[arg(
         long = "with",
         value_enum,
@@ -207,6 +207,12 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
             "More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and"
         )?;
         writeln!(out, "rules that let it recall without asking.")?;
+        if mode == identity::Mode::Committed && processor::git::is_repository(&tree.root) {
+            writeln!(
+                out,
+                "For a team: `throughline init --with merge-driver` lets git merge memory files key by key."
+            )?;
+        }
     }
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();

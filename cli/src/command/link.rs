@@ -17,6 +17,9 @@ use crate::world::World;
 pub struct Link {
     /// A working tree of the project, or the start of the project's id
     project: String,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -39,6 +42,10 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
         trust::find(world, &args.project)?.identity.project
     };
     let observed = processor::git::observe(&super::root_of(&world.cwd));
+    if args.dry_run {
+        let root = view::path(&observed.root);
+        return view::would(&[format!("make {root} part of project {project}")], args.json, out);
+    }
     let tree = identity::link(&world.dirs, &observed, project)?;
     if args.json {
         return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);

@@ -22,7 +22,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct List {
     /// Only this kind; may be repeated
-    #[arg(long, value_parser = super::kind, value_name = "KIND")]
+    #[arg(long, value_parser = super::kind, add = super::complete::kinds(), value_name = "KIND")]
     kind: Vec<Kind>,
     /// Only with this tag; may be repeated
     #[arg(long, value_name = "TAG")]

@@ -19,10 +19,14 @@ mod add;
 mod ask;
 mod audit;
 mod blame;
+mod changes;
+mod check;
+pub mod complete;
 mod completions;
 mod config;
 mod contradictions;
 mod damage;
+mod diff;
 mod doctor;
 mod duration;
 mod edit;
@@ -38,7 +42,11 @@ mod learned;
 mod link;
 mod list;
 mod log;
+mod man;
 mod mcp;
+mod memory_files;
+mod merge_driver;
+mod merge_setup;
 mod neighbours;
 mod off;
 mod on;
@@ -71,6 +79,7 @@ mod tombstones;
 mod trace;
 mod trust;
 mod uninstall;
+mod upgrade;
 mod values;
 pub mod view;
 mod visit;
@@ -170,6 +179,9 @@ enum Command {
     Tombstones(tombstones::Tombstones),
     Pack(pack::Pack),
     Handoff(handoff::Handoff),
+    Diff(diff::Diff),
+    Check(check::Check),
+    MergeDriver(merge_driver::MergeDriver),
     Status(status::Status),
     Why(why::Why),
     Stats(stats::Stats),
@@ -190,6 +202,8 @@ enum Command {
     Doctor(doctor::Doctor),
     Selftest(selftest::Selftest),
     Eval(eval::Eval),
+    Upgrade(upgrade::Upgrade),
+    Man(man::ManPages),
     Completions(completions::Completions),
 }
 
@@ -215,6 +229,9 @@ impl Command {
             Self::Tombstones(args) => tombstones::run(args, world, out),
             Self::Pack(args) => pack::run(args, world, out),
             Self::Handoff(args) => handoff::run(args, world, out),
+            Self::Diff(args) => diff::run(args, world, out),
+            Self::Check(args) => check::run(args, world, out),
+            Self::MergeDriver(args) => merge_driver::run(args, world, out),
             Self::Status(args) => status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
             Self::Stats(args) => stats::run(args, world, out),
@@ -235,6 +252,8 @@ impl Command {
             Self::Doctor(args) => doctor::run(args, world, out),
             Self::Selftest(args) => selftest::run(args, world, out),
             Self::Eval(args) => eval::run(args, world, out),
+            Self::Upgrade(args) => upgrade::run(args, world, out),
+            Self::Man(args) => man::run(args, out),
             Self::Completions(args) => completions::run(args, out),
         }
     }
@@ -267,12 +286,14 @@ impl Command {
                 | Self::List(_)
                 | Self::Tombstones(_)
                 | Self::Handoff(_)
+                | Self::Diff(_)
                 | Self::Why(_)
                 | Self::Stats(_)
                 | Self::Timeline(_)
                 | Self::Blame(_)
                 | Self::Fixes(_)
                 | Self::Log(_)
+                | Self::Upgrade(_)
         )
     }
 
@@ -284,6 +305,7 @@ impl Command {
                 | Self::Redact(_)
                 | Self::Config(_)
                 | Self::Eval(_)
+                | Self::Man(_)
                 | Self::Completions(_)
         )
     }

@@ -19,6 +19,9 @@ pub struct Off {
     /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
     #[arg(long = "for", value_name = "DURATION", value_parser = super::duration::parse)]
     duration_ms: Option<i64>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,6 +40,10 @@ pub struct Silence {
 /// Runs the command.
 pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
     let until = args.duration_ms.map(|span_ms| Timestamp(world.now.0.saturating_add(span_ms)));
+    if args.dry_run {
+        let end = until.map_or("`throughline on`".to_owned(), clock::time);
+        return view::would(&[format!("silence everything until {end}")], args.json, out);
+    }
     let file = world.dirs.off_file();
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
     // Whole at once: a hook may read it at any moment.

@@ -13,6 +13,9 @@ use crate::world::World;
 /// Ends `throughline off`
 #[derive(Debug, Args)]
 pub struct On {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -21,6 +24,10 @@ pub struct On {
 /// Runs the command.
 pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
     let file = world.dirs.off_file();
+    if args.dry_run {
+        let told = file.exists().then(|| "end the silence".to_owned());
+        return view::would(told.as_slice(), args.json, out);
+    }
     let told = match fs::remove_file(&file) {
         Ok(()) => "On again.",
         Err(error) if error.kind() == ErrorKind::NotFound => "It was on.",

@@ -37,6 +37,9 @@ pub struct Purge {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -50,6 +53,9 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     let options = world.sync_options(&tree, &Silent);
     // Whether there is such a session is known before anything is asked.
     let preview = preview(&options, &what)?;
+    if args.dry_run {
+        return view::would(&told(&what, &preview), args.json, out);
+    }
     if !args.yes && !ask::confirm(world, &question(&what, preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
     }
@@ -160,6 +166,20 @@ impl Purge {
             (None, None) => What::Project,
         }
     }
+}
+
+/// What would be done, for a dry run.
+fn told(what: &What, preview: &Preview) -> Vec<String> {
+    let removed = match what {
+        What::Session(session) => format!("remove session {} for good", plain(session)),
+        What::Before(before) => {
+            format!("remove everything archived before {}", clock::date(*before))
+        }
+        What::Project => "remove this project's archive and state".to_owned(),
+    };
+    let learned = format!("forget memories that were learned from it: {}", preview.learned);
+    let stripped = format!("take the evidence out of memories that stay: {}", preview.stripped);
+    vec![removed, learned, stripped]
 }
 
 fn question(what: &What, preview: Preview) -> String {

@@ -4,9 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::Error;
 use memory_store::index::journal::Change as Noted;
+use memory_store::store::Stored;
 use serde::Serialize;
 
+use super::changes::line;
 use super::stores::Stores;
 use super::view::{self, Sentences};
 use crate::failure::Result;
@@ -17,8 +20,11 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Restore {
     /// Ids, or their last characters (`throughline tombstones` lists them)
-    #[arg(required = true)]
+    #[arg(required = true, add = super::complete::removed_ids())]
     id: Vec<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -32,16 +38,46 @@ struct Restored {
     file: Option<PathBuf>,
 }
 
+/// Says what would be brought back.
+fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
+    let mut told = Vec::new();
+    for id in &args.id {
+        let archived = [&stores.project, &stores.user]
+            .into_iter()
+            .find_map(|store| store.find_archived(id).ok());
+        if let Some(Stored { memory, .. }) = archived {
+            told.push(format!("restore {} \"{}\"", memory.id.short(), line(&memory.title)));
+            continue;
+        }
+        let mut gone = stores.project.tombstones()?;
+        gone.extend(stores.user.tombstones()?);
+        let is_meant = |id_of: String| id_of.to_lowercase().ends_with(&id.to_lowercase());
+        let Some(tombstone) = gone.iter().find(|tombstone| is_meant(tombstone.id.to_string()))
+        else {
+            return Err(Error::NotFound { id: id.clone(), found: 0 }.into());
+        };
+        told.push(format!(
+            "let {} \"{}\" be learned again",
+            tombstone.id.short(),
+            line(&tombstone.title)
+        ));
+    }
+    view::would(&told, args.json, out)
+}
+
 /// Runs the command.
 pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if args.dry_run {
+        return would(args, &stores, out);
+    }
     // Asked for before anything is written.
     let of_project = stores.project.redactor_for_writing(&stores.settings)?;
     let of_user = stores.user.redactor_for_writing(&stores.settings)?;
     let (mut restored, mut failure) = (Vec::new(), None);
     for id in &args.id {
         let of_store = match stores.project.restore(id, &of_project) {
-            Err(memory_store::Error::NotFound { found: 0, .. }) => {
+            Err(Error::NotFound { found: 0, .. }) => {
                 stores.user.restore(id, &of_user).map(|it| (&stores.user, &of_user, it))
             }
             other => other.map(|it| (&stores.project, &of_project, it)),

@@ -12,6 +12,7 @@ use memory_store::store::{Forget, Store, Stored};
 use memory_store::trust;
 use serde::Serialize;
 
+use super::changes::line;
 use super::contradictions::{self, Pair};
 use super::learned;
 use super::stores::{Held, Stores};
@@ -27,30 +28,56 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Review {
     /// Take this one in; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     accept: Vec<String>,
     /// Turn this one down: it is not learned again; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     reject: Vec<String>,
     /// Confirm that this one holds although its files changed; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
     /// Take all in
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
     /// Let this one out: it is given like any other, until its text changes; may be repeated. With what `show`
     /// and this command write behind the id (`ID@MARK`), only as it was then
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     release: Vec<String>,
     /// This one holds and replaces what it contradicts; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     prefer: Vec<String>,
     /// This one and what it contradicts both hold; may be repeated
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
     both: Vec<String>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+impl Review {
+    /// Says what would become of the memories that were named; of no other one.
+    fn would(&self, stores: &Stores, found: [&Vec<Stored>; 4], out: &mut dyn Write) -> Result {
+        let mut told = Vec::new();
+        let mut tell = |verb: &str, stored: &Stored| {
+            let memory = &stored.memory;
+            told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
+        };
+        let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
+        let [released, accepted, rejected, kept] = found;
+        released.iter().for_each(|stored| tell("release", stored));
+        accepted.iter().chain(&all).for_each(|stored| tell("take in", stored));
+        rejected.iter().for_each(|stored| tell("turn down", stored));
+        kept.iter().for_each(|stored| tell("confirm", stored));
+        for (verb, ids) in [("prefer", &self.prefer), ("keep beside the other one", &self.both)] {
+            for id in ids {
+                tell(verb, &stores.find(id)?.1);
+            }
+        }
+        view::would(&told, self.json, out)
+    }
 }
 
 /// Word of a person about a memory.
@@ -84,6 +111,9 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let mut kept: Vec<Stored> = Vec::new();
     for id in &args.keep {
         kept.push(stores.find(id)?.1);
+    }
+    if args.dry_run {
+        return args.would(&stores, [&released, &accepted, &rejected, &kept], out);
     }
     // With JSON, what waits by then is printed.
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);

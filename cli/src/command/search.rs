@@ -46,7 +46,7 @@ pub struct Search {
     #[arg(long, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only this kind; may be repeated
-    #[arg(long, short = 'k', value_parser = super::kind)]
+    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
     kind: Vec<Kind>,
     /// Only what has this search word; may be repeated
     #[arg(long, short = 't')]

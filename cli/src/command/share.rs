@@ -18,6 +18,9 @@ pub struct Share {
     /// Allow it or not; without a word, say how it is
     #[arg(value_enum)]
     what: Option<ShareAction>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
@@ -44,6 +47,13 @@ pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let project = world.dirs.project(tree.project);
     let file = project.shared();
+    let would = args.what.map(|what| match what {
+        ShareAction::On => "let your other projects ask for memories of this one",
+        ShareAction::Off => "let no other project ask for memories of this one",
+    });
+    if let Some(would) = would.filter(|_| args.dry_run) {
+        return view::would(&[would.to_owned()], args.json, out);
+    }
     match args.what {
         None => {}
         Some(ShareAction::On) => {

@@ -20,7 +20,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Show {
     /// Ids, or their last characters
-    #[arg(required = true)]
+    #[arg(required = true, add = super::complete::ids())]
     id: Vec<String>,
     /// Print JSON
     #[arg(long)]

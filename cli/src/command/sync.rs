@@ -37,6 +37,9 @@ pub struct Sync {
     /// How progress is shown on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
     progress: OutputForm,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +66,15 @@ struct SyncOutcome<'a> {
 pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world)?;
     let trees = if args.all { all(world)? } else { vec![world.tree()?] };
+    if args.dry_run {
+        let mut told = Vec::new();
+        for tree in &trees {
+            let transcripts = processor::discover::transcripts(&world.dirs, tree)?.len();
+            let found = view::plural(transcripts, "transcript");
+            told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
+        }
+        return view::would(&told, args.json, out);
+    }
     if let Some(folder) = &args.from {
         processor::collect::discover::check_folder(folder).map_err(|error| {
             match folder.exists() {

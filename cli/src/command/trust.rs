@@ -40,6 +40,9 @@ pub struct Trust {
     /// Withdraw it again; memories stay where they are
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,6 +57,9 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
     };
+    if args.dry_run {
+        return would(args, world, &folder, out);
+    }
     if args.revoke {
         return revoke(args, world, folder, out);
     }
@@ -72,6 +78,27 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         )?;
     }
     release(args, world, &Stores::at(world, tree)?, is_new, out)
+}
+
+/// Says what would be vouched for, released or withdrawn.
+fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
+    let tree = Tree::find(&world.dirs, folder);
+    let root = tree.as_ref().map_or_else(|| super::root_of(folder), |tree| tree.root.clone());
+    let mut told = Vec::new();
+    match (args.revoke, tree) {
+        (true, Some(_)) => told.push(format!("read {} no longer", view::path(&root))),
+        (true, None) => {}
+        (false, None) => told.push(format!("vouch for {}", view::path(&root))),
+        (false, Some(tree)) => {
+            let unreleased = Stores::at(world, tree)?.unreleased()?;
+            let title = |stored: &Stored| super::changes::line(&stored.memory.title);
+            let release = |stored: &Stored| {
+                format!("release {} \"{}\"", stored.memory.id.short(), title(stored))
+            };
+            told.extend(unreleased.iter().map(release));
+        }
+    }
+    view::would(&told, args.json, out)
 }
 
 /// The world as seen from another folder.

@@ -5,6 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use memory_store::layout::STORE_DIR;
+use memory_store::store::readme;
 use serde::Serialize;
 
 use super::ask;
@@ -15,7 +17,7 @@ use crate::failure::{At as _, Result};
 use crate::world::World;
 
 /// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
-const INSTALLED: [&str; 3] = ["LICENSE", "NOTICE", "MODEL"];
+const INSTALLED: [&str; 4] = ["LICENSE", "NOTICE", "CHANGELOG.md", "MODEL"];
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
@@ -33,6 +35,9 @@ pub struct Uninstall {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -49,8 +54,32 @@ struct Done {
 
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+    if args.dry_run {
+        return would(args, world, out);
+    }
     let done = take_out(args, world, &mut Sentences::of(args.json, out))?;
     if args.json { view::json(&done, out) } else { Ok(()) }
+}
+
+/// Says what would be taken out and deleted.
+fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+    let root = super::root_of(&world.cwd);
+    let mut told = Vec::new();
+    for found in register::find_hooks(world, &root) {
+        if found.hooks.is_ok_and(|hooks| !hooks.is_empty()) {
+            told.push(format!("take the hooks out of {}", view::path(&found.path)));
+        }
+    }
+    if let Some((path, _)) = register::find_server(world, &root)? {
+        told.push(format!("take the MCP server out of {}", view::path(&path)));
+    }
+    told.extend(super::guide::would_take_out(world, &root));
+    if args.purge {
+        let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
+        let there = folders.into_iter().filter(|folder| folder.exists());
+        told.extend(there.map(|folder| format!("delete {}", view::path(folder))));
+    }
+    view::would(&told, args.json, out)
 }
 
 fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done> {
@@ -78,7 +107,12 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
         writeln!(out, "Nothing was registered.")?;
     }
     if args.purge {
-        let deleted = purge(world, out)?;
+        let mut deleted = purge(world, out)?;
+        // The note alone is nobody's memory.
+        if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
+            writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
+            deleted.push(folder);
+        }
         return Ok(Done { changed, deleted });
     }
     writeln!(
@@ -107,7 +141,7 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     for (folder, what) in what.into_iter().filter(|(folder, _)| folder.exists()) {
         writeln!(out, "{}: {what}", view::path(folder))?;
     }
-    writeln!(out, "Memories in repositories stay.")?;
+    writeln!(out, "Memories in repositories stay, and the README.md beside them.")?;
     out.flush()?;
     Ok(())
 }

@@ -265,6 +265,27 @@ impl Write for Sentences<'_> {
     }
 }
 
+/// What a dry run found, in JSON.
+#[derive(Serialize)]
+struct Would<'a> {
+    /// What would be done, in words.
+    would: &'a [String],
+}
+
+/// Says what would be done.
+pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
+    if json {
+        return self::json(&Would { would: told }, out);
+    }
+    for told in told {
+        writeln!(out, "Would {told}.")?;
+    }
+    if told.is_empty() {
+        writeln!(out, "Nothing would be done.")?;
+    }
+    Ok(())
+}
+
 /// Prints a value as JSON.
 pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     let text = serde_json::to_string_pretty(value)

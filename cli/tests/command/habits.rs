@@ -50,8 +50,19 @@ fn example(machine: &Machine, line: &str) -> (i32, String) {
 }
 
 /// Commands whose examples change what the examples of others need.
-const CHANGING: [&str; 9] =
-    ["forget", "restore", "uninstall", "purge", "off", "init", "link", "trust", "edit"];
+const CHANGING: [&str; 11] = [
+    "forget",
+    "restore",
+    "uninstall",
+    "purge",
+    "off",
+    "init",
+    "link",
+    "trust",
+    "edit",
+    "diff",
+    "check",
+];
 
 fn stand() -> (Machine, String) {
     let machine = learned();
@@ -68,6 +79,9 @@ fn every_example_of_the_help_runs() {
     for name in commands(&shared.0) {
         let own = CHANGING.contains(&&*name).then(stand);
         let (machine, id) = own.as_ref().unwrap_or(&shared);
+        if ["diff", "check"].contains(&&*name) {
+            crate::team::branches(machine);
+        }
         let help = machine.ok(&[&name, "--help"]);
         let (_, examples) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("{help}"));
         let examples: Vec<&str> =
@@ -234,66 +248,386 @@ fn the_schema_knows_every_setting_and_no_value_of_the_user() {
     assert_ne!(properties["start_tokens"]["default"], 777);
 }
 
-/// A habit, the command that shows it, its exit code, and a part of what it says; `ID` stands for a memory.
-const HABITS: [(&str, &[&str], i32, &str); 31] = [
-    ("One screen without a command", &[], 0, "Next  "),
-    ("Help everywhere", &["timeline", "--help"], 0, "Usage: throughline timeline"),
-    ("Commands in groups", &["--help"], 0, "What it did:\n"),
-    ("Two examples in every help", &["search", "--help"], 0, "Examples:\n"),
-    ("Environment variables in the help", &["--help"], 0, "Environment:\n"),
-    ("Exit codes in the help", &["--help"], 0, "Exit codes: "),
-    ("The version, with its commit", &["--version"], 0, "throughline 0."),
-    ("Did you mean", &["serach"], 2, "'search'"),
-    ("Errors with a hint", &["link", "/nowhere"], 3, "throughline: "),
-    ("Exit code 1 where a search finds nothing", &["search", "zeppelin"], 1, "Nothing found."),
-    ("JSON", &["stats", "--json"], 0, "\"by_month\""),
-    ("Times from now where recent", &["log"], 0, "yesterday 10:01"),
-    ("RFC 3339 in JSON", &["log", "--json"], 0, "\"2026-10-01T10:01:00Z\""),
-    ("Short other names", &["rm", "ID", "--dry-run"], 0, "Would put aside"),
-    ("Dry run", &["forget", "ID", "--dry-run"], 0, "Would put aside"),
-    ("Undo", &["restore", "--help"], 0, "Usage: throughline restore"),
-    ("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 1, "--yes"),
-    ("Colours on demand", &["list", "--color", "always"], 0, "\u{1b}["),
-    ("Plain text in pipes", &["list"], 0, "Bread is baked"),
-    ("A pager, and none on demand", &["list", "--no-pager"], 0, "Bread is baked"),
-    ("Quiet", &["add", "Rolls are baked at noon", "-q"], 0, ""),
-    ("Verbose", &["status", "-v"], 0, "took "),
-    ("Another folder", &["-C", ".", "list"], 0, "Bread is baked"),
-    ("Read a setting", &["config", "get", "notice"], 0, ""),
-    ("Set one", &["config", "set", "start_tokens", "700"], 0, "Set start_tokens"),
-    ("Unset one", &["config", "unset", "start_tokens"], 0, "Unset start_tokens"),
-    ("A schema of the settings", &["config", "schema"], 0, "\"properties\""),
-    ("The origin of each setting", &["config"], 0, "# default"),
-    ("Completions", &["completions", "fish"], 0, "complete -c throughline"),
-    ("A status line", &["statusline"], 0, "throughline: "),
-    ("Doctor", &["doctor", "--help"], 0, "Checks every link"),
+/// How a command is run that shows a habit.
+#[derive(Clone, Copy)]
+enum Way {
+    /// With what it prints going into a pipe.
+    Piped,
+    /// At a terminal of so many columns.
+    Screen(u16),
+    /// With a text on stdin.
+    Stdin(&'static str),
+    /// With variables of the environment.
+    With(&'static [(&'static str, &'static str)]),
+    /// With nobody to read what it prints.
+    Unread,
+    /// On a machine of its own, after another command.
+    After(&'static [&'static str]),
+    /// On a machine of its own, with a session that was not read yet.
+    Fresh,
+    /// Not at all: it is not there yet.
+    Pending,
+}
+
+/// A habit, with the command that shows it.
+struct Habit {
+    name: &'static str,
+    way: Way,
+    /// `ID` stands for a memory.
+    args: &'static [&'static str],
+    code: i32,
+    /// A part of what it says.
+    part: &'static str,
+}
+
+const fn habit(
+    name: &'static str,
+    args: &'static [&'static str],
+    code: i32,
+    part: &'static str,
+) -> Habit {
+    Habit { name, way: Way::Piped, args, code, part }
+}
+
+impl Habit {
+    const fn by(self, way: Way) -> Self {
+        Self { way, ..self }
+    }
+}
+
+const fn pending(name: &'static str) -> Habit {
+    habit(name, &[], 0, "").by(Way::Pending)
+}
+
+/// The forty habits that tools like uv, zoxide, atuin, gh and ripgrep have.
+const HABITS: [Habit; 40] = [
+    habit("Clean uninstall", &["uninstall"], 0, "Taken out of ").by(Way::After(&["status"])),
+    habit("Help everywhere", &["timeline", "--help"], 0, "Usage: throughline timeline"),
+    habit("Completions for five shells", &["completions", "fish"], 0, "THROUGHLINE_COMPLETE=fish"),
+    habit("NO_COLOR and CLICOLOR", &["list"], 0, "\u{1b}[")
+        .by(Way::With(&[("CLICOLOR_FORCE", "1")])),
+    habit("Plain text in pipes", &["list"], 0, "Bread is baked"),
+    habit("Did you mean", &["serach"], 2, "'search'"),
+    habit("Errors with a hint", &["link", "/nowhere"], 3, "hint: "),
+    habit("The origin of each setting", &["config"], 0, "# default"),
+    habit("XDG and CLAUDE_CONFIG_DIR", &["config"], 0, "/elsewhere/throughline/config.toml")
+        .by(Way::With(&[("XDG_CONFIG_HOME", "/elsewhere")])),
+    habit("Progress, also for programs", &["sync", "--progress", "json"], 0, "{\"").by(Way::Fresh),
+    habit("Undo", &["restore", "ID"], 0, "Restored ").by(Way::After(&["forget", "ID"])),
+    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 1, "--yes"),
+    habit("JSON", &["stats", "--json"], 0, "\"by_month\""),
+    habit("Exit codes in the help", &["--help"], 0, "Exit codes: "),
+    habit("Standard input by `-`", &["add", "Bagels are boiled", "--body", "-"], 0, "Added ")
+        .by(Way::Stdin("In water.")),
+    habit("Quiet on a broken pipe", &["list"], 0, "").by(Way::Unread),
+    habit("Another folder", &["-C", ".", "list"], 0, "Bread is baked"),
+    habit("Doctor", &["doctor", "--help"], 0, "Checks every link"),
+    habit("The same again changes nothing", &["init", "--yes"], 0, "(as it was)"),
+    pending("Installed by one line"),
+    pending("Ready-made binaries"),
+    habit("The version, with its commit", &["--version"], 0, "throughline 0."),
+    habit("Commands in groups", &["--help"], 0, "What it did:\n"),
+    habit("Two examples in every help", &["search", "--help"], 0, "Examples:\n"),
+    habit("Manual pages", &["man"], 0, ".TH throughline 1"),
+    habit(
+        "Completion of ids, kinds and settings",
+        &["--", "throughline", "show", ""],
+        0,
+        "\tBread is baked in the oven",
+    )
+    .by(Way::With(&[("THROUGHLINE_COMPLETE", "fish")])),
+    habit("Colours on demand", &["list", "--color", "always"], 0, "\u{1b}["),
+    habit("A pager, and none on demand", &["list", "--no-pager"], 0, "Bread is baked"),
+    habit("Output fitted to the terminal", &["show", "ID"], 0, "Bread is baked")
+        .by(Way::Screen(40)),
+    pending("An interactive picker"),
+    habit("Settings read and set one by one", &["config", "get", "start_tokens"], 0, ""),
+    habit("Environment variables in the help", &["--help"], 0, "Environment:\n"),
+    habit("News of versions, only when asked", &["upgrade"], 0, "knows nothing newer"),
+    habit(
+        "Dry run wherever something is written",
+        &["forget", "ID", "--dry-run"],
+        0,
+        "Would put aside",
+    ),
+    habit("Quiet", &["add", "Rolls are baked at noon", "-q"], 0, ""),
+    habit("Verbose", &["status", "-v"], 0, "took "),
+    habit("A status line", &["statusline"], 0, "throughline: "),
+    habit("Exit code 1 where a search finds nothing", &["search", "zeppelin"], 1, "Nothing found."),
+    habit("Short other names", &["rm", "ID", "--dry-run"], 0, "Would put aside"),
+    habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];
+
+/// What people know besides.
+const BESIDES: [Habit; 6] = [
+    habit("One screen without a command", &[], 0, "Next  "),
+    habit("RFC 3339 in JSON", &["log", "--json"], 0, "\"2026-10-01T10:01:00Z\""),
+    habit("Set a setting", &["config", "set", "start_tokens", "700"], 0, "Set start_tokens"),
+    habit("Unset one", &["config", "unset", "start_tokens"], 0, "Unset start_tokens"),
+    habit("A schema of the settings", &["config", "schema"], 0, "\"properties\""),
+    habit("An order for pre-commit", &["check"], 0, "checked: all good."),
+];
+
+/// Habits that hold, at least.
+const HELD_MIN: usize = 37;
+
+/// Runs the command of a habit and looks at what it says; returns how it is typed, or what is wrong.
+fn hold(habit: &Habit, shared: &(Machine, String)) -> Result<String, String> {
+    let own = matches!(habit.way, Way::After(_) | Way::Fresh).then(stand);
+    let (machine, id) = own.as_ref().unwrap_or(shared);
+    let with_id = |args: &[&'static str]| -> Vec<String> {
+        args.iter().map(|&arg| if arg == "ID" { id.clone() } else { arg.to_owned() }).collect()
+    };
+    let args = with_id(habit.args);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let quoted = habit.args.iter().map(|arg| match *arg {
+        "" => "\"\"".to_owned(),
+        arg if arg.contains(' ') => format!("\"{arg}\""),
+        arg => arg.to_owned(),
+    });
+    let mut typed =
+        [String::from("throughline")].into_iter().chain(quoted).collect::<Vec<_>>().join(" ");
+    let (code, said) = match habit.way {
+        Way::Fresh => {
+            let session = "22222222-2222-4222-8222-222222222222";
+            let path = format!("home/.claude/projects/-home-work/{session}.jsonl");
+            machine.transcript(&path, session, "2026-10-02");
+            let said = machine.run(&args);
+            (said.code, said.stdout + &said.stderr)
+        }
+        Way::Piped | Way::Pending => {
+            let said = machine.run(&args);
+            (said.code, said.stdout + &said.stderr)
+        }
+        Way::Screen(columns) => {
+            let shown = machine.on_screen(&args, columns);
+            let plain = strip(&shown);
+            let room = usize::from(columns);
+            // A word alone, with what it is called, may be longer.
+            let mut lines = plain.lines().filter(|line| line.chars().count() > room);
+            let long = lines.find(|line| line.split_whitespace().count() > 2);
+            assert_eq!(long, None, "{}\n{plain}", habit.name);
+            (0, plain)
+        }
+        Way::Stdin(text) => {
+            typed = format!("echo \"{text}\" \\| {typed}");
+            let said = machine.run_on(&args, text);
+            (said.code, said.stdout + &said.stderr)
+        }
+        Way::With(variables) => {
+            let set = variables.iter().map(|(name, value)| format!("{name}={value} "));
+            typed = set.collect::<String>() + &typed;
+            let said = machine.run_with(&args, variables);
+            (said.code, said.stdout + &said.stderr)
+        }
+        Way::Unread => {
+            typed.push_str(" \\| true");
+            let mut child = machine.spawn(&args, std::process::Stdio::piped());
+            drop(child.stdout.take());
+            (child.wait().unwrap().code().unwrap(), String::new())
+        }
+        Way::After(before) => {
+            let before = with_id(before);
+            machine.ok(&before.iter().map(String::as_str).collect::<Vec<_>>());
+            let said = machine.run(&args);
+            (said.code, said.stdout + &said.stderr)
+        }
+    };
+    match code == habit.code && said.contains(habit.part) {
+        true => Ok(typed),
+        false => Err(format!("{}: exit code {code}\n{said}", habit.name)),
+    }
+}
 
 #[test]
 fn the_page_of_habits_is_what_the_program_does() {
-    let (machine, id) = stand();
-    machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
+    let shared = stand();
+    shared.0.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
         "session": "s", "tokens": 40, "memories": [] }));
-    let mut page = "# Habits\n\nWhat `throughline` does as people know it from other tools, with a command that shows \
-        it.\nA test runs each and writes this page (`THROUGHLINE_WRITE_DOCS=1`).\n\n| habit | command | exit code |\n|--|--|--|\n"
-        .to_owned();
-    for (habit, args, code, part) in HABITS {
-        let typed: Vec<&str> =
-            args.iter().map(|&arg| if arg == "ID" { &*id } else { arg }).collect();
-        let said = machine.run(&typed);
-        assert_eq!(said.code, code, "{habit}\n{}", said.whole());
-        assert!((said.stdout.clone() + &said.stderr).contains(part), "{habit}\n{}", said.whole());
-        let quoted = args
-            .iter()
-            .map(|arg| if arg.contains(' ') { format!("\"{arg}\"") } else { (*arg).to_owned() });
-        let line = [String::from("throughline")].into_iter().chain(quoted).collect::<Vec<_>>();
-        writeln!(page, "| {habit} | `{}` | {code} |", line.join(" ")).unwrap();
-    }
+    let mut wrong = Vec::new();
+    let mut rows = |habits: &[Habit]| {
+        let mut rows = "\n| habit | command | exit code |\n|--|--|--|\n".to_owned();
+        for habit in habits {
+            if matches!(habit.way, Way::Pending) {
+                writeln!(rows, "| {} | not yet | |", habit.name).unwrap();
+                continue;
+            }
+            match hold(habit, &shared) {
+                Ok(typed) => {
+                    writeln!(rows, "| {} | `{typed}` | {} |", habit.name, habit.code).unwrap()
+                }
+                Err(why) => wrong.push(why),
+            }
+        }
+        rows
+    };
+    let (forty, besides) = (rows(&HABITS), rows(&BESIDES));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let held = HABITS.iter().filter(|habit| !matches!(habit.way, Way::Pending)).count();
+    assert!(held >= HELD_MIN, "{held}");
+    let page = format!(
+        "# Habits\n\nForty habits of the command-line tools people like (uv, zoxide, atuin, gh, ripgrep), each with a command \
+         that shows it.\n{held} of 40 hold. A test runs each command and writes this page (`THROUGHLINE_WRITE_DOCS=1`).\n{forty}\n\
+         ## Besides\n{besides}"
+    );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/habits.md");
     if std::env::var_os("THROUGHLINE_WRITE_DOCS").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
     assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page);
+}
+
+/// All files below a folder, with what they hold.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read(path).unwrap_or_default());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_dry_run_of_any_command_changes_nothing() {
+    let (machine, id) = stand();
+    let aside =
+        machine.json(&["add", "Bagels are boiled", "--json"])["short"].as_str().unwrap().to_owned();
+    machine.ok(&["forget", &aside]);
+    machine.ok(&["init", "--yes", "--with", "skill,agents"]);
+    let before = files(&machine.path("home"));
+    for (args, part) in [
+        (
+            &["add", "Rolls are baked at noon"][..],
+            "Would add the fact \"Rolls are baked at noon\".\n",
+        ),
+        (
+            &["edit", &id, "--title", "Bread is bought"],
+            ": its title was \"Bread is baked in the oven\".\n",
+        ),
+        (&["forget", &id], "Would put aside "),
+        (&["restore", &aside], "\"Bagels are boiled\".\n"),
+        (&["review", "--keep", &id], "Would confirm "),
+        (&["review", "--accept-all"], "Nothing would be done.\n"),
+        (&["off", "--for", "2h"], "Would silence everything until 2026-10-02 11:30"),
+        (&["on"], "Nothing would be done.\n"),
+        (&["share", "on"], "Would let your other projects "),
+        (&["link", "."], "Would make /home/work part of project "),
+        (&["trust"], "Nothing would be done.\n"),
+        (&["trust", "--revoke"], "Would read /home/work no longer.\n"),
+        (&["sync"], "Would look for what is new in 1 transcript of /home/work.\n"),
+        (&["sync", "--all"], "Would look for what is new in 1 transcript of /home/work.\n"),
+        (
+            &["purge", "--before", "2026-12-01"],
+            "Would remove everything archived before 2026-12-01.\n",
+        ),
+        (&["uninstall"], "Would take the hooks out of /home/.claude/settings.json.\n"),
+        (&["uninstall", "--purge"], "Would delete /home/.local/share/throughline.\n"),
+        (&["uninstall", "--purge"], "Would take the paragraph out of /home/work/AGENTS.md.\n"),
+        (&["config", "set", "start_tokens", "700"], "Would set start_tokens "),
+        (&["config", "unset", "start_tokens"], "Would unset start_tokens "),
+        (&["config", "llm", "rules"], "Would leave sessions to the rules alone.\n"),
+        (&["init"], "Nothing was written."),
+    ] {
+        let said = machine.run(&[args, &["--dry-run"]].concat());
+        assert_eq!(said.code, 0, "{args:?}\n{}", said.whole());
+        assert!(said.stdout.contains(part), "{args:?}\n{}", said.whole());
+        assert!(files(&machine.path("home")) == before, "{args:?} wrote something");
+    }
+    let told = machine.json(&["off", "--dry-run", "--json"]);
+    assert_eq!(told["would"][0], "silence everything until `throughline on`");
+    assert_eq!(machine.run(&["edit", &id, "--dry-run"]).code, 2);
+    assert_eq!(machine.run(&["restore", "zzzzzz", "--dry-run"]).code, 3);
+}
+
+#[test]
+fn a_shell_completes_ids_kinds_and_settings() {
+    let (machine, id) = stand();
+    let complete = |words: &[&str]| {
+        let args = [&["--", "throughline"], words].concat();
+        let said = machine.run_with(&args, &[("THROUGHLINE_COMPLETE", "fish")]);
+        assert_eq!(said.code, 0, "{}", said.whole());
+        said.stdout
+    };
+    assert!(complete(&["show", &id[..3]]).contains(&format!("{id}\tBread is baked in the oven")));
+    assert!(complete(&["review", "--keep", ""]).contains(&id));
+    assert_eq!(complete(&["list", "--kind", "dec"]).trim(), "decision");
+    let settings = complete(&["config", "get", ""]);
+    assert!(
+        settings.contains("start_tokens\n") && settings.contains("redact.harmless\n"),
+        "{settings}"
+    );
+    assert!(!complete(&[""]).contains("merge-driver"), "git runs it, not people");
+    machine.ok(&["forget", &id]);
+    assert!(complete(&["restore", ""]).contains(&id) && !complete(&["show", ""]).contains(&id));
+    // Where nothing is set up there is nothing to offer.
+    let nowhere = Machine::new();
+    let said =
+        nowhere.run_with(&["--", "throughline", "show", ""], &[("THROUGHLINE_COMPLETE", "fish")]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn bash_completes_by_the_script() {
+    let (machine, id) = stand();
+    let script = "source <(throughline completions bash)\n\
+        COMP_WORDS=(throughline show ''); COMP_CWORD=2; COMP_TYPE=9\n\
+        _clap_complete_throughline throughline '' show\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+    machine.write("script", script);
+    let command = machine.command(&[]);
+    let mut bash = std::process::Command::new("bash");
+    bash.arg(machine.path("script")).current_dir(machine.work()).env_clear();
+    bash.envs(
+        command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
+    );
+    bash.env("PATH", format!("{}:/usr/bin:/bin", machine.path("bin").display()));
+    let output = bash.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.lines().any(|line| line == id),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    let machine = Machine::new();
+    let page = machine.ok(&["man"]);
+    for part in [".SH NAME", "THROUGHLINE_MODELS", "Exit codes"] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let folder = machine.path("home/man1");
+    machine.ok(&["man", folder.to_str().unwrap()]);
+    for command in commands(&machine) {
+        let page = machine.read(&format!("home/man1/throughline-{command}.1"));
+        assert!(page.contains(".SH SYNOPSIS") && page.contains("Examples:"), "{page}");
+    }
+}
+
+#[test]
+fn upgrade_tells_what_the_installed_changelog_has() {
+    let machine = Machine::new();
+    let said = machine.ok(&["upgrade", "-n", "1"]);
+    assert!(
+        said.starts_with(&format!("This is throughline {}; ", env!("CARGO_PKG_VERSION"))),
+        "{said}"
+    );
+    assert!(said.contains("\n  - ") && said.contains(" more: `throughline upgrade -n "), "{said}");
+    machine.write(
+        "share/throughline/CHANGELOG.md",
+        "# Changelog\n\n## 99.1.0\n\n- Bread \u{1b}[2Jrises.\n",
+    );
+    let said = machine.ok(&["upgrade"]);
+    assert!(
+        said.starts_with("There is something newer.")
+            && said.contains("In 99.1.0\n  - Bread [2Jrises.\n"),
+        "{said}"
+    );
+    assert_eq!(machine.json(&["upgrade", "--json"])["newer"][0]["version"], "99.1.0");
 }
 
 #[test]

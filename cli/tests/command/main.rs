@@ -15,5 +15,6 @@ mod report;
 mod resume;
 mod secrets;
 mod setup;
+mod team;
 mod trust;
 mod watch;

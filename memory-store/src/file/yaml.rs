@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, StructureStyle};
 
 use super::fields::Step;
@@ -46,7 +47,28 @@ pub(super) struct Key {
     pub span: Range<usize>,
 }
 
+/// As it says, not as it is written: what looked like a number becomes a quoted text.
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Null => serializer.serialize_none(),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(items) => serializer.collect_seq(items),
+            Value::Map(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                entries.iter().try_for_each(|(key, node)| map.serialize_entry(&key.name, node))?;
+                map.end()
+            }
+        }
+    }
+}
+
 impl Node {
+    /// Returns a value that stands in no text.
+    pub(crate) fn new(value: Value) -> Self {
+        Self { span: 0..0, value, flow: false }
+    }
+
     /// The value of a key, when this is a map that has it.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)

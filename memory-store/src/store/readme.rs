@@ -1,9 +1,11 @@
 //! The note for a teammate who has never heard of any of this.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::fs::disk::{self, Privacy};
+use crate::fs::regular::{self, Links};
 
 const README: &str = "\
 # What this folder is
@@ -13,18 +15,125 @@ A program named Throughline learned them from Claude Code sessions and puts the 
 front of the model again. You need not install it to read them.
 
 Each file in `memories/` is one memory: plain Markdown with a few fields on top. Treat them like
-code: review them, correct them, rename them, merge them. Delete a file and it stays deleted.
-With Throughline installed, `throughline init` makes your own sessions read and write here, and
-`throughline why` shows what was used. Settings of this project may go into `config.toml`.
+code: review them in pull requests, correct them, rename them, merge them. Delete a file and it stays
+deleted. This README is no memory; change it or delete it as you like.
+
+With Throughline installed:
+
+- `throughline trust` shows the memories here and lets your own sessions read them; `throughline init` lets them
+  write here, too.
+- `throughline diff main..branch` says in sentences what a branch adds, changes and removes.
+- `throughline check` names what should not be committed: broken files, secrets, paths of one machine.
+- `throughline why` shows what was used.
+
+Settings of this project may go into `config.toml`. What people said in sessions, and what waits for
+review, is not here: it stays on each machine.
 ";
 
-/// Writes the note beside the folder of memory files, unless something stands there.
+/// The first 16 hexadecimal digits of blake3 of what earlier versions wrote.
+const EARLIER: [&str; 1] = ["4ae74453f851ec4d"];
+
+/// Bytes of a note that are compared.
+const README_BYTES_MAX: u64 = 16 << 10;
+
+/// The note of a memory folder, as it stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadmeState {
+    /// None is there.
+    Missing,
+    /// It says what this or an earlier version wrote.
+    Ours,
+    /// Somebody made it their own.
+    Changed,
+}
+
+/// Returns the place of the note beside a folder of memory files.
+pub fn path(memories: &Path) -> Option<PathBuf> {
+    Some(memories.parent()?.join("README.md"))
+}
+
+/// Returns the state of the note beside a folder of memory files.
+pub fn state(memories: &Path) -> ReadmeState {
+    let Some(path) = path(memories).filter(|path| fs::symlink_metadata(path).is_ok()) else {
+        return ReadmeState::Missing;
+    };
+    match read(&path) {
+        Some(text) if text == README || is_earlier(&text) => ReadmeState::Ours,
+        Some(_) | None => ReadmeState::Changed,
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    let file = regular::open(path, Links::Refuse).ok()?;
+    file.take(README_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text.replace("\r\n", "\n"))
+}
+
+fn is_earlier(text: &str) -> bool {
+    EARLIER.contains(&&blake3::hash(text.as_bytes()).to_hex()[..16])
+}
+
+/// Writes the note beside the folder of memory files, unless something else than an earlier version's stands there.
 pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
-    let Some(folder) = memories.parent() else { return Ok(()) };
-    let path = folder.join("README.md");
-    if std::fs::symlink_metadata(&path).is_ok() {
+    let Some(path) = path(memories) else { return Ok(()) };
+    let is_there = fs::symlink_metadata(&path).is_ok();
+    if is_there && !read(&path).is_some_and(|text| is_earlier(&text)) {
         return Ok(());
     }
     let (bytes, privacy) = (README.as_bytes(), Privacy::Shared);
     disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])
+}
+
+/// Removes the note that nobody changed, and the folders, where no memory and nothing else is beside it. Returns the
+/// folder where it is gone.
+pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
+    let folder = memories.parent()?;
+    let is_empty = |folder: &Path| {
+        fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir())
+            && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+    };
+    let others = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
+    let is_alone = others.into_iter().all(|name| name == "README.md" || name == "memories");
+    if state(memories) != ReadmeState::Ours
+        || !is_alone
+        || !(is_empty(memories) || !memories.exists())
+    {
+        return None;
+    }
+    let _ = fs::remove_dir(memories);
+    fs::remove_file(path(memories)?).ok()?;
+    fs::remove_dir(folder).ok()?;
+    Some(folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_written_once_renewed_and_never_taken_from_a_person() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let memories = root.join(".throughline/memories");
+        fs::create_dir_all(&memories).unwrap();
+        assert_eq!(state(&memories), ReadmeState::Missing);
+        write(&root, &memories).unwrap();
+        assert_eq!(state(&memories), ReadmeState::Ours);
+        let readme = path(&memories).unwrap();
+        fs::write(&readme, README.replace('\n', "\r\n")).unwrap();
+        assert_eq!(state(&memories), ReadmeState::Ours);
+        fs::write(&readme, "Ours, by hand.\n").unwrap();
+        write(&root, &memories).unwrap();
+        assert_eq!(state(&memories), ReadmeState::Changed);
+        assert_eq!(fs::read_to_string(&readme).unwrap(), "Ours, by hand.\n");
+        assert_eq!(remove_alone(&memories), None);
+        fs::write(&readme, README).unwrap();
+        fs::write(memories.join("a.md"), "x").unwrap();
+        assert_eq!(remove_alone(&memories), None);
+        fs::remove_file(memories.join("a.md")).unwrap();
+        assert_eq!(remove_alone(&memories), Some(root.join(".throughline")));
+        assert!(!root.join(".throughline").exists());
+    }
 }

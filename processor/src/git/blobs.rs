@@ -91,7 +91,12 @@ pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>
 /// does not tell.
 pub fn contents(root: &Path, wanted: &[(String, String)], bytes_max: u64) -> Option<Vec<Blob>> {
     let names: Vec<String> = wanted.iter().map(|(commit, path)| name(commit, path)).collect();
-    let sizes = sizes(root, &names)?;
+    named(root, &names, bytes_max)
+}
+
+/// The contents that have these names, of at most `bytes_max` bytes each; `None` when git does not tell.
+pub(super) fn named(root: &Path, names: &[String], bytes_max: u64) -> Option<Vec<Blob>> {
+    let sizes = sizes(root, names)?;
     let mut all = 0;
     let mut ids: Vec<&str> = Vec::new();
     for (id, bytes) in sizes.iter().flatten() {

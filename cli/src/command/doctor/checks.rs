@@ -15,6 +15,7 @@ use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Recall, Search};
 use memory_store::settings_file;
+use memory_store::store::readme::{self, ReadmeState};
 use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
 
@@ -53,6 +54,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     let mut checks = vec![mode(world), client(world)];
     checks.extend(installed(world));
     checks.push(git());
+    checks.extend(super::merge_setup::check(world, &root));
     checks.push(registered(world, &root));
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
@@ -62,7 +64,10 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.extend(reachable_folders(world, tree));
     checks.push(meaning::check(world, tree));
     match &found {
-        Ok(tree) => checks.extend(project(world, tree)),
+        Ok(tree) => {
+            checks.extend(project(world, tree));
+            checks.extend(readme(tree));
+        }
         Err(failure) => checks.push(Check::failed("project", failure)),
     }
     checks.extend(settings(world, tree));
@@ -136,6 +141,23 @@ fn git() -> Check {
              memory files by hand counts as from the repository.",
         ),
     }
+}
+
+/// The note that explains the memory folder to teammates.
+fn readme(tree: &Tree) -> Option<Check> {
+    const NAME: &str = "README";
+    let memories = tree.store().join("memories");
+    let path = readme::path(&memories).filter(|_| memories.is_dir())?;
+    let path = super::view::path(path);
+    Some(match readme::state(&memories) {
+        ReadmeState::Ours => Check::good(NAME, path),
+        ReadmeState::Changed => {
+            Check::good(NAME, format!("{path}, changed by a person; it stays so"))
+        }
+        ReadmeState::Missing => {
+            Check::good(NAME, format!("{path} is not there; `throughline init` writes one"))
+        }
+    })
 }
 
 fn installed(world: &World) -> Vec<Check> {

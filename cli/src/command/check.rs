@@ -1,0 +1,322 @@
+//! `throughline check`: what keeps a memory file from being committed. It changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use memory_store::file::{MemoryFile, machine_paths, parts};
+use memory_store::layout::Tree;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::{Error, MemoryId, settings_file};
+use serde::Serialize;
+
+use super::changes::line;
+use super::memory_files::{self, Content, SideFile, is_memory_file};
+use super::view::{self, plural};
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+use crate::style::{BAD, GOOD, paint};
+use crate::world::World;
+
+/// Checks memory files before they are committed: each valid, without secrets and paths of one machine, with an id of
+/// its own. Nothing is changed.
+///
+/// Exit code 7 where a file holds a secret or personal data, 5 where something else is wrong with one.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Files or folders; without any, all memory files. What is no memory file is left out
+    files: Vec<PathBuf>,
+    /// Look at what is staged and differs from HEAD, as the next commit will have it
+    #[arg(long)]
+    staged: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The answer in JSON.
+#[derive(Serialize)]
+struct CheckReport {
+    /// How many memory files were looked at.
+    checked: usize,
+    problems: Vec<Problem>,
+}
+
+/// Something that is wrong with a file.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Problem {
+    file: String,
+    /// Counted from 1; none where it is about the file as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    problem: ProblemKind,
+    told: String,
+}
+
+/// A kind of problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum ProblemKind {
+    /// No valid memory.
+    Invalid,
+    /// A secret, or personal data.
+    Secret,
+    /// A path that holds on one machine only.
+    MachinePath,
+    /// Another file has the same id.
+    RepeatedId,
+    /// A merge that is not done.
+    Conflict,
+}
+
+/// Runs the command.
+pub fn run(args: &Check, world: &World, out: &mut dyn Write) -> Result {
+    let root = super::root_of(&world.cwd);
+    let (files, wanted) = args.files(world, &root)?;
+    let tree = Tree::find(&world.dirs, &root);
+    let (settings, _) = settings_file::load(&world.dirs, tree.as_ref());
+    let redactor = Redactor::new(&RedactOptions::for_store(&settings, true));
+    // A home such as /root is everybody's, in a container.
+    let home = world.home.to_string_lossy();
+    let known = [home.as_ref(), &root.to_string_lossy()].map(str::to_owned);
+    let known: Vec<&str> =
+        known.iter().map(|path| &**path).filter(|path| *path != "/root").collect();
+    let report = check(&files, &wanted, &redactor, &known);
+    if args.json {
+        view::json(&report, out)?;
+    } else {
+        show(&report, out)?;
+    }
+    report.verdict(out)
+}
+
+impl Check {
+    /// All memory files, which say whether an id is there once, and the paths of those that are to be checked.
+    fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
+        let named = self.named(world, root)?;
+        // Git names it to its hooks; with `git commit -a` it is another one than usual.
+        let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
+        let index = index.as_deref().filter(|file| !file.is_empty());
+        let (files, mut wanted) = if self.staged {
+            let new = memory_files::staged_anew(root, index)?;
+            (memory_files::in_index(root, index)?, new.into_iter().collect::<BTreeSet<_>>())
+        } else {
+            let files = memory_files::in_working_tree(root)?;
+            let all = files.iter().map(|file| file.path.clone()).collect();
+            (files, all)
+        };
+        if !named.is_empty() {
+            let is_named = |path: &str| {
+                named.iter().any(|named| {
+                    path.strip_prefix(&**named).is_some_and(|rest| {
+                        named.is_empty() || rest.is_empty() || rest.starts_with('/')
+                    })
+                })
+            };
+            wanted.retain(|path| is_named(path));
+        }
+        Ok((files, wanted))
+    }
+
+    /// What was named, as paths from the root.
+    fn named(&self, world: &World, root: &Path) -> Result<Vec<String>> {
+        let mut named = Vec::new();
+        for typed in &self.files {
+            let path = world.cwd.join(typed);
+            if !self.staged {
+                path.symlink_metadata().named(&path)?;
+            }
+            let mut steps = PathBuf::new();
+            for part in path.components() {
+                match part {
+                    Component::CurDir => {}
+                    Component::ParentDir => drop(steps.pop()),
+                    part => steps.push(part),
+                }
+            }
+            // What is elsewhere is no memory file of this project.
+            let below = steps.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
+            named.push(below.unwrap_or_else(|_| "/".to_owned()));
+        }
+        Ok(named)
+    }
+}
+
+fn check(
+    files: &[SideFile],
+    wanted: &BTreeSet<String>,
+    redactor: &Redactor,
+    known: &[&str],
+) -> CheckReport {
+    let mut report = CheckReport { checked: 0, problems: Vec::new() };
+    let mut ids: BTreeMap<MemoryId, Vec<&str>> = BTreeMap::new();
+    for SideFile { path, content } in files.iter().filter(|file| is_memory_file(&file.path)) {
+        let is_wanted = wanted.contains(path);
+        report.checked += usize::from(is_wanted);
+        let mut found = Found { path, redactor, problems: Vec::new() };
+        match content {
+            Content::Bytes(bytes) => {
+                if let Some(id) = found.all(bytes, known) {
+                    ids.entry(id).or_default().push(path);
+                }
+            }
+            Content::Link => found.add(None, ProblemKind::Invalid, "it is a symbolic link".into()),
+            Content::Unmerged => {
+                found.add(None, ProblemKind::Conflict, "its merge is not done".into());
+            }
+            Content::Unreadable(why) => found.add(None, ProblemKind::Invalid, why.clone()),
+        }
+        if is_wanted {
+            report.problems.append(&mut found.problems);
+        }
+    }
+    for paths in ids.values().filter(|paths| paths.len() > 1) {
+        for path in paths.iter().filter(|path| wanted.contains(**path)) {
+            let others = paths.iter().filter(|other| other != &path);
+            let others: Vec<String> = others.map(|other| shown(other, redactor)).collect();
+            let mut found = Found { path, redactor, problems: Vec::new() };
+            let told = format!("{} has the same id; give this one another", others.join(", "));
+            found.add(None, ProblemKind::RepeatedId, told);
+            report.problems.append(&mut found.problems);
+        }
+    }
+    report.problems.sort();
+    report
+}
+
+/// The problems of one file.
+struct Found<'a> {
+    path: &'a str,
+    redactor: &'a Redactor,
+    problems: Vec<Problem>,
+}
+
+/// A path without secrets, safe to print.
+fn shown(path: &str, redactor: &Redactor) -> String {
+    view::path(&*redactor.redact(path))
+}
+
+impl Found<'_> {
+    fn add(&mut self, line: Option<usize>, problem: ProblemKind, told: String) {
+        let file = shown(self.path, self.redactor);
+        self.problems.push(Problem { file, line, problem, told });
+    }
+
+    /// Looks at all of a file; returns its id where it is a memory.
+    fn all(&mut self, bytes: &[u8], known: &[&str]) -> Option<MemoryId> {
+        let text = String::from_utf8_lossy(bytes);
+        if !self.redactor.findings(self.path).is_empty() {
+            let told = "the name of the file holds a secret; rename it".to_owned();
+            self.add(None, ProblemKind::Secret, told);
+        }
+        self.secrets(&text);
+        for found in machine_paths(&text, known) {
+            let path = line(&self.redactor.redact(found.path));
+            let told = format!("{path} is a path of one machine; name it from the project's root");
+            self.add(Some(line_of(&text, found.start)), ProblemKind::MachinePath, told);
+        }
+        if let Some(at) = conflict(&text) {
+            let told = "a merge left a conflict; take the markers out".to_owned();
+            self.add(Some(at), ProblemKind::Conflict, told);
+        }
+        match MemoryFile::parse(Path::new(self.path), bytes.to_vec()) {
+            Ok(file) => Some(file.memory.id),
+            Err(Error::Memory { place, message, .. }) => {
+                // It may quote what it does not understand.
+                let told = line(&self.redactor.redact(&message));
+                self.add(Some(place.line), ProblemKind::Invalid, told);
+                None
+            }
+            Err(error) => {
+                let told = line(&self.redactor.redact(&error.to_string()));
+                self.add(None, ProblemKind::Invalid, told);
+                None
+            }
+        }
+    }
+
+    /// Looks for secrets as they are hidden when a memory is written: part by part.
+    fn secrets(&mut self, text: &str) {
+        let mut start = 0;
+        for part in parts(text) {
+            for finding in self.redactor.findings(part) {
+                let at = line_of(text, start + finding.range.start);
+                let told = format!("it holds what is hidden as [redacted:{}]", finding.rule);
+                self.add(Some(at), ProblemKind::Secret, told);
+            }
+            start += part.len();
+        }
+    }
+}
+
+/// The line of a byte, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count()
+}
+
+/// The line of the first conflict that a merge left.
+fn conflict(text: &str) -> Option<usize> {
+    let marks = |character: char| {
+        let marker: String = std::iter::repeat_n(character, 7).collect();
+        text.lines().position(|line| line.starts_with(&marker))
+    };
+    let (start, end) = (marks('<')?, marks('>')?);
+    (start < end).then_some(start + 1)
+}
+
+fn show(report: &CheckReport, out: &mut dyn Write) -> Result {
+    for Problem { file, line, problem, told } in &report.problems {
+        let place = line.map_or(file.clone(), |line| format!("{file}:{line}"));
+        let word = match problem {
+            ProblemKind::Invalid => "not valid",
+            ProblemKind::Secret => "secret",
+            ProblemKind::MachinePath => "path",
+            ProblemKind::RepeatedId => "id",
+            ProblemKind::Conflict => "conflict",
+        };
+        writeln!(out, "{place}: {}: {told}", paint(BAD, word))?;
+    }
+    if report.problems.is_empty() {
+        let checked = plural(report.checked, "memory file");
+        writeln!(out, "{}", paint(GOOD, format!("{checked} checked: all good.")))?;
+    }
+    Ok(())
+}
+
+impl CheckReport {
+    fn verdict(&self, out: &mut dyn Write) -> Result {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        out.flush()?;
+        let files: BTreeSet<&str> = self.problems.iter().map(|it| &*it.file).collect();
+        let is_secret = |it: &Problem| it.problem == ProblemKind::Secret;
+        let has_secret = self.problems.iter().any(is_secret);
+        let failure = Failure::new(format!(
+            "{} of {} not ready to be committed",
+            files.len(),
+            plural(self.checked, "memory file")
+        ));
+        Err(if has_secret {
+            failure.code(exit::FOUND).hint(
+                "Take secrets out with an editor or `throughline audit --fix`, and change those that were committed before.",
+            )
+        } else {
+            failure.code(exit::INVALID).hint("Correct the named lines, and stage the files again.")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conflict_is_told_by_its_markers() {
+        assert_eq!(conflict("a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"), Some(2));
+        assert_eq!(conflict("A heading\n=======\n\n> a quotation\n"), None);
+        assert_eq!(conflict(">>>>>>> a\n<<<<<<< b\n"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! `throughline diff`: what a branch, a pull or the working tree adds, changes and removes in memories.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use memory_store::file::MemoryFile;
+use memory_store::{Kind, Memory, MemoryId};
+use processor::git::memories;
+use serde::Serialize;
+
+use super::changes::{self, FieldChange};
+use super::memory_files::{self, Content, SideFile};
+use super::view::{self, plain, plural};
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::world::World;
+
+/// Tells what was added, changed and removed in the project's memory files, in sentences.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// REV: from that commit to the working tree. REV..REV: between two commits; REV...REV: what the second has since
+    /// both parted. Without it, what was not committed yet
+    #[arg(value_name = "REV[..REV]")]
+    range: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One of the two sides.
+#[derive(Clone, Debug)]
+enum Side {
+    /// A commit, with its name as it was typed.
+    Commit { name: String, id: String },
+    /// The files as they lie there.
+    WorkingTree,
+}
+
+impl Side {
+    fn name(&self) -> &str {
+        match self {
+            Self::Commit { name, .. } => name,
+            Self::WorkingTree => "the working tree",
+        }
+    }
+
+    fn files(&self, root: &Path) -> Result<Vec<SideFile>> {
+        match self {
+            Self::Commit { id, .. } => memory_files::in_commit(root, id),
+            Self::WorkingTree => memory_files::in_working_tree(root),
+        }
+    }
+}
+
+/// The differences between two sides.
+#[derive(Serialize)]
+struct Difference {
+    from: String,
+    to: String,
+    added: Vec<MemoryLine>,
+    changed: Vec<ChangedMemory>,
+    removed: Vec<MemoryLine>,
+    /// Files that cannot be read as a memory, of either side.
+    unreadable: Vec<Unreadable>,
+}
+
+/// A memory on one side.
+#[derive(Clone, Serialize)]
+struct MemoryLine {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: String,
+    file: String,
+}
+
+/// A memory that differs.
+#[derive(Serialize)]
+struct ChangedMemory {
+    #[serde(flatten)]
+    memory: MemoryLine,
+    changes: Vec<FieldChange>,
+}
+
+/// A file that cannot be read.
+#[derive(PartialEq, Eq, Serialize)]
+struct Unreadable {
+    side: String,
+    file: String,
+    error: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Diff, world: &World, out: &mut dyn Write) -> Result {
+    let root = super::root_of(&world.cwd);
+    let (from, to) = sides(args.range.as_deref().unwrap_or("HEAD"), &root)?;
+    let difference = compare(&root, &from, &to)?;
+    if args.json {
+        return view::json(&difference, out);
+    }
+    show(&difference, out)
+}
+
+fn sides(range: &str, root: &Path) -> Result<(Side, Side)> {
+    if let Some((one, other)) = range.split_once("...") {
+        let (one, other) = (commit(root, one)?, commit(root, other)?);
+        let (Side::Commit { id, name }, Side::Commit { id: other_id, .. }) = (&one, &other) else {
+            return Ok((one, other));
+        };
+        let base = memories::merge_base(root, id, other_id).ok_or_else(|| {
+            Failure::new(format!(
+                "{} and {} have no commit in common",
+                plain(name),
+                plain(other.name())
+            ))
+            .code(exit::NOT_FOUND)
+            .hint("Compare them as they are, with two dots.")
+        })?;
+        let name = format!("the commit where it left {name}");
+        return Ok((Side::Commit { name, id: base }, other));
+    }
+    match range.split_once("..") {
+        Some((one, other)) => Ok((commit(root, one)?, commit(root, other)?)),
+        None => Ok((commit(root, range)?, Side::WorkingTree)),
+    }
+}
+
+fn commit(root: &Path, typed: &str) -> Result<Side> {
+    let name = if typed.is_empty() { "HEAD" } else { typed };
+    match memories::commit(root, name) {
+        Some(id) => Ok(Side::Commit { name: name.to_owned(), id }),
+        None if processor::git::is_repository(root) => {
+            Err(Failure::new(format!("`{}` names no commit", plain(name)))
+                .code(exit::NOT_FOUND)
+                .hint("Name a branch, a tag or a commit, as in `throughline diff main..feature`."))
+        }
+        None => Err(memory_files::silent(root)),
+    }
+}
+
+fn compare(root: &Path, from: &Side, to: &Side) -> Result<Difference> {
+    let mut unreadable = Vec::new();
+    let old = read(from, root, &mut unreadable)?;
+    let mut new = read(to, root, &mut unreadable)?;
+    let mut difference = Difference {
+        from: from.name().to_owned(),
+        to: to.name().to_owned(),
+        added: Vec::new(),
+        changed: Vec::new(),
+        removed: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    for (id, (file, memory)) in old {
+        let Some((new_file, new_memory)) = new.remove(&id) else {
+            difference.removed.push(MemoryLine::new(&memory, file));
+            continue;
+        };
+        let mut changes = changes::between(&memory, &new_memory);
+        if file != new_file {
+            let told = format!("its file was {}", view::path(&file));
+            changes.push(FieldChange { field: "file", told });
+        }
+        if !changes.is_empty() {
+            let memory = MemoryLine::new(&new_memory, new_file);
+            difference.changed.push(ChangedMemory { memory, changes });
+        }
+    }
+    difference.added.extend(new.into_values().map(|(file, memory)| MemoryLine::new(&memory, file)));
+    difference.unreadable = unreadable;
+    Ok(difference)
+}
+
+/// The memories of a side by their ids, each with its file; of files with one id the first counts.
+fn read(
+    side: &Side,
+    root: &Path,
+    unreadable: &mut Vec<Unreadable>,
+) -> Result<BTreeMap<MemoryId, (String, Memory)>> {
+    let mut memories = BTreeMap::new();
+    for SideFile { path, content } in side.files(root)? {
+        let error = match content {
+            Content::Bytes(bytes) => match MemoryFile::parse(Path::new(&path), bytes) {
+                Ok(file) => {
+                    memories.entry(file.memory.id).or_insert((path, file.memory));
+                    continue;
+                }
+                Err(error) => error.to_string(),
+            },
+            Content::Link => format!("{}: it is a symbolic link", view::path(&path)),
+            Content::Unmerged => format!("{}: its merge is not done", view::path(&path)),
+            Content::Unreadable(why) => format!("{}: {why}", view::path(&path)),
+        };
+        unreadable.push(Unreadable { side: side.name().to_owned(), file: path, error });
+    }
+    Ok(memories)
+}
+
+impl MemoryLine {
+    fn new(memory: &Memory, file: String) -> Self {
+        Self {
+            id: memory.id,
+            short: memory.id.short(),
+            kind: memory.kind,
+            title: memory.title.clone(),
+            file,
+        }
+    }
+}
+
+/// A sentence about a memory, by its kind.
+fn sentences(difference: &Difference) -> BTreeMap<usize, Vec<String>> {
+    let mut sentences: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut tell = |memory: &MemoryLine, verb: &str, more: &str| {
+        let place =
+            Kind::ALL.iter().position(|kind| *kind == memory.kind).unwrap_or(Kind::ALL.len());
+        let (id, title) = (paint(NAME, &memory.short), changes::line(&memory.title));
+        sentences.entry(place).or_default().push(format!("{verb} {id} \"{title}\"{more}."));
+    };
+    difference.added.iter().for_each(|memory| tell(memory, "Adds", ""));
+    for ChangedMemory { memory, changes } in &difference.changed {
+        let told: Vec<&str> = changes.iter().map(|change| &*change.told).collect();
+        tell(memory, "Changes", &format!(": {}", told.join("; ")));
+    }
+    difference.removed.iter().for_each(|memory| tell(memory, "Removes", ""));
+    sentences
+}
+
+fn show(difference: &Difference, out: &mut dyn Write) -> Result {
+    let Difference { from, to, added, changed, removed, unreadable } = difference;
+    let (from, to) = (changes::line(from), changes::line(to));
+    if added.is_empty() && changed.is_empty() && removed.is_empty() {
+        writeln!(out, "No memory differs between {from} and {to}.")?;
+    } else {
+        let counts = format!(
+            "{} added, {} changed, {} removed",
+            plural(added.len(), "memory").replace("memorys", "memories"),
+            changed.len(),
+            removed.len()
+        );
+        writeln!(
+            out,
+            "{} {}",
+            paint(STRONG, counts),
+            paint(QUIET, format!("from {from} to {to}"))
+        )?;
+    }
+    for (place, sentences) in sentences(difference) {
+        let kind = Kind::ALL.get(place).map_or("other", |kind| kind.name());
+        writeln!(out, "\n{}", paint(STRONG, kind))?;
+        sentences.iter().try_for_each(|sentence| writeln!(out, "  {sentence}"))?;
+    }
+    if !unreadable.is_empty() {
+        writeln!(out, "\n{}", paint(STRONG, "cannot be read"))?;
+    }
+    for Unreadable { side, error, .. } in unreadable {
+        writeln!(out, "  In {}: {}", changes::line(side), changes::line(error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! `throughline merge-driver`: merges two versions of a memory file for git, front matter key by key.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use memory_store::file::{ConflictMarkers, FILE_BYTES_MAX, MergedFront, merge};
+use memory_store::store::read_bounded;
+use processor::git::memories::{MergedText, Versions, merge_texts};
+
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+
+/// Names of the sides, as conflicts tell them.
+const LABELS: [&str; 3] = ["ours", "base", "theirs"];
+
+/// Merges two versions of a memory file: fields key by key, the text by lines. Git runs it.
+///
+/// `throughline init --with merge-driver` registers it. The result is written over OURS; exit code 1 says that it
+/// holds conflicts. Those of fields stand above the text, with our value in the field.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct MergeDriver {
+    /// The common ancestor (%O)
+    base: PathBuf,
+    /// Our version, which is replaced by the result (%A)
+    ours: PathBuf,
+    /// Their version (%B)
+    theirs: PathBuf,
+    /// Characters of a conflict's marker (%L)
+    #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = super::count)]
+    marker_size: usize,
+    /// Say whether it merges without conflicts, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &MergeDriver, world: &World, out: &mut dyn Write) -> Result {
+    let at = |path: &Path| world.cwd.join(path);
+    let (base, ours, theirs) = (at(&args.base), at(&args.ours), at(&args.theirs));
+    let versions = Versions { ours: &ours, base: &base, theirs: &theirs };
+    let merged = match fields(versions)? {
+        Some(front) => args.whole(world, &front)?,
+        None => args.lines(world, versions)?,
+    };
+    if args.dry_run {
+        let word = if merged.has_conflicts { "with conflicts" } else { "without conflicts" };
+        writeln!(out, "Would merge {word}.")?;
+    } else {
+        fs::write(&ours, &merged.text).at(&ours)?;
+    }
+    match merged.has_conflicts {
+        // Git says which file it is.
+        true => Err(Failure::new(String::new())),
+        false => Ok(()),
+    }
+}
+
+/// Merges the fields; `None` where the files are to be merged as text alone.
+fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
+    let read = |path: &Path| -> Result<Option<String>> {
+        // Whether it is there and can be read is another question than whether it is a memory.
+        fs::metadata(path).named(path)?;
+        let bytes = read_bounded(path, FILE_BYTES_MAX).ok();
+        Ok(bytes.and_then(|(bytes, _)| String::from_utf8(bytes).ok()))
+    };
+    let (base, ours, theirs) = (read(versions.base)?, read(versions.ours)?, read(versions.theirs)?);
+    Ok(ours
+        .zip(theirs)
+        .and_then(|(ours, theirs)| merge(base.as_deref().unwrap_or_default(), &ours, &theirs)))
+}
+
+impl MergeDriver {
+    fn lines(&self, world: &World, versions: Versions<'_>) -> Result<MergedText> {
+        merge_texts(&world.cwd, versions, LABELS, self.marker_size).ok_or_else(|| {
+            Failure::new("git merges these files not: `git merge-file` failed")
+                .hint("The file is as it was; merge it by hand.")
+        })
+    }
+
+    /// Merges the text below merged fields, and puts both together.
+    fn whole(&self, world: &World, front: &MergedFront) -> Result<MergedText> {
+        let temp = std::env::temp_dir();
+        let folder =
+            tempfile::Builder::new().prefix("throughline-merge-").tempdir_in(&temp).at(&temp)?;
+        let put = |name: &str, text: &str| -> Result<PathBuf> {
+            let path = folder.path().join(name);
+            fs::write(&path, text).at(&path)?;
+            Ok(path)
+        };
+        let ours = put("ours", &front.ours)?;
+        let (base, theirs) = (put("base", &front.base)?, put("theirs", &front.theirs)?);
+        let versions = Versions { ours: &ours, base: &base, theirs: &theirs };
+        let body = self.lines(world, versions)?;
+        let markers =
+            ConflictMarkers { size: self.marker_size, ours: LABELS[0], theirs: LABELS[2] };
+        let text = front.with_body(&String::from_utf8_lossy(&body.text), markers);
+        let has_conflicts = body.has_conflicts || !front.conflicts.is_empty();
+        Ok(MergedText { text: text.into_bytes(), has_conflicts })
+    }
+}

@@ -1,0 +1,469 @@
+//! Merging two versions of a memory file that have a common ancestor: front matter key by key, so that two branches
+//! that each add a tag do not conflict. The text below it is merged as lines by whoever calls this.
+
+use super::split::split;
+use super::yaml::{self, Key, Node, Style, Value};
+use super::{FILE_BYTES_MAX, read};
+use crate::time::Timestamp;
+
+/// Keys whose times may differ without a conflict: the later one counts.
+const LATER: [&str; 3] = ["updated", "occurred", "last"];
+/// Keys of which the earlier time counts.
+const EARLIER: [&str; 1] = ["created"];
+/// Keys of which the higher number counts.
+const HIGHER: [&str; 1] = ["confidence"];
+
+/// Two versions of a memory file with their front matter merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedFront {
+    /// The front matter with both fences.
+    head: String,
+    /// Keys that both sides changed in different ways. `head` has our side of them.
+    pub conflicts: Vec<FrontConflict>,
+    /// The text below our front matter, with `\n` at the ends of lines.
+    pub ours: String,
+    /// The text below the ancestor's.
+    pub base: String,
+    /// The text below theirs.
+    pub theirs: String,
+    line_ending: &'static str,
+}
+
+/// A key that both sides changed in different ways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontConflict {
+    /// Our lines; empty where the key was removed.
+    pub ours: String,
+    /// Their lines.
+    pub theirs: String,
+}
+
+/// How conflicts are marked.
+#[derive(Clone, Copy, Debug)]
+pub struct ConflictMarkers<'a> {
+    /// How often a marker repeats its character.
+    pub size: usize,
+    /// The name of our side.
+    pub ours: &'a str,
+    /// The name of theirs.
+    pub theirs: &'a str,
+}
+
+impl MergedFront {
+    /// Returns the merged file. Conflicts of the front matter stand above the text, so that the file is still read
+    /// as a memory.
+    pub fn with_body(&self, body: &str, markers: ConflictMarkers<'_>) -> String {
+        let mut text = self.head.clone();
+        let marker = |character: char, name: &str| {
+            let marker: String = std::iter::repeat_n(character, markers.size).collect();
+            if name.is_empty() { format!("{marker}\n") } else { format!("{marker} {name}\n") }
+        };
+        for FrontConflict { ours, theirs } in &self.conflicts {
+            text.push_str(&marker('<', markers.ours));
+            text.push_str(ours);
+            text.push_str(&marker('=', ""));
+            text.push_str(theirs);
+            text.push_str(&marker('>', markers.theirs));
+        }
+        text.push_str(body);
+        if self.line_ending == "\n" { text } else { text.replace('\n', self.line_ending) }
+    }
+}
+
+/// Merges the front matter of `ours` and `theirs`. `None` where one of them is no memory, both are different memories,
+/// or their fields cannot be told apart by lines; the whole files are to be merged as text then. An ancestor that is no
+/// memory counts as empty.
+pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
+    let is_memory = |text: &str| read(text).ok().map(|memory| memory.id);
+    if is_memory(ours)? != is_memory(theirs)? {
+        return None;
+    }
+    let line_ending = split(ours).ok()?.line_ending;
+    let base = base.replace("\r\n", "\n");
+    let (ours, theirs) = (ours.replace("\r\n", "\n"), theirs.replace("\r\n", "\n"));
+    let (our_side, their_side) = (Side::of(&ours)?, Side::of(&theirs)?);
+    let base_side = Side::of(&base).unwrap_or_default();
+    let mut merge = Merge { base: &base_side, conflicts: Vec::new() };
+    let front = merge.front(&our_side, &their_side)?;
+    let (before, after) = our_side.fences;
+    let head = format!("{before}{front}{after}");
+    if head.len() > FILE_BYTES_MAX || read(&head).is_err() {
+        return None;
+    }
+    Some(MergedFront {
+        conflicts: merge.conflicts,
+        ours: our_side.body.to_owned(),
+        base: base_side.body.to_owned(),
+        theirs: their_side.body.to_owned(),
+        head,
+        line_ending,
+    })
+}
+
+/// One version of the file.
+#[derive(Default)]
+struct Side<'a> {
+    /// What stands before and behind the front matter: fences with their line ends.
+    fences: (&'a str, &'a str),
+    /// What stands above the first key.
+    preamble: &'a str,
+    fields: Vec<FrontField<'a>>,
+    body: &'a str,
+}
+
+/// A key of the front matter.
+struct FrontField<'a> {
+    name: String,
+    /// Its lines, with comments and blank lines below it.
+    lines: &'a str,
+    value: Node,
+}
+
+impl<'a> Side<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let parts = split(text).ok()?;
+        let front = &text[parts.front.clone()];
+        let root = yaml::read(front).ok()?;
+        let Value::Map(mut entries) = root.value else { return None };
+        if root.flow && !entries.is_empty() {
+            return None;
+        }
+        entries.sort_by_key(|(key, _)| key.span.start);
+        let line_start = |at: usize| front[..at].rfind('\n').map_or(0, |end| end + 1);
+        let starts: Vec<usize> =
+            entries.iter().map(|(key, _)| line_start(key.span.start)).collect();
+        if !starts.is_sorted_by(|a, b| a < b) {
+            return None;
+        }
+        let ends = starts.iter().skip(1).copied().chain([front.len()]).collect::<Vec<_>>();
+        let preamble = &front[..starts.first().copied().unwrap_or(front.len())];
+        let fields = entries.into_iter().zip(starts.into_iter().zip(ends));
+        let fields = fields.map(|((Key { name, .. }, value), (start, end))| FrontField {
+            name,
+            lines: &front[start..end],
+            value,
+        });
+        let fences = (&text[..parts.front.start], &text[parts.front.end..parts.body.start]);
+        let body = &text[parts.body];
+        Some(Self { fences, preamble, fields: fields.collect(), body })
+    }
+
+    fn field(&self, name: &str) -> Option<&FrontField<'a>> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+struct Merge<'a> {
+    base: &'a Side<'a>,
+    conflicts: Vec<FrontConflict>,
+}
+
+impl Merge<'_> {
+    fn front(&mut self, ours: &Side<'_>, theirs: &Side<'_>) -> Option<String> {
+        let mut merged: Vec<(&str, String)> = Vec::new();
+        for field in &ours.fields {
+            let name = &*field.name;
+            if let Some(lines) = self.field(name, Some(field), theirs.field(name))? {
+                merged.push((name, lines));
+            }
+        }
+        let mut previous: Option<&str> = None;
+        for field in &theirs.fields {
+            let name = &*field.name;
+            if ours.field(name).is_none()
+                && let Some(lines) = self.field(name, None, Some(field))?
+            {
+                // Where they have it: behind the same key.
+                let behind = |it: &str| merged.iter().position(|(name, _)| *name == it);
+                let at = previous.and_then(behind).map_or(0, |at| at + 1);
+                merged.insert(at, (name, lines));
+            }
+            if merged.iter().any(|(merged, _)| *merged == name) {
+                previous = Some(name);
+            }
+        }
+        let preamble = match (self.base.preamble, ours.preamble, theirs.preamble) {
+            (_, ours, theirs) if ours == theirs => ours,
+            (base, ours, theirs) if base == ours => theirs,
+            (base, ours, theirs) if base == theirs => ours,
+            (_, ours, theirs) => {
+                self.conflict(ours, theirs);
+                ours
+            }
+        };
+        Some(merged.into_iter().fold(preamble.to_owned(), |front, (_, lines)| front + &lines))
+    }
+
+    /// Returns the lines of a key, `Some(None)` where it goes, and `None` where it cannot be written.
+    fn field(
+        &mut self,
+        name: &str,
+        ours: Option<&FrontField<'_>>,
+        theirs: Option<&FrontField<'_>>,
+    ) -> Option<Option<String>> {
+        let base = self.base.field(name);
+        let lines = |field: Option<&FrontField<'_>>| field.map(|field| field.lines.to_owned());
+        let (base_lines, our_lines, their_lines) = (lines(base), lines(ours), lines(theirs));
+        if our_lines == their_lines || base_lines == their_lines {
+            return Some(our_lines);
+        }
+        if base_lines == our_lines {
+            return Some(their_lines);
+        }
+        let value = |field: Option<&FrontField<'_>>| field.map(|field| field.value.clone());
+        let (base, our_value, their_value) = (value(base), value(ours), value(theirs));
+        let merged = united(name, base.as_ref(), our_value.as_ref(), their_value.as_ref());
+        let Some(merged) = merged else {
+            let text = |lines: &Option<String>| lines.clone().unwrap_or_default();
+            self.conflict(&text(&our_lines), &text(&their_lines));
+            return Some(our_lines);
+        };
+        let says = |field: &Option<Node>| match (&merged, field) {
+            (Some(merged), Some(field)) => merged.says_the_same(field),
+            (merged, field) => merged.is_none() && field.is_none(),
+        };
+        if says(&our_value) {
+            return Some(our_lines);
+        }
+        if says(&their_value) {
+            return Some(their_lines);
+        }
+        // Nothing that a person wrote beside a value is lost without a word.
+        let has_comment = |lines: &Option<String>| {
+            lines.as_deref().is_some_and(|it| !yaml::comments(it).is_empty())
+        };
+        if has_comment(&our_lines) || has_comment(&their_lines) {
+            let text = |lines: &Option<String>| lines.clone().unwrap_or_default();
+            self.conflict(&text(&our_lines), &text(&their_lines));
+            return Some(our_lines);
+        }
+        let Some(merged) = merged else { return Some(None) };
+        let map = Node::new(Value::Map(vec![(Key { name: name.to_owned(), span: 0..0 }, merged)]));
+        yaml::write(&map, Style::Blocks).ok().map(Some)
+    }
+
+    fn conflict(&mut self, ours: &str, theirs: &str) {
+        let whole = |lines: &str| match lines {
+            "" => String::new(),
+            lines if lines.ends_with('\n') => lines.to_owned(),
+            lines => format!("{lines}\n"),
+        };
+        self.conflicts.push(FrontConflict { ours: whole(ours), theirs: whole(theirs) });
+    }
+}
+
+/// Merges a value that differs: `Some(None)` where it goes, `None` for a conflict.
+fn united(
+    name: &str,
+    base: Option<&Node>,
+    ours: Option<&Node>,
+    theirs: Option<&Node>,
+) -> Option<Option<Node>> {
+    let same = |a: Option<&Node>, b: Option<&Node>| match (a, b) {
+        (Some(a), Some(b)) => a.says_the_same(b),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    if same(ours, theirs) || same(base, theirs) {
+        return Some(ours.cloned());
+    }
+    if same(base, ours) {
+        return Some(theirs.cloned());
+    }
+    let value = |node: Option<&Node>| node.map(|node| node.value.clone());
+    match (value(ours), value(theirs)) {
+        (Some(Value::List(ours)), Some(Value::List(theirs))) => list(base, &ours, &theirs),
+        (Some(Value::List(ours)), None) => list(base, &ours, &[]),
+        (None, Some(Value::List(theirs))) => list(base, &[], &theirs),
+        (Some(Value::Map(ours)), Some(Value::Map(theirs))) => map(base, &ours, &theirs),
+        (Some(Value::Text(our)), Some(Value::Text(their))) => {
+            let is_ours = prefers_ours(name, &our, &their)?;
+            Some(if is_ours { ours.cloned() } else { theirs.cloned() })
+        }
+        _ => None,
+    }
+}
+
+/// Tells which of two texts counts without asking; `None` where a person has to say.
+fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
+    let times = || Some((Timestamp::parse(ours)?, Timestamp::parse(theirs)?));
+    if LATER.contains(&name) {
+        return times().map(|(ours, theirs)| ours >= theirs);
+    }
+    if EARLIER.contains(&name) {
+        return times().map(|(ours, theirs)| ours <= theirs);
+    }
+    if HIGHER.contains(&name) {
+        let number = |text: &str| text.parse::<f32>().ok();
+        return Some(number(ours)? >= number(theirs)?);
+    }
+    None
+}
+
+/// Unites lists: what one side added is there, and what one side removed is not.
+fn list(base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Option<Option<Node>> {
+    let base: &[Node] = match base.map(|base| &base.value) {
+        Some(Value::List(items)) => items,
+        Some(Value::Null | Value::Text(_) | Value::Map(_)) | None => &[],
+    };
+    let has = |list: &[Node], item: &Node| list.iter().any(|other| is_entry(other, item));
+    let kept = ours.iter().filter(|item| !has(base, item) || has(theirs, item));
+    let new = theirs.iter().filter(|item| !has(base, item) && !has(ours, item));
+    let items: Vec<Node> = kept.chain(new).cloned().collect();
+    Some((!items.is_empty()).then(|| Node::new(Value::List(items))))
+}
+
+/// Whether both are the same entry of a list: a path is one, whatever was seen of its file.
+fn is_entry(one: &Node, other: &Node) -> bool {
+    let path = |node: &Node| match &node.value {
+        Value::Text(text) => Some(text.clone()),
+        _ => match &node.get("path")?.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        },
+    };
+    one.says_the_same(other) || path(one).is_some_and(|path_of| Some(path_of) == path(other))
+}
+
+fn map(base: Option<&Node>, ours: &[(Key, Node)], theirs: &[(Key, Node)]) -> Option<Option<Node>> {
+    let value = |entries: &[(Key, Node)], name: &str| {
+        entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node.clone())
+    };
+    let more = theirs.iter().filter(|(key, _)| value(ours, &key.name).is_none());
+    let mut merged = Vec::new();
+    for (key, _) in ours.iter().chain(more) {
+        let name = &*key.name;
+        let (ours, theirs) = (value(ours, name), value(theirs, name));
+        let base = base.and_then(|base| base.get(name));
+        if let Some(node) = united(name, base, ours.as_ref(), theirs.as_ref())? {
+            merged.push((key.clone(), node));
+        }
+    }
+    Some((!merged.is_empty()).then(|| Node::new(Value::Map(merged))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "id: 01JZX3P4Q5R6S7T8V9WABCDEFG\n";
+    const MARKERS: ConflictMarkers<'_> =
+        ConflictMarkers { size: 7, ours: "main", theirs: "feature" };
+
+    fn file(front: &str) -> String {
+        format!("---\n{ID}kind: fact\n{front}---\n\n# Bread\n\nIt is baked.\n")
+    }
+
+    fn merged(base: &str, ours: &str, theirs: &str) -> MergedFront {
+        merge(&file(base), &file(ours), &file(theirs)).unwrap()
+    }
+
+    fn front(merged: &MergedFront) -> String {
+        let head = merged.head.replacen(&format!("---\n{ID}kind: fact\n"), "", 1);
+        head.strip_suffix("---\n").unwrap().to_owned()
+    }
+
+    #[test]
+    fn each_key_is_merged_by_itself() {
+        for (base, ours, theirs, expected) in [
+            // One side alone.
+            ("", "tags: [a]\n", "", "tags: [a]\n"),
+            ("", "", "tags: [a] # theirs\n", "tags: [a] # theirs\n"),
+            ("pinned: true\n", "", "pinned: true\n", ""),
+            ("topic: a/b\n", "topic: a/b\n", "", ""),
+            // Both, in different keys.
+            ("", "topic: a/b\n", "pinned: true\n", "pinned: true\ntopic: a/b\n"),
+            ("topic: a\nx: 1\n", "topic: b\nx: 1\n", "topic: a\nx: 2\n", "topic: b\nx: 2\n"),
+            // Both, the same.
+            ("", "tags: [a]\n", "tags:\n  - a\n", "tags: [a]\n"),
+            // Lists.
+            ("", "tags: [a]\n", "tags: [b]\n", "tags:\n  - a\n  - b\n"),
+            (
+                "tags: [a, b]\n",
+                "tags: [a, b, c]\n",
+                "tags: [b, d]\n",
+                "tags:\n  - b\n  - c\n  - d\n",
+            ),
+            ("tags: [a]\n", "", "tags: [a, b]\n", "tags:\n  - b\n"),
+            // Times and numbers.
+            (
+                "updated: 2026-01-01\n",
+                "updated: 2026-03-01\n",
+                "updated: 2026-02-01\n",
+                "updated: 2026-03-01\n",
+            ),
+            (
+                "created: 2026-03-01\n",
+                "created: 2026-02-01\n",
+                "created: 2026-01-01\n",
+                "created: 2026-01-01\n",
+            ),
+            ("confidence: 0.5\n", "confidence: 0.6\n", "confidence: 0.9\n", "confidence: 0.9\n"),
+            // A path whose file each has seen anew.
+            (
+                "paths:\n  - path: a.rs\n    seen: \"1\"\n",
+                "paths:\n  - path: a.rs\n    seen: \"2\"\n",
+                "paths:\n  - path: a.rs\n    seen: \"3\"\n  - b.rs\n",
+                "paths:\n  - path: a.rs\n    seen: \"2\"\n  - b.rs\n",
+            ),
+            // Maps.
+            (
+                "source:\n  session: s\n",
+                "source:\n  session: s\n  said_by: user\n",
+                "source:\n  session: s\n  turns: [t]\n",
+                "source:\n  session: s\n  said_by: user\n  turns:\n    - t\n",
+            ),
+        ] {
+            let merged = merged(base, ours, theirs);
+            assert_eq!(merged.conflicts, [], "{base}{ours}{theirs}");
+            assert_eq!(front(&merged), expected, "{base}{ours}{theirs}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_both_changed_is_a_conflict_above_the_text() {
+        let merged = merged("topic: a/b\n", "topic: a/c\n", "topic: a/d\n");
+        let text = merged.with_body(&merged.ours, MARKERS);
+        assert_eq!(
+            text,
+            file("topic: a/c\n").replace(
+                "---\n\n# Bread",
+                "---\n<<<<<<< main\ntopic: a/c\n=======\ntopic: a/d\n>>>>>>> feature\n\n# Bread"
+            )
+        );
+        assert!(read(&text).is_ok());
+        // A comment beside a list that would be written anew.
+        let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
+        assert_eq!(commented.unwrap().conflicts.len(), 1);
+        let removed = merge(&file("topic: a\n"), &file(""), &file("topic: b\n")).unwrap();
+        assert_eq!(
+            removed.conflicts,
+            [FrontConflict { ours: "".into(), theirs: "topic: b\n".into() }]
+        );
+    }
+
+    #[test]
+    fn line_ends_are_ours_and_an_ancestor_may_be_missing() {
+        let ours = file("tags: [a]\n").replace('\n', "\r\n");
+        let merged = merge("", &ours, &file("tags: [b]\n")).unwrap();
+        let text = merged.with_body(&merged.ours, MARKERS);
+        assert_eq!(text, file("tags:\n  - a\n  - b\n").replace('\n', "\r\n"));
+        assert_eq!(merged.base, "");
+    }
+
+    #[test]
+    fn what_are_no_versions_of_one_memory_is_left_to_others() {
+        let other = file("").replace("EFG", "EFH");
+        for (ours, theirs) in [
+            (file(""), other),
+            (file(""), "# No front matter\n".to_owned()),
+            (
+                file(""),
+                "---\n{id: 01JZX3P4Q5R6S7T8V9WABCDEFG, kind: fact}\n---\n# Bread\n".to_owned(),
+            ),
+            (file("tags: [\n"), file("")),
+        ] {
+            assert_eq!(merge(&file(""), &ours, &theirs), None, "{ours}{theirs}");
+        }
+    }
+}
