@@ -235,7 +235,7 @@ fn the_schema_knows_every_setting_and_no_value_of_the_user() {
 }
 
 /// A habit, the command that shows it, its exit code, and a part of what it says; `ID` stands for a memory.
-const HABITS: [(&str, &[&str], i32, &str); 31] = [
+const HABITS: [(&str, &[&str], i32, &str); 33] = [
     ("One screen without a command", &[], 0, "Next  "),
     ("Help everywhere", &["timeline", "--help"], 0, "Usage: throughline timeline"),
     ("Commands in groups", &["--help"], 0, "What it did:\n"),
@@ -264,6 +264,8 @@ const HABITS: [(&str, &[&str], i32, &str); 31] = [
     ("Unset one", &["config", "unset", "start_tokens"], 0, "Unset start_tokens"),
     ("A schema of the settings", &["config", "schema"], 0, "\"properties\""),
     ("The origin of each setting", &["config"], 0, "# default"),
+    ("A full-screen browser, plain in pipes", &["browse"], 0, "Here is no terminal"),
+    ("A list to choose from where no id is given", &["show"], 2, "At a terminal"),
     ("Completions", &["completions", "fish"], 0, "complete -c throughline"),
     ("A status line", &["statusline"], 0, "throughline: "),
     ("Doctor", &["doctor", "--help"], 0, "Checks every link"),

@@ -205,7 +205,7 @@ fn draw_preview(
         .lines()
         .flat_map(|line| {
             let broken = wrap::broken(line, columns);
-            broken.lines().map(|line| look.line(line)).collect::<Vec<_>>()
+            broken.split('\n').map(|line| look.line(line)).collect::<Vec<_>>()
         })
         .collect();
     let (rows, count) = (usize::from(inner.height), lines.len());
@@ -225,7 +225,7 @@ fn draw_preview(
 fn last_line(state: &BrowseState, look: Look, columns: u16) -> Line<'static> {
     let columns = usize::from(columns);
     if state.asked.is_some() {
-        let title = state.selected().map(|row| look.line(&row.line).to_string());
+        let title = state.selected().map(|row| row.title.clone());
         let verb = match state.task {
             Task::Choose { .. } => "Delete it for good",
             Task::Browse | Task::Replace { .. } => "Put it aside",

@@ -28,6 +28,8 @@ use crate::world::World;
 const INJECTIONS_MAX: usize = 500;
 /// Columns of a line about an injection; the frame cuts it.
 const LINE_COLUMNS: usize = 400;
+/// Columns of how many prompts there were.
+const PROMPTS_COLUMNS: usize = 11;
 /// Columns of a time.
 const TIME_COLUMNS: usize = 15;
 
@@ -118,7 +120,9 @@ impl<'a> Source<'a> {
             is_held: self.marks.is_held(stored),
             is_stale,
         };
-        Ok(BrowseRow { key: RowKey::Memory(memory.id), line, words, traits: Some(traits) })
+        let title = format!("{} {}", memory.id.short(), plain(&memory.title));
+        let key = RowKey::Memory(memory.id);
+        Ok(BrowseRow { key, line, title, words, traits: Some(traits) })
     }
 
     fn session_rows(&self) -> Result<Vec<BrowseRow>> {
@@ -130,7 +134,8 @@ impl<'a> Source<'a> {
                 branch => format!("{}: ", plain(branch)),
             };
             let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.world.now));
-            let prompts = format!("{:>4} {}", session.prompts, "prompts");
+            let prompts = plural(session.prompts, "prompt");
+            let prompts = format!("{prompts:>PROMPTS_COLUMNS$}");
             let wish = plain(&session.wish).split_whitespace().collect::<Vec<_>>().join(" ");
             let line = format!(
                 "{}  {}  {}  {branch}{wish}",
@@ -139,7 +144,13 @@ impl<'a> Source<'a> {
                 paint(QUIET, prompts)
             );
             let words = strip_ansi_codes(&line).to_lowercase() + " " + &session.session;
-            BrowseRow { key: RowKey::Session(session.session), line, words, traits: None }
+            BrowseRow {
+                key: RowKey::Session(session.session),
+                line,
+                title: wish,
+                words,
+                traits: None,
+            }
         });
         Ok(rows.collect())
     }
@@ -153,7 +164,8 @@ impl<'a> Source<'a> {
             let line = entry.line(self.world, LINE_COLUMNS);
             let words = [&*strip_ansi_codes(&line), &*entry.titles.join(" ")].join(" ");
             let words = words.to_lowercase();
-            BrowseRow { key: RowKey::Injection(at), line, words, traits: None }
+            let title = entry.titles.join(", ");
+            BrowseRow { key: RowKey::Injection(at), line, title, words, traits: None }
         });
         Ok(rows.collect())
     }

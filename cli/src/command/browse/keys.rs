@@ -54,6 +54,7 @@ pub fn in_short(task: &Task, tab: Tab, is_typing: bool) -> &'static [KeyHelp] {
         }
         (Task::Browse, Tab::Memories) => &[
             ("?", "keys"),
+            ("q", "leave"),
             ("/", "search"),
             ("k", "keep"),
             ("e", "edit"),
@@ -61,12 +62,11 @@ pub fn in_short(task: &Task, tab: Tab, is_typing: bool) -> &'static [KeyHelp] {
             ("d", "forget"),
             ("r", "release"),
             ("o", "open"),
-            ("q", "leave"),
             ("K S C P", "filter by kind, status, scope, path"),
             ("Enter", "zoom"),
         ],
         (Task::Browse, Tab::Sessions | Tab::Injections) => {
-            &[("?", "keys"), ("/", "search"), ("Enter", "zoom"), ("Tab", "next"), ("q", "leave")]
+            &[("?", "keys"), ("q", "leave"), ("/", "search"), ("Enter", "zoom"), ("Tab", "next")]
         }
     }
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use dialoguer::console::Term;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::cursor::{MoveTo, Show};
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{execute, style};
 use ratatui::layout::Rect;
@@ -146,7 +146,11 @@ fn take() -> std::io::Result<()> {
 /// Gives the terminal back, once. Nothing can be done where it is gone.
 fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = execute!(stderr(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+        // Cleared, with the cursor in the last row as other programs leave it: some terminals move what is left there
+        // to the usual screen when the size has changed.
+        let last = MoveTo(0, size().1.saturating_sub(1));
+        let clear = Clear(ClearType::All);
+        let _ = execute!(stderr(), clear, last, DisableBracketedPaste, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
         let _ = stderr().flush();
     }
@@ -154,7 +158,6 @@ fn give_back() {
 
 /// Opens a terminal whose cells are not known: the first frame draws all of them.
 fn terminal((width, height): (u16, u16)) -> Result<Terminal<CrosstermBackend<Stderr>>> {
-    use ratatui::crossterm::terminal::{Clear, ClearType};
     execute!(stderr(), Clear(ClearType::All)).map_err(failed)?;
     // Fixed, because the size is asked of the terminal that stderr is, and not of the one that started the session.
     let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width, height });

@@ -53,6 +53,8 @@ pub struct BrowseRow {
     pub key: RowKey,
     /// Text, with the colours that a listing has.
     pub line: String,
+    /// Title, for questions about it.
+    pub title: String,
     /// Lower-case text in which words are looked for.
     pub words: String,
     /// Properties of a memory, by which it is filtered.
@@ -246,12 +248,6 @@ impl BrowseState {
         &self.current().query
     }
 
-    /// Returns the title of the memory that is to be replaced, as its row has it.
-    pub fn row_of(&self, id: MemoryId) -> Option<&BrowseRow> {
-        let all = self.rows[Tab::Memories.at()].all.as_deref().unwrap_or_default();
-        all.iter().find(|row| row.key == RowKey::Memory(id))
-    }
-
     /// Takes the rows of a tab, and keeps the selection where its row still is.
     pub fn loaded(&mut self, tab: Tab, rows: Vec<BrowseRow>) {
         let selected = match tab == self.tab {
@@ -290,8 +286,12 @@ impl BrowseState {
     }
 
     /// Takes a key; returns the work that it asks for.
-    pub fn press(&mut self, key: KeyEvent) -> Option<Effect> {
+    pub fn press(&mut self, mut key: KeyEvent) -> Option<Effect> {
         self.note = None;
+        if key == KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL) {
+            // A line feed, which is what Enter was before the terminal was ours.
+            key = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+        }
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('c') if is_control => return Some(Effect::Quit),
