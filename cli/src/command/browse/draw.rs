@@ -4,7 +4,7 @@ use dialoguer::console::{measure_text_width, truncate_str};
 use memory_store::Kind;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
@@ -168,11 +168,9 @@ fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: Look, area: Rect)
         if is_selected {
             let gap = usize::from(area.width).saturating_sub(line.width());
             line.spans.push(Span::raw(" ".repeat(gap)));
-            for span in &mut line.spans {
-                // Dimmed and reversed cannot be read in some terminals.
-                span.style = span.style.remove_modifier(Modifier::DIM);
-                span.style = span.style.add_modifier(Modifier::REVERSED);
-            }
+            // Colours that are reversed cannot be read in some terminals.
+            let reversed = Style::new().add_modifier(Modifier::REVERSED);
+            line.spans.iter_mut().for_each(|span| span.style = reversed);
         }
         line
     });
@@ -201,13 +199,11 @@ fn draw_preview(
     frame.render_widget(block, area);
     let columns = usize::from(inner.width);
     let text = state.preview.as_ref().map_or("", |(_, text)| text.as_str());
-    let lines: Vec<Line<'_>> = text
-        .lines()
-        .flat_map(|line| {
-            let broken = wrap::broken(line, columns);
-            broken.split('\n').map(|line| look.line(line)).collect::<Vec<_>>()
-        })
-        .collect();
+    let broken: Vec<String> = text.lines().map(|line| wrap::broken(line, columns)).collect();
+    let mut lines: Vec<Line<'_>> = look.lines(&broken.join("\n")).collect();
+    if text.is_empty() {
+        lines.clear();
+    }
     let (rows, count) = (usize::from(inner.height), lines.len());
     let scroll = state.scroll.min(count.saturating_sub(rows));
     let shown: Vec<Line<'_>> = lines.into_iter().skip(scroll).take(rows).collect();

@@ -70,7 +70,8 @@ impl<'a> Source<'a> {
 
     fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
         // Opened anew, so that what others did meanwhile is seen.
-        *self = Self::open(self.world)?;
+        self.stores = Stores::open(self.world)?;
+        self.known = Known::open(self.world, &self.stores);
         let listed = List::every(false).read(self.world, &self.stores)?;
         let aside = List::every(true).read(self.world, &self.stores)?;
         let broken = listed.broken.len() + aside.broken.len();

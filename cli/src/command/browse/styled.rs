@@ -35,17 +35,27 @@ impl Look {
 
     /// Returns a line with the colours that it was painted in.
     pub fn line(self, painted: &str) -> Line<'static> {
-        let (mut spans, mut style) = (Vec::new(), Style::new());
+        self.line_after(painted, &mut Style::new())
+    }
+
+    /// Returns the lines of a text with the colours that it was painted in; a colour goes on over the end of a line.
+    pub fn lines(self, painted: &str) -> impl Iterator<Item = Line<'static>> {
+        let mut style = Style::new();
+        painted.split('\n').map(move |line| self.line_after(line, &mut style))
+    }
+
+    fn line_after(self, painted: &str, style: &mut Style) -> Line<'static> {
+        let mut spans = Vec::new();
         for (number, part) in painted.split("\u{1b}[").enumerate() {
             let text = match (number, part.split_once('m')) {
                 (0, _) | (_, None) => part,
                 (_, Some((codes, text))) => {
-                    style = codes.split(';').fold(style, changed);
+                    *style = codes.split(';').fold(*style, changed);
                     text
                 }
             };
             if !text.is_empty() {
-                let style = if self.has_colours { style } else { Style::new() };
+                let style = if self.has_colours { *style } else { Style::new() };
                 spans.push(Span::styled(text.replace('\t', "    "), style));
             }
         }
@@ -95,6 +105,15 @@ mod tests {
             assert_eq!(spans, expected, "{style:?}");
             assert_ne!(look.style(style), plain, "{style:?}");
         }
+    }
+
+    #[test]
+    fn a_colour_goes_on_over_the_end_of_a_line() {
+        let look = Look { has_colours: true };
+        let lines: Vec<_> = look.lines(&format!("{} after", paint(BAD, "one\ntwo"))).collect();
+        assert_eq!(lines[0].spans, [Span::styled("one", look.style(BAD))]);
+        assert_eq!(lines[1].spans[0], Span::styled("two", look.style(BAD)));
+        assert_eq!(lines[1].spans[1].style, Style::new());
     }
 
     #[test]
