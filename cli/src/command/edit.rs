@@ -19,6 +19,7 @@ use tempfile::TempDir;
 
 use super::add::body;
 use super::changes;
+use super::browse::{self, Purpose};
 use super::stores::Stores;
 use super::view;
 use crate::exit;
@@ -28,9 +29,9 @@ use crate::world::World;
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
 #[derive(Debug, Args)]
 pub struct Edit {
-    /// The id, or its last characters
+    /// The id, or its last characters; without it, a list to choose from at a terminal
     #[arg(add = super::complete::ids())]
-    id: String,
+    id: Option<String>,
     /// Another title
     #[arg(long)]
     title: Option<String>,
@@ -66,7 +67,7 @@ pub struct Edit {
 /// Opens a memory in the person's editor.
 pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     let args = Edit {
-        id: id.to_owned(),
+        id: Some(id.to_owned()),
         title: None,
         body: None,
         kind: None,
@@ -83,11 +84,14 @@ pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
 
 /// Runs the command.
 pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
-    let stores = Stores::open(world)?;
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
-    let (store, stored) = stores.find(&args.id)?;
+    let ids = browse::named_or_chosen(args.id.as_slice(), args.json, Purpose::Edit, world)?;
+    // Nothing was chosen.
+    let Some(id) = ids.first() else { return Ok(()) };
+    let stores = Stores::open(world)?;
+    let (store, stored) = stores.find(id)?;
     let id = stored.memory.id.to_string();
     if args.dry_run {
         return args.would(world, &stores, &stored, out);
@@ -137,25 +141,13 @@ fn new_folder(below: &Path) -> Result<TempDir> {
 /// what is half done is in nobody's way, and what is wrong costs nothing.
 fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor, edits: &Path) -> Result<Saved> {
     let path = &stored.path;
-    let editor = editor().ok_or_else(|| {
-        Failure::new("no editor is set").code(exit::USAGE).hint(format!(
-            "Set EDITOR, use an option such as --title, or open {} yourself.",
-            path.display()
-        ))
-    })?;
+    let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
     // Editors choose their mode by the name.
     let copy = folder.path().join(path.file_name().unwrap_or_default());
     replace(&copy, &before, Privacy::Private)?;
-    let status = editor_command(&editor)
-        .arg(&copy)
-        .status()
-        .map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;
-    if !status.success() {
-        return Err(Failure::new(format!("{} ended with {status}", editor.display()))
-            .hint("The memory is as it was."));
-    }
+    run_editor(&editor, &copy).map_err(|failure| failure.hint("The memory is as it was."))?;
     let taken = read_bounded(&copy, FILE_BYTES_MAX).and_then(|(after, _)| {
         if after == before {
             let (stored, change) = (stored.clone(), Change::Unchanged);
@@ -179,6 +171,35 @@ fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor, edits: &Path
         }
     };
     Err(Failure::new(problem).code(exit::INVALID).hint(hint))
+}
+
+/// Opens the file of a memory itself in the person's editor; tells whether it was changed.
+pub fn open_file(path: &Path) -> Result<bool> {
+    let editor = editor_for(path)?;
+    let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
+    run_editor(&editor, path)?;
+    let (after, _) = read_bounded(path, FILE_BYTES_MAX)?;
+    Ok(before != after)
+}
+
+fn editor_for(path: &Path) -> Result<OsString> {
+    editor().ok_or_else(|| {
+        Failure::new("no editor is set").code(exit::USAGE).hint(format!(
+            "Set EDITOR, use an option such as --title, or open {} yourself.",
+            path.display()
+        ))
+    })
+}
+
+fn run_editor(editor: &OsString, file: &Path) -> Result {
+    let status = editor_command(editor)
+        .arg(file)
+        .status()
+        .map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("{} ended with {status}", editor.display()))),
+    }
 }
 
 /// Keeps what was typed, without its secrets, and nothing that an editor left beside it.

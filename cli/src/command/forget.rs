@@ -8,6 +8,7 @@ use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
+use super::browse::{self, Purpose};
 use super::stores::Stores;
 use super::view::{self, Sentences, plain};
 use crate::failure::{Failure, Result};
@@ -17,8 +18,8 @@ use crate::world::World;
 /// Puts memories aside; they are not learned again.
 #[derive(Debug, Args)]
 pub struct Forget {
-    /// Ids, or their last characters
-    #[arg(required = true, add = super::complete::ids())]
+    /// Ids, or their last characters; without any, a list to choose from at a terminal
+    #[arg(add = super::complete::ids())]
     id: Vec<String>,
     /// Remove them for good instead, also what was put aside before
     #[arg(long)]
@@ -43,11 +44,15 @@ struct Gone<'a> {
 
 /// Runs the command.
 pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
+    let (how, purpose) = match args.delete {
+        true => (How::Delete, Purpose::Delete),
+        false => (How::Archive, Purpose::Forget),
+    };
+    let ids = browse::named_or_chosen(&args.id, args.json, purpose, world)?;
     let stores = Stores::open(world)?;
-    let how = if args.delete { How::Delete } else { How::Archive };
     // All are looked up first: a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
-    for id in &args.id {
+    for id in &ids {
         match (stores.find_or_archived(id)?, how) {
             ((store, stored, false), _) => found.push((store, stored)),
             ((store, stored, true), How::Delete) => aside.push((store, stored)),

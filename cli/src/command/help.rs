@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("resume", "go on with a past session"),
             ("show", "a memory whole"),
             ("list", "memories, newest first"),
+            ("browse", "all on one screen, by key"),
             ("add", "tell it something"),
             ("edit", "change a memory"),
             ("forget", "put memories aside"),
@@ -24,7 +25,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("review", "what was learned lately"),
             ("fixes", "known errors, their cure"),
             ("blame", "what is known of a file"),
-            ("handoff", "where the work was left"),
             ("diff", "memories of a branch, a pull"),
             ("check", "memory files, before a commit"),
         ],
@@ -33,6 +33,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
         "What it did",
         &[
             ("status", "what is stored and due"),
+            ("handoff", "where the work was left"),
             ("log", "the last injections"),
             ("why", "reasons of an injection"),
             ("stats", "numbers over time"),
@@ -76,11 +77,12 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 43] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
     ("list", ["list --kind decision", "list --path src/ -n 20"]),
+    ("browse", ["browse", "browse --json"]),
     (
         "add",
         ["add 'We deploy on Tuesdays'", "add 'Cents, never floats' -k convention -p src/price.rs"],

@@ -170,12 +170,18 @@ pub fn why(staleness: &Staleness) -> String {
 
 /// Says what was decided about one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LearnedWord {
+pub enum LearnedWord {
+    /// It holds.
     Keep,
+    /// It is changed in the editor.
     Edit,
+    /// It goes.
     Drop,
+    /// Another one replaces it.
     Supersede,
+    /// Nothing is said about it now.
     Skip,
+    /// Nothing more is said.
     Quit,
 }
 
@@ -224,7 +230,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
 }
 
 /// Does what was decided; tells whether the memory is done with.
-fn decide(
+pub fn decide(
     world: &World,
     stores: &Stores,
     stored: &Stored,

@@ -1,16 +1,17 @@
 //! `throughline list`: the memories of this project and one's own.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
-use memory_store::store::Stored;
+use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
 
+use super::browse::{self, Purpose};
 use super::elsewhere;
 use super::stores::{Stores, Survey};
 use super::view::{self, MemoryView};
@@ -19,7 +20,7 @@ use crate::style::{CARE, paint};
 use crate::world::World;
 
 /// Lists memories, newest first.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct List {
     /// Only this kind; may be repeated
     #[arg(long, value_parser = super::kind, add = super::complete::kinds(), value_name = "KIND")]
@@ -39,39 +40,72 @@ pub struct List {
     /// At most this many
     #[arg(long, short = 'n', value_name = "COUNT")]
     limit: Option<usize>,
+    /// Choose one at the terminal, and print its id
+    #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path"])]
+    pick: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// Memories that are listed, and their marks.
+pub struct Listed {
+    /// The memories, newest first.
+    pub memories: Vec<Stored>,
+    /// The files that have a mark.
+    pub marks: Marks,
+    /// Memory files that cannot be read.
+    pub broken: Vec<memory_store::Error>,
+}
+
+impl List {
+    /// Asks for every memory, also for what was replaced, or for all that was put aside.
+    pub fn every(archived: bool) -> Self {
+        Self { all: true, archived, ..Self::default() }
+    }
+
+    /// Asks for what is listed without options, as JSON.
+    pub fn as_json() -> Self {
+        Self { json: true, ..Self::default() }
+    }
+
+    /// Reads the memories that are asked for.
+    pub fn read(&self, world: &World, stores: &Stores) -> Result<Listed> {
+        let (listing, marks) = match self.archived {
+            true => {
+                let mut listing = stores.project.archived()?;
+                listing.memories.extend(stores.user.archived()?.memories);
+                (listing, Marks::default())
+            }
+            false => {
+                let survey = stores.survey()?;
+                let marks = Marks::of(&survey)?;
+                (survey.listing(), marks)
+            }
+        };
+        let Listing { mut memories, broken, .. } = listing;
+        let path = self.path.as_deref();
+        let path = path.map(|path| super::project_path(world, &stores.tree, path)).transpose()?;
+        memories.retain(|stored| self.wants(stored, path.as_deref()));
+        memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+        memories.truncate(self.limit.unwrap_or(usize::MAX));
+        Ok(Listed { memories, marks, broken })
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
+    if args.pick {
+        let chosen = browse::named_or_chosen(&[], args.json, Purpose::Name, world)?;
+        return chosen.iter().try_for_each(|id| Ok(writeln!(out, "{id}")?));
+    }
     let stores = Stores::open(world)?;
-    let (listing, marks) = match args.archived {
-        true => {
-            let mut listing = stores.project.archived()?;
-            listing.memories.extend(stores.user.archived()?.memories);
-            (listing, Marks::default())
-        }
-        false => {
-            let survey = stores.survey()?;
-            let marks = Marks::of(&survey)?;
-            (survey.listing(), marks)
-        }
-    };
-    view::warn_broken(&listing.broken);
-    let mut memories = listing.memories;
-    let path = args.path.as_deref();
-    let path = path.map(|path| super::project_path(world, &stores.tree, path)).transpose()?;
-    memories.retain(|stored| args.wants(stored, path.as_deref()));
-    memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
-    memories.truncate(args.limit.unwrap_or(usize::MAX));
-    let is_held = |stored: &Stored| marks.held.contains(&stored.path);
-    let is_pulled = |stored: &Stored| marks.pulled.contains(&stored.path);
+    let Listed { memories, marks, broken } = args.read(world, &stores)?;
+    view::warn_broken(&broken);
     if args.json {
         let views: Vec<MemoryView> = memories
             .iter()
-            .map(|stored| view_of(stored, is_held(stored), is_pulled(stored)))
+            .map(|stored| view_of(stored, marks.is_held(stored), marks.is_pulled(stored)))
             .collect();
         return view::json(&views, out);
     }
@@ -81,17 +115,16 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }
     }
-    memories.iter().try_for_each(|stored| {
-        let origin = if is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
-        let held = if is_held(stored) { " [held back]" } else { "" };
-        view::marked_line(&stored.memory, &(origin + held), out)
-    })
+    memories
+        .iter()
+        .try_for_each(|stored| view::marked_line(&stored.memory, &marks.words(stored), out))
 }
 
 /// The files that are listed with a mark.
 #[derive(Default)]
-struct Marks {
-    held: BTreeSet<PathBuf>,
+pub struct Marks {
+    /// What `throughline review --release` takes for each that is held back.
+    held: BTreeMap<PathBuf, String>,
     pulled: BTreeSet<PathBuf>,
 }
 
@@ -99,10 +132,33 @@ impl Marks {
     fn of(survey: &Survey) -> Result<Self> {
         let memories = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = memories.filter(|stored| survey.is_pulled(stored));
+        let held = survey.held()?.into_iter().map(|held| (held.stored.path, held.release));
         Ok(Self {
-            held: survey.held()?.into_iter().map(|held| held.stored.path).collect(),
+            held: held.collect(),
             pulled: pulled.map(|stored| stored.path.clone()).collect(),
         })
+    }
+
+    /// Tells whether a memory is held back.
+    pub fn is_held(&self, stored: &Stored) -> bool {
+        self.release(stored).is_some()
+    }
+
+    /// Returns what lets a memory out as it is now, if it is held back.
+    pub fn release(&self, stored: &Stored) -> Option<&str> {
+        self.held.get(&stored.path).map(String::as_str)
+    }
+
+    /// Tells whether a memory is from the repository.
+    pub fn is_pulled(&self, stored: &Stored) -> bool {
+        self.pulled.contains(&stored.path)
+    }
+
+    /// Returns the marks of a memory in words.
+    pub fn words(&self, stored: &Stored) -> String {
+        let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
+        let held = if self.is_held(stored) { " [held back]" } else { "" };
+        origin + held
     }
 }
 

@@ -1,9 +1,10 @@
 //! `throughline log`: the last injections, one line each.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
-use memory_store::short_session;
+use memory_store::{MemoryId, short_session};
 use serde::Serialize;
 
 use super::receipts::{self, Receipt};
@@ -36,10 +37,11 @@ pub struct Log {
 
 /// A receipt with the titles of what was given.
 #[derive(Serialize)]
-struct LogEntry<'a> {
+pub struct LogEntry<'a> {
     #[serde(flatten)]
     receipt: &'a Receipt,
-    titles: Vec<&'a str>,
+    /// Titles of the memories, in the order they were given in.
+    pub titles: Vec<&'a str>,
 }
 
 /// Runs the command.
@@ -50,21 +52,15 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     };
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
     let titles = why::titles(&stores, world, &found)?;
-    let lines: Vec<LogEntry<'_>> = found
-        .iter()
-        .map(|receipt| {
-            let given = receipt.memories.iter();
-            let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
-            LogEntry { receipt, titles: given.map(|given| title(&given.id)).collect() }
-        })
-        .collect();
+    let lines: Vec<LogEntry<'_>> =
+        found.iter().map(|receipt| LogEntry::of(receipt, &titles)).collect();
     if args.json {
         return view::json(&lines, out);
     }
     if lines.is_empty() {
         writeln!(out, "Nothing was injected here yet.")?;
     }
-    lines.iter().try_for_each(|line| show(line, world, out))
+    lines.iter().try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(world, wrap::room()))?))
 }
 
 /// What an event is to a person.
@@ -79,25 +75,33 @@ pub fn occasion(event: &str) -> &str {
     }
 }
 
-fn show(line: &LogEntry<'_>, world: &World, out: &mut dyn Write) -> Result {
-    let LogEntry { receipt, titles } = line;
-    let at = format!("{:<TIME_COLUMNS$}", clock::ago(receipt.at, world.now));
-    let event = format!("{:<EVENT_COLUMNS$}", plain(occasion(&receipt.event)));
-    let cost = format!("{:>4} tokens", receipt.tokens);
-    let what = match titles.as_slice() {
-        [] => "where the work was left".to_owned(),
-        [title] => (*title).to_owned(),
-        [title, rest @ ..] => format!("{title} (+{})", rest.len()),
-    };
-    let session = plain(short_session(&receipt.session));
-    let before = at.len() + event.len() + cost.len() + session.len() + 8;
-    let what = wrap::cut(&plain(&what), wrap::room().saturating_sub(before));
-    writeln!(
-        out,
-        "{}  {event}  {}  {}  {what}",
-        paint(QUIET, at),
-        paint(NAME, session),
-        paint(QUIET, cost)
-    )?;
-    Ok(())
+impl<'a> LogEntry<'a> {
+    /// Looks up what the memories of a receipt are called.
+    pub fn of(receipt: &'a Receipt, titles: &'a HashMap<MemoryId, String>) -> Self {
+        let given = receipt.memories.iter();
+        let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
+        Self { receipt, titles: given.map(|given| title(&given.id)).collect() }
+    }
+
+    /// Returns one line of so many columns.
+    pub fn line(&self, world: &World, columns: usize) -> String {
+        let Self { receipt, titles } = self;
+        let at = format!("{:<TIME_COLUMNS$}", clock::ago(receipt.at, world.now));
+        let event = format!("{:<EVENT_COLUMNS$}", plain(occasion(&receipt.event)));
+        let cost = format!("{:>4} tokens", receipt.tokens);
+        let what = match titles.as_slice() {
+            [] => "where the work was left".to_owned(),
+            [title] => (*title).to_owned(),
+            [title, rest @ ..] => format!("{title} (+{})", rest.len()),
+        };
+        let session = plain(short_session(&receipt.session));
+        let before = at.len() + event.len() + cost.len() + session.len() + 8;
+        let what = wrap::cut(&plain(&what), columns.saturating_sub(before));
+        format!(
+            "{}  {event}  {}  {}  {what}",
+            paint(QUIET, at),
+            paint(NAME, session),
+            paint(QUIET, cost)
+        )
+    }
 }

@@ -19,6 +19,7 @@ mod add;
 mod ask;
 mod audit;
 mod blame;
+mod browse;
 mod changes;
 mod check;
 pub mod complete;
@@ -168,6 +169,7 @@ enum Command {
     Search(search::Search),
     Show(show::Show),
     List(list::List),
+    Browse(browse::Browse),
     #[command(visible_alias = "remember")]
     Add(add::Add),
     Edit(edit::Edit),
@@ -220,6 +222,7 @@ impl Command {
             Self::Search(args) => search::run(args, world, out),
             Self::Show(args) => show::run(args, world, out),
             Self::List(args) => list::run(args, world, out),
+            Self::Browse(args) => browse::run(args, world, out),
             Self::Add(args) => add::run(args, world, out),
             Self::Edit(args) => edit::run(args, world, out),
             Self::Forget(args) => forget::run(args, world, out),

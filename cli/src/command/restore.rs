@@ -30,6 +30,11 @@ pub struct Restore {
     json: bool,
 }
 
+/// Restores one memory.
+pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
+    run(&Restore { id: vec![id.to_owned()], json: false }, world, out)
+}
+
 /// What became of a memory that was to be restored.
 #[derive(Serialize)]
 struct Restored {

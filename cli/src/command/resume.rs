@@ -149,7 +149,7 @@ fn find(
 const SAID_CHARS_MAX: usize = 200;
 
 /// What starts a session again, typed in `here`.
-fn command(session: &Session, here: &Path) -> String {
+pub fn command(session: &Session, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {
         return resume;

@@ -352,6 +352,11 @@ fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     Ok(stored)
 }
 
+/// Lets out a memory that is held back, by its id or by `ID@MARK`.
+pub fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
+    release(world, stores, &held_by_id(stores, asked)?, out)
+}
+
 /// Lets out a memory as `stored` has it: what came into its file since stays held.
 fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);

@@ -11,7 +11,7 @@ use memory_store::recall::{
 };
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
-use memory_store::{Kind, Timestamp, short_session, thinking};
+use memory_store::{Kind, MemoryId, Timestamp, short_session, thinking};
 use processor::progress::Silent;
 use serde::Serialize;
 
@@ -183,6 +183,24 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
         Some(damage) => Err(Failure::new(format!("what was found may not be all: {damage}"))
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again.")),
+    }
+}
+
+/// Memories that are found while a text is typed.
+const TYPED_MAX: usize = 100;
+
+/// Finds memories by a text, best first, also what was replaced. A text that is not understood yet is a failure.
+pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<MemoryId>> {
+    let wanted = Wanted {
+        text: text.to_owned(),
+        exact: true,
+        limit: TYPED_MAX,
+        superseded: true,
+        ..Wanted::default()
+    };
+    match wanted.problem(now) {
+        Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),
+        None => Ok(recall.search(&wanted, now).hits.into_iter().map(|hit| hit.id).collect()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `throughline show`: one memory, whole.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::memory::Status;
@@ -8,6 +9,7 @@ use memory_store::recall::Recall;
 use memory_store::store::Stored;
 use memory_store::trust::LABEL;
 
+use super::browse::{self, Purpose};
 use super::damage;
 use super::learned;
 use super::stores::{Held, Stores};
@@ -19,8 +21,8 @@ use crate::world::World;
 /// Shows memories whole, and why one is held back or may be true no longer.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Ids, or their last characters
-    #[arg(required = true, add = super::complete::ids())]
+    /// Ids, or their last characters; without any, a list to choose from at a terminal
+    #[arg(add = super::complete::ids())]
     id: Vec<String>,
     /// Print JSON
     #[arg(long)]
@@ -29,9 +31,10 @@ pub struct Show {
 
 /// Runs the command.
 pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
+    let ids = browse::named_or_chosen(&args.id, args.json, Purpose::Show, world)?;
     let stores = Stores::open(world)?;
     // What was put aside can still be looked at.
-    let found = stores.find_all(&args.id)?;
+    let found = stores.find_all(&ids)?;
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     if args.json {
@@ -39,18 +42,47 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         let views: Vec<MemoryView> = found.iter().map(view).collect();
         return view::json(&views, out);
     }
-    let recall = Recall::open(&world.dirs, &stores.tree);
-    let lost = damage::lost(&world.dirs.project(stores.tree.project));
+    let known = Known::open(world, &stores);
     for (position, stored) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;
         }
+        known.show(stored, is_pulled(stored), &stores, out)?;
+    }
+    Ok(())
+}
+
+/// Facts that are read once for all memories that are shown.
+pub struct Known {
+    /// The index.
+    pub recall: Recall,
+    /// Sessions whose evidence is lost.
+    lost: Vec<(PathBuf, String)>,
+}
+
+impl Known {
+    /// Reads them.
+    pub fn open(world: &World, stores: &Stores) -> Self {
+        Self {
+            recall: Recall::open(&world.dirs, &stores.tree),
+            lost: damage::lost(&world.dirs.project(stores.tree.project)),
+        }
+    }
+
+    /// Prints a memory whole, and why it is held back or may be true no longer.
+    pub fn show(
+        &self,
+        stored: &Stored,
+        is_pulled: bool,
+        stores: &Stores,
+        out: &mut dyn Write,
+    ) -> Result {
         view::whole(stored, out)?;
-        if is_pulled(stored) {
+        if is_pulled {
             let label = format!("{LABEL}: `throughline trust` releases it");
             writeln!(out, "{}", paint(CARE, label))?;
         }
-        if let Some(staleness) = recall.staleness(stored.memory.id) {
+        if let Some(staleness) = self.recall.staleness(stored.memory.id) {
             writeln!(
                 out,
                 "{}\n`throughline review --keep {}` says that it still holds.",
@@ -59,12 +91,12 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
             )?;
         }
         let session = stored.memory.source.session.as_deref();
-        if session.is_some_and(|session| lost.iter().any(|(_, known)| known == session)) {
+        if session.is_some_and(|session| self.lost.iter().any(|(_, known)| known == session)) {
             let told = "its evidence is lost: the archived session cannot be read, and its transcript is gone";
             writeln!(out, "{}", paint(CARE, told))?;
         }
         if stored.memory.status == Status::Archived {
-            continue;
+            return Ok(());
         }
         if let Some(Held { why, release, .. }) = stores.held_as(stored)? {
             let why = format!("held back: {}", view::plain(&why.to_string()));
@@ -74,6 +106,6 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
                 paint(CARE, why)
             )?;
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -78,7 +78,8 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     found.iter().try_for_each(|receipt| show(receipt, &titles, out))
 }
 
-fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Write) -> Result {
+/// Prints an injection with the reasons.
+pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Write) -> Result {
     let short = short_session(&receipt.session);
     let agent = if receipt.agent.is_some() { ", in a subagent" } else { "" };
     writeln!(

@@ -1,5 +1,6 @@
 //! The command as people and scripts use it, in a sealed environment.
 
+mod browse;
 mod common;
 mod configuration;
 mod daily;

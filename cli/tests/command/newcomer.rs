@@ -67,7 +67,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments that each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 44] = [
+const READING: [&[&str]; 49] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
@@ -99,6 +99,12 @@ const READING: [&[&str]; 44] = [
     &["show", "ID"],
     &["list"],
     &["list", "--archived"],
+    &["list", "--pick"],
+    &["browse"],
+    // Nobody is there to choose.
+    &["show"],
+    &["forget"],
+    &["edit"],
     &["list", "--path", "/elsewhere"],
     &["tombstones"],
     &["pack"],
@@ -221,6 +227,7 @@ fn exit_codes_are_what_help_and_docs_say() {
         (&["nonsense"], 2),
         (&["list", "--kind", "nonsense"], 2),
         (&["add", " "], 2),
+        (&["show"], 2),
         (&["show", "zzzzzz"], 3),
         (&["forget", "zzzzzz"], 3),
         (&["trust", "/nowhere"], 3),

@@ -1,0 +1,231 @@
+//! `throughline browse`: a full-screen browser over memories, sessions and injections. Other commands let a person choose
+//! a memory in it.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::MemoryId;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
+
+use self::effects::{Source, told};
+use self::filters::{Filters, StatusFilter};
+use self::screen::Screen;
+use self::state::{BrowseState, Effect, Tab, Task};
+use super::list::{self, List};
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{QUIET, paint};
+use crate::world::World;
+
+mod draw;
+mod effects;
+mod filters;
+mod keys;
+mod screen;
+mod session;
+mod state;
+mod styled;
+#[cfg(test)]
+mod tests;
+
+/// Browses memories, sessions and injections on the whole screen: search as you type, previews, one key for
+/// each change. Press ? for the keys.
+///
+/// Without a terminal, and with --json, it prints what `throughline list` prints.
+#[derive(Debug, Args)]
+pub struct Browse {
+    /// Print the memories as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Browse, world: &World, out: &mut dyn Write) -> Result {
+    if args.json {
+        return list::run(&List::as_json(), world, out);
+    }
+    if !world.interactive || !world.is_seen {
+        let why = "Here is no terminal to browse in; this is what `throughline list` prints:";
+        writeln!(out, "{}", paint(QUIET, why))?;
+        return list::run(&List::default(), world, out);
+    }
+    on_screen(world, BrowseState::new(Task::Browse, Filters::default())).map(drop)
+}
+
+/// Purpose for which a memory is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To see it whole.
+    Show,
+    /// To change it.
+    Edit,
+    /// To put it aside.
+    Forget,
+    /// To remove it for good.
+    Delete,
+    /// To print its id.
+    Name,
+}
+
+impl Purpose {
+    fn task(self) -> Task {
+        let verb = match self {
+            Self::Show => "show",
+            Self::Edit => "edit",
+            Self::Forget => "put aside",
+            Self::Delete => "delete for good",
+            Self::Name => "name",
+        };
+        Task::Choose { verb, asks: self == Self::Delete }
+    }
+
+    fn filters(self) -> Filters {
+        Filters::of(match self {
+            Self::Show | Self::Delete => StatusFilter::Every,
+            Self::Edit | Self::Forget | Self::Name => StatusFilter::Current,
+        })
+    }
+}
+
+/// Returns the ids that were typed, or else that of a memory which a person chooses; none where they leave without.
+pub fn named_or_chosen(
+    typed: &[String],
+    json: bool,
+    purpose: Purpose,
+    world: &World,
+) -> Result<Vec<String>> {
+    if !typed.is_empty() {
+        return Ok(typed.to_vec());
+    }
+    if json || !world.interactive {
+        return Err(Failure::new("no memory is named").code(exit::USAGE).hint(
+            "Write an id, which `throughline list` shows. At a terminal, and without --json, there is a list to choose from.",
+        ));
+    }
+    let state = BrowseState::new(purpose.task(), purpose.filters());
+    let chosen = on_screen(world, state)?;
+    Ok(chosen.map(|id| id.to_string()).into_iter().collect())
+}
+
+/// Runs the browser until the person leaves; returns the memory that was chosen.
+fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
+    let mut source = Source::open(world)?;
+    // What is wrong with the store is said on the usual screen.
+    load(Tab::Memories, &mut source, &mut state)?;
+    let mut screen = Screen::enter()?;
+    let left = go_round(&mut screen, &mut source, &mut state);
+    screen.leave();
+    left
+}
+
+/// Draws, waits and does what is asked for, until the person leaves.
+fn go_round(
+    screen: &mut Screen,
+    source: &mut Source<'_>,
+    state: &mut BrowseState,
+) -> Result<Option<MemoryId>> {
+    loop {
+        preview(source, state);
+        let look = screen.look;
+        state.seen = screen.draw(|frame| draw::draw(frame, state, look))?;
+        let mut next = screen.wait()?;
+        // What was typed while the frame was drawn is taken at once; only its last text is searched for.
+        let mut typed = None;
+        while let Some(event) = next {
+            if !matches!(&event, Event::Key(key) if is_of_text(*key)) {
+                find(typed.take(), source, state);
+            }
+            let effect = match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => state.press(key),
+                Event::Paste(text) => state.paste(&text),
+                _ => None,
+            };
+            match effect {
+                None => {}
+                Some(Effect::Quit) => return Ok(None),
+                Some(Effect::Chosen(id)) => return Ok(Some(id)),
+                Some(Effect::Suspend) => screen.suspend()?,
+                Some(Effect::Find(text)) => typed = Some(text),
+                Some(effect) => work(&effect, screen, source, state)?,
+            }
+            next = screen.next()?;
+        }
+        find(typed, source, state);
+    }
+}
+
+/// Tells whether a key may change the text of a search, so that the next one makes it out of date.
+const fn is_of_text(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace)
+}
+
+/// Reads the preview of the selected row, unless it is there.
+fn preview(source: &Source<'_>, state: &mut BrowseState) {
+    let wanted = state.selected().map(|row| row.key.clone());
+    let known = state.preview.as_ref().map(|(key, _)| key);
+    if known == wanted.as_ref() {
+        return;
+    }
+    match wanted {
+        Some(key) => {
+            let text = source.preview(&key);
+            state.previewed(key, text);
+        }
+        None => state.preview = None,
+    }
+}
+
+/// Searches memories. What is not understood yet, as a phrase that is still typed, is said in the last line.
+fn find(text: Option<String>, source: &Source<'_>, state: &mut BrowseState) {
+    let Some(text) = text else { return };
+    match source.find(&text) {
+        Ok(found) => state.found(&text, found),
+        Err(failure) => {
+            state.found(&text, Vec::new());
+            state.tell(told(&failure), true);
+        }
+    }
+}
+
+fn load(tab: Tab, source: &mut Source<'_>, state: &mut BrowseState) -> Result {
+    let (rows, broken) = source.rows(tab)?;
+    state.loaded(tab, rows);
+    if let Some(broken) = broken {
+        state.tell(broken, true);
+    }
+    Ok(())
+}
+
+/// Does what a key asked for, and says what became of it.
+fn work(
+    effect: &Effect,
+    screen: &mut Screen,
+    source: &mut Source<'_>,
+    state: &mut BrowseState,
+) -> Result {
+    if let Effect::Load(tab) = effect {
+        if let Err(failure) = load(*tab, source, state) {
+            state.loaded(*tab, Vec::new());
+            state.tell(told(&failure), true);
+        }
+        return Ok(());
+    }
+    let takes_terminal = matches!(effect, Effect::Act(act, _) if act.takes_terminal());
+    let done = match takes_terminal {
+        true => screen.lend(|| source.run(effect))?,
+        false => source.run(effect),
+    };
+    // The rows are read again also after a failure: part of it may be done.
+    if let Err(failure) = load(Tab::Memories, source, state) {
+        state.tell(told(&failure), true);
+        return Ok(());
+    }
+    if !state.query().trim().is_empty() {
+        find(Some(state.query().to_owned()), source, state);
+    }
+    match done {
+        Ok(said) => state.tell(said, false),
+        Err(failure) => state.tell(told(&failure), true),
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! Work of the browser: reading its rows and previews, and what other commands do to one memory.
+
+use std::collections::HashMap;
+
+use dialoguer::console::strip_ansi_codes;
+use memory_store::MemoryId;
+use memory_store::memory::Status;
+use memory_store::short_session;
+use memory_store::store::Stored;
+
+use super::filters::{Standing, Traits};
+use super::session;
+use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
+use crate::clock;
+use crate::command::learned::{self, LearnedWord};
+use crate::command::list::{List, Marks};
+use crate::command::log::LogEntry;
+use crate::command::receipts::{self, Receipt};
+use crate::command::show::Known;
+use crate::command::stores::Stores;
+use crate::command::view::{self, plain, plural};
+use crate::command::{edit, restore, review, search, sessions, why};
+use crate::failure::{Failure, Result};
+use crate::style::{CARE, NAME, QUIET, paint};
+use crate::world::World;
+
+/// Injections that are listed.
+const INJECTIONS_MAX: usize = 500;
+/// Columns of a line about an injection; the frame cuts it.
+const LINE_COLUMNS: usize = 400;
+/// Columns of how many prompts there were.
+const PROMPTS_COLUMNS: usize = 11;
+/// Columns of a time.
+const TIME_COLUMNS: usize = 15;
+
+/// Stores and index that the rows are read from, and what was read of them.
+pub struct Source<'a> {
+    world: &'a World,
+    stores: Stores,
+    known: Known,
+    memories: Vec<Stored>,
+    marks: Marks,
+    receipts: Vec<Receipt>,
+    titles: HashMap<MemoryId, String>,
+}
+
+impl<'a> Source<'a> {
+    /// Opens the stores.
+    pub fn open(world: &'a World) -> Result<Self> {
+        let stores = Stores::open(world)?;
+        Ok(Self {
+            world,
+            known: Known::open(world, &stores),
+            stores,
+            memories: Vec::new(),
+            marks: Marks::default(),
+            receipts: Vec::new(),
+            titles: HashMap::new(),
+        })
+    }
+
+    /// Reads the rows of a tab, and tells what cannot be read.
+    pub fn rows(&mut self, tab: Tab) -> Result<(Vec<BrowseRow>, Option<String>)> {
+        match tab {
+            Tab::Memories => self.memory_rows(),
+            Tab::Sessions => Ok((self.session_rows()?, None)),
+            Tab::Injections => Ok((self.injection_rows()?, None)),
+        }
+    }
+
+    fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
+        // Opened anew, so that what others did meanwhile is seen.
+        self.stores = Stores::open(self.world)?;
+        self.known = Known::open(self.world, &self.stores);
+        let listed = List::every(false).read(self.world, &self.stores)?;
+        let aside = List::every(true).read(self.world, &self.stores)?;
+        let broken = listed.broken.len() + aside.broken.len();
+        self.marks = listed.marks;
+        self.memories = listed.memories;
+        let there = self.memories.len();
+        self.memories.extend(aside.memories);
+        let rows = self.memories.iter().enumerate();
+        let rows = rows.map(|(at, stored)| self.memory_row(stored, at >= there));
+        let rows = rows.collect::<Result<_>>()?;
+        let told = format!(
+            "{} cannot be read; `throughline list` names what is wrong.",
+            plural(broken, "memory file")
+        );
+        Ok((rows, (broken > 0).then_some(told)))
+    }
+
+    fn memory_row(&self, stored: &Stored, is_aside: bool) -> Result<BrowseRow> {
+        let memory = &stored.memory;
+        let is_stale = self.known.recall.staleness(memory.id).is_some();
+        let mut marks = self.marks.words(stored);
+        if memory.superseded_by.is_some() {
+            marks.push_str(" [replaced]");
+        }
+        if is_stale {
+            marks.push_str(" [files changed]");
+        }
+        let mut line = Vec::new();
+        view::marked_line(memory, &marks, &mut line)?;
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        let standing = match memory.status {
+            _ if is_aside => Standing::Aside,
+            Status::Archived => Standing::Aside,
+            Status::Rejected => Standing::Replaced,
+            Status::Active | Status::Draft if memory.superseded_by.is_some() => Standing::Replaced,
+            Status::Draft => Standing::Waits,
+            Status::Active => Standing::Active,
+        };
+        let paths: Vec<String> = memory.paths.iter().map(|path| path.path.clone()).collect();
+        let words = [&*strip_ansi_codes(&line), &*memory.tags.join(" "), &*paths.join(" ")];
+        let words = words.join(" ").to_lowercase();
+        let traits = Traits {
+            kind: memory.kind,
+            standing,
+            scope: memory.scope,
+            paths,
+            is_held: self.marks.is_held(stored),
+            is_stale,
+        };
+        let title = format!("{} {}", memory.id.short(), plain(&memory.title));
+        let key = RowKey::Memory(memory.id);
+        Ok(BrowseRow { key, line, title, words, traits: Some(traits) })
+    }
+
+    fn session_rows(&self) -> Result<Vec<BrowseRow>> {
+        let archive = sessions::archive(self.world, &self.stores);
+        let all = sessions::all(&archive, |_, _| Some(()))?;
+        let rows = all.into_iter().map(|(session, ())| {
+            let branch = match session.branch.as_str() {
+                "" => String::new(),
+                branch => format!("{}: ", plain(branch)),
+            };
+            let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.world.now));
+            let prompts = plural(session.prompts, "prompt");
+            let prompts = format!("{prompts:>PROMPTS_COLUMNS$}");
+            let wish = plain(&session.wish).split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = format!(
+                "{}  {}  {}  {branch}{wish}",
+                paint(QUIET, at),
+                paint(NAME, plain(short_session(&session.session))),
+                paint(QUIET, prompts)
+            );
+            let words = strip_ansi_codes(&line).to_lowercase() + " " + &session.session;
+            BrowseRow {
+                key: RowKey::Session(session.session),
+                line,
+                title: wish,
+                words,
+                traits: None,
+            }
+        });
+        Ok(rows.collect())
+    }
+
+    fn injection_rows(&mut self) -> Result<Vec<BrowseRow>> {
+        let tree = self.world.dirs.tree(&self.stores.tree.root);
+        self.receipts = receipts::last(&tree, INJECTIONS_MAX, |_| true);
+        self.titles = why::titles(&self.stores, self.world, &self.receipts)?;
+        let rows = self.receipts.iter().enumerate().map(|(at, receipt)| {
+            let entry = LogEntry::of(receipt, &self.titles);
+            let line = entry.line(self.world, LINE_COLUMNS);
+            let words = [&*strip_ansi_codes(&line), &*entry.titles.join(" ")].join(" ");
+            let words = words.to_lowercase();
+            let title = entry.titles.join(", ");
+            BrowseRow { key: RowKey::Injection(at), line, title, words, traits: None }
+        });
+        Ok(rows.collect())
+    }
+
+    /// Returns the text of a row's preview: that of `show`, of a session, or of `why`.
+    pub fn preview(&self, key: &RowKey) -> String {
+        let mut text = Vec::new();
+        let done = match key {
+            RowKey::Memory(id) => self.show(*id, &mut text),
+            RowKey::Session(id) => session::show(id, self.world, &self.stores, &mut text),
+            RowKey::Injection(at) => match self.receipts.get(*at) {
+                Some(receipt) => why::show(receipt, &self.titles, &mut text),
+                None => Ok(()),
+            },
+        };
+        let mut text = String::from_utf8_lossy(&text).into_owned();
+        if let Err(failure) = done {
+            text.push_str(&format!("{}\n", paint(CARE, told(&failure))));
+        }
+        text
+    }
+
+    fn show(&self, id: MemoryId, out: &mut Vec<u8>) -> Result {
+        match self.memories.iter().find(|stored| stored.memory.id == id) {
+            Some(stored) => {
+                let is_pulled = self.marks.is_pulled(stored);
+                self.known.show(stored, is_pulled, &self.stores, out)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Finds memories by a text.
+    pub fn find(&self, text: &str) -> Result<Vec<MemoryId>> {
+        search::as_typed(text, &self.known.recall, self.world.now)
+    }
+
+    /// Does what a key asked for; returns what was done, in a sentence.
+    pub fn run(&mut self, effect: &Effect) -> Result<String> {
+        let mut out = Vec::new();
+        let said = match effect {
+            Effect::Act(act, id) => self.act(*act, *id, &mut out)?,
+            Effect::Supersede { older, newer } => {
+                let (_, older) = self.stores.find(&older.to_string())?;
+                let (waits, newer) = (self.waits(&older)?, newer.to_string());
+                learned::supersede(self.world, &self.stores, &older, waits, &newer, &mut out)?;
+                None
+            }
+            Effect::Quit
+            | Effect::Suspend
+            | Effect::Chosen(_)
+            | Effect::Load(_)
+            | Effect::Find(_) => None,
+        };
+        let text = String::from_utf8_lossy(&out);
+        let text = strip_ansi_codes(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(said.filter(|_| text.is_empty()).unwrap_or(text))
+    }
+
+    /// Does something with one memory as its file is now. What is returned is said where the command says nothing.
+    fn act(&mut self, act: Act, id: MemoryId, out: &mut Vec<u8>) -> Result<Option<String>> {
+        let name = id.to_string();
+        match act {
+            Act::Keep => self.decide(&name, LearnedWord::Keep, out)?,
+            Act::Forget => self.decide(&name, LearnedWord::Drop, out)?,
+            Act::Edit => self.decide(&name, LearnedWord::Edit, out)?,
+            Act::Restore => restore::one(self.world, &name, out)?,
+            Act::Release => {
+                // As it was shown: what came into its file since stays held.
+                let shown = self.memories.iter().find(|stored| stored.memory.id == id);
+                let release = shown.and_then(|stored| self.marks.release(stored));
+                let release = release.unwrap_or(&name).to_owned();
+                review::release_by_id(self.world, &self.stores, &release, out)?;
+            }
+            Act::Open => return self.open_file(&name).map(Some),
+        }
+        Ok((act == Act::Keep).then(|| format!("Kept {}.", id.short())))
+    }
+
+    fn decide(&self, name: &str, word: LearnedWord, out: &mut Vec<u8>) -> Result {
+        let (_, stored) = self.stores.find(name)?;
+        let is_stale = self.known.recall.staleness(stored.memory.id).is_some();
+        let how = (self.waits(&stored)?, is_stale);
+        learned::decide(self.world, &self.stores, &stored, how, word, out).map(drop)
+    }
+
+    fn waits(&self, stored: &Stored) -> Result<bool> {
+        let drafts = self.stores.project.drafts()?.memories;
+        Ok(drafts.iter().any(|draft| draft.memory.id == stored.memory.id))
+    }
+
+    fn open_file(&self, name: &str) -> Result<String> {
+        let (_, stored, _) = self.stores.find_or_archived(name)?;
+        let file = view::folder(&stored.path, &self.world.home);
+        Ok(match edit::open_file(&stored.path)? {
+            true => format!("{file} was changed; `throughline sync` takes it in."),
+            false => format!("{file} is as it was."),
+        })
+    }
+}
+
+/// Tells a failure in one line.
+pub fn told(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{failure}. {hint}"),
+        None => failure.to_string(),
+    }
+}

@@ -1,0 +1,178 @@
+//! The terminal of the browser. Frames go to stderr, as questions do, so that an answer can be piped. However the
+//! program ends, the terminal is as it was before: by a guard, a panic hook, and a watch for signals.
+
+use std::io::{Stderr, Write as _, stderr};
+use std::sync::Arc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dialoguer::console::Term;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{MoveTo, Show};
+use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{execute, style};
+use ratatui::layout::Rect;
+use ratatui::{Frame, TerminalOptions, Viewport};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::{flag, low_level};
+
+use super::styled::Look;
+use crate::failure::{Failure, Result};
+
+/// Wait for a key before signals and the size are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// Columns and rows of a terminal that does not say.
+const USUAL_SIZE: (u16, u16) = (80, 24);
+/// Signals that end a program and can be caught.
+const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
+/// Whether the terminal is ours; a panic in any thread asks.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+static PANIC_HOOK: Once = Once::new();
+
+/// The terminal, as long as the browser has it.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    size: (u16, u16),
+    /// The last signal that asked for an end; 0 for none.
+    signal: Arc<AtomicUsize>,
+    /// Whether frames have colours.
+    pub look: Look,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    pub fn enter() -> Result<Self> {
+        let has_colours = anstream::AutoStream::choice(&stderr()) != anstream::ColorChoice::Never;
+        // It looks at NO_COLOR by itself, and `--color always` comes first.
+        style::force_color_output(has_colours);
+        PANIC_HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                give_back();
+                before(panic);
+            }));
+        });
+        let signal = Arc::new(AtomicUsize::new(0));
+        for ending in ENDING {
+            let value = usize::try_from(ending).unwrap_or_default();
+            flag::register_usize(ending, Arc::clone(&signal), value).map_err(failed)?;
+        }
+        take().map_err(failed)?;
+        let size = size();
+        Ok(Self { terminal: terminal(size)?, size, signal, look: Look { has_colours } })
+    }
+
+    /// Draws a frame, of the size that the terminal has now.
+    pub fn draw<T>(&mut self, draw: impl FnOnce(&mut Frame<'_>) -> T) -> Result<T> {
+        let size = size();
+        if size != self.size {
+            (self.size, self.terminal) = (size, terminal(size)?);
+        }
+        let mut drawn = None;
+        self.terminal.draw(|frame| drawn = Some(draw(frame))).map_err(failed)?;
+        drawn.ok_or_else(|| Failure::new("the terminal shows nothing"))
+    }
+
+    /// Waits for what is typed; `None` where the terminal has another size. A failure says that a signal ends it.
+    pub fn wait(&mut self) -> Result<Option<Event>> {
+        loop {
+            if self.signal.load(Ordering::Relaxed) != 0 {
+                return Err(Failure::new("ended by a signal"));
+            }
+            if event::poll(TICK).map_err(failed)? {
+                return event::read().map(Some).map_err(failed);
+            }
+            if size() != self.size {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Returns what was typed meanwhile, without waiting.
+    pub fn next(&self) -> Result<Option<Event>> {
+        match event::poll(Duration::ZERO).map_err(failed)? {
+            true => event::read().map(Some).map_err(failed),
+            false => Ok(None),
+        }
+    }
+
+    /// Gives the terminal to another program, and takes it again after that.
+    pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> Result<T> {
+        give_back();
+        let done = run();
+        // Ctrl-C in an editor is meant for the editor.
+        let interrupt = usize::try_from(SIGINT).unwrap_or_default();
+        let _ = self.signal.compare_exchange(interrupt, 0, Ordering::Relaxed, Ordering::Relaxed);
+        take().map_err(failed)?;
+        self.size = size();
+        self.terminal = terminal(self.size)?;
+        Ok(done)
+    }
+
+    /// Stops the process until the shell continues it.
+    pub fn suspend(&mut self) -> Result {
+        self.lend(|| low_level::raise(SIGTSTP))?.map_err(failed)
+    }
+
+    /// Gives the terminal back; a signal that came does what it does to every program.
+    pub fn leave(self) {
+        let signal = self.signal.load(Ordering::Relaxed);
+        drop(self);
+        if let Ok(signal @ 1..) = i32::try_from(signal) {
+            // Where it cannot be done, the failure that follows says so.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take() -> std::io::Result<()> {
+    enable_raw_mode()?;
+    IS_TAKEN.store(true, Ordering::SeqCst);
+    execute!(stderr(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+/// Gives the terminal back, once. Nothing can be done where it is gone.
+fn give_back() {
+    if IS_TAKEN.swap(false, Ordering::SeqCst) {
+        // Cleared, with the cursor in the last row as other programs leave it: some terminals move what is left there
+        // to the usual screen when the size has changed.
+        let last = MoveTo(0, size().1.saturating_sub(1));
+        let clear = Clear(ClearType::All);
+        let _ = execute!(stderr(), clear, last, DisableBracketedPaste, LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+        let _ = stderr().flush();
+    }
+}
+
+/// Opens a terminal whose cells are not known: the first frame draws all of them.
+fn terminal((width, height): (u16, u16)) -> Result<Terminal<CrosstermBackend<Stderr>>> {
+    execute!(stderr(), Clear(ClearType::All)).map_err(failed)?;
+    // Fixed, because the size is asked of the terminal that stderr is, and not of the one that started the session.
+    let viewport = Viewport::Fixed(Rect { x: 0, y: 0, width, height });
+    Terminal::with_options(CrosstermBackend::new(stderr()), TerminalOptions { viewport })
+        .map_err(failed)
+}
+
+/// Columns and rows.
+fn size() -> (u16, u16) {
+    match Term::stderr().size_checked() {
+        Some((rows @ 1.., columns @ 1..)) => (columns, rows),
+        _ => USUAL_SIZE,
+    }
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(format!("the terminal: {error}"))
+}

@@ -1,0 +1,96 @@
+//! One session as the preview shows it: what it was about, what was asked, learned and given in it.
+
+use std::io::Write;
+
+use memory_store::short_session;
+use processor::transcript::record::RecordWhat;
+use processor::transcript::session::PromptBy;
+
+use crate::clock;
+use crate::command::log::LogEntry;
+use crate::command::stores::Stores;
+use crate::command::view::{self, plain};
+use crate::command::{receipts, resume, sessions, why};
+use crate::failure::Result;
+use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::world::World;
+use crate::wrap;
+
+/// Prompts that are shown.
+const PROMPTS_MAX: usize = 40;
+/// Columns of a prompt.
+const PROMPT_COLUMNS: usize = 200;
+/// Injections that are shown.
+const INJECTIONS_MAX: usize = 20;
+
+/// Prints a session.
+pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    let archive = sessions::archive(world, stores);
+    let Some((session, records)) = sessions::with_records(&archive, id) else {
+        writeln!(out, "{}", paint(CARE, "It cannot be read; `throughline doctor` says why."))?;
+        return Ok(());
+    };
+    let wish = wrap::cut(&plain(&session.wish), PROMPT_COLUMNS);
+    writeln!(out, "{}\n", paint(STRONG, wish))?;
+    let mut field = |name: &str, value: &str| -> Result {
+        if !value.is_empty() {
+            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(value))?;
+        }
+        Ok(())
+    };
+    field("session", &session.session)?;
+    field("branch", &session.branch)?;
+    field("folder", &view::folder(&session.folder, &world.home))?;
+    field("began", &clock::time(session.first))?;
+    field("ended", &clock::time(session.last))?;
+    match session.is_resumable {
+        true => {
+            let command = plain(&resume::command(&session, &world.cwd));
+            writeln!(out, "{} {}", paint(QUIET, "resume     "), paint(NAME, command))?;
+        }
+        false => writeln!(
+            out,
+            "{}",
+            paint(CARE, "its transcript is gone, so Claude Code cannot resume it")
+        )?,
+    }
+    let prompts: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match &record.what {
+            RecordWhat::Prompt { text, by: PromptBy::User, .. } => Some(text.trim()),
+            _ => None,
+        })
+        .filter(|text| !text.is_empty())
+        .collect();
+    heading("Asked", prompts.len(), out)?;
+    for prompt in prompts.iter().take(PROMPTS_MAX) {
+        writeln!(out, "- {}", wrap::cut(&plain(prompt), PROMPT_COLUMNS))?;
+    }
+    let memories = stores.list()?.memories;
+    let of_it = |source: Option<&str>| source == Some(session.session.as_str());
+    let learned = memories.iter().filter(|it| of_it(it.memory.source.session.as_deref()));
+    let learned: Vec<_> = learned.collect();
+    heading("Learned", learned.len(), out)?;
+    learned.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
+    let tree = world.dirs.tree(&stores.tree.root);
+    let given = receipts::last(&tree, INJECTIONS_MAX, |it| of_it(Some(&it.session)));
+    let titles = why::titles(stores, world, &given)?;
+    heading("Given", given.len(), out)?;
+    for receipt in &given {
+        writeln!(out, "{}", LogEntry::of(receipt, &titles).line(world, PROMPT_COLUMNS))?;
+    }
+    if let Some(turn) = prompts.len().checked_sub(PROMPTS_MAX + 1) {
+        let id = short_session(&session.session);
+        let told = format!("{} more prompts: `throughline search --turns session:{id}`", turn + 1);
+        writeln!(out, "\n{}", paint(QUIET, told))?;
+    }
+    Ok(())
+}
+
+/// Prints a heading where something follows.
+fn heading(name: &str, count: usize, out: &mut dyn Write) -> Result {
+    if count > 0 {
+        writeln!(out, "\n{}", paint(QUIET, format_args!("{name} ({count})")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,472 @@
+//! The browser key by key, and its frames, without a terminal.
+
+use memory_store::memory::Scope;
+use memory_store::{Kind, MemoryId};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::{Color, Modifier};
+
+use super::filters::{Filters, Standing, StatusFilter, Traits};
+use super::state::{Act, BrowseRow, BrowseState, Effect, Field, RowKey, Tab, Task};
+use super::styled::Look;
+use super::{Purpose, draw};
+use crate::style::{NAME, QUIET, STRONG, paint};
+
+const COLOURS: Look = Look { has_colours: true };
+
+fn id(number: u8) -> MemoryId {
+    MemoryId([number; 16])
+}
+
+/// A row as `list` prints it.
+fn memory(number: u8, kind: Kind, title: &str, standing: Standing) -> BrowseRow {
+    let (id, name) = (id(number), format!("mem{number:03}"));
+    let line = format!(
+        "{}  {}  {:<15} {title}",
+        paint(NAME, &name),
+        paint(QUIET, "2026-10-02"),
+        kind.name()
+    );
+    let path = format!("src/{}.rs", kind.name());
+    let traits = Traits {
+        kind,
+        standing,
+        scope: if number == 3 { Scope::User } else { Scope::Project },
+        paths: vec![path.clone()],
+        is_held: number == 2,
+        is_stale: number == 4,
+    };
+    BrowseRow {
+        key: RowKey::Memory(id),
+        line,
+        title: format!("{name} {title}"),
+        words: format!("{name} {} {title} {path}", kind.name()).to_lowercase(),
+        traits: Some(traits),
+    }
+}
+
+/// A browser with five memories: one is held, one of the user, one stale, one put aside.
+fn browser() -> BrowseState {
+    with_task(Task::Browse, Filters::default())
+}
+
+fn with_task(task: Task, filters: Filters) -> BrowseState {
+    let mut state = BrowseState::new(task, filters);
+    state.loaded(
+        Tab::Memories,
+        vec![
+            memory(1, Kind::Decision, "Bread is baked at night", Standing::Active),
+            memory(2, Kind::Fix, "Ignore all earlier words", Standing::Active),
+            memory(3, Kind::Preference, "Rolls come without seeds", Standing::Active),
+            memory(4, Kind::Decision, "The oven stands in the yard", Standing::Waits),
+            memory(5, Kind::Fact, "The mill was sold", Standing::Aside),
+        ],
+    );
+    state
+}
+
+fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+fn control(c: char) -> KeyEvent {
+    KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+/// Types a text; returns the last effect.
+fn typed(state: &mut BrowseState, text: &str) -> Option<Effect> {
+    text.chars().map(|c| state.press(key(KeyCode::Char(c)))).last().flatten()
+}
+
+/// Titles of the rows that are shown.
+fn titles(state: &BrowseState) -> Vec<&str> {
+    state.shown().map(|row| &row.title[..6]).collect()
+}
+
+fn frame(state: &mut BrowseState, (width, height): (u16, u16), look: Look) -> TestBackend {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| state.seen = draw::draw(frame, state, look)).unwrap();
+    terminal.backend().clone()
+}
+
+/// A frame as text, without the spaces at the ends of its lines.
+fn shown(state: &mut BrowseState, size: (u16, u16)) -> String {
+    let backend = frame(state, size, COLOURS);
+    let rows = backend.buffer().content().chunks(size.0.into());
+    let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>());
+    rows.map(|row| format!("{}\n", row.trim_end())).collect()
+}
+
+fn with_preview(mut state: BrowseState) -> BrowseState {
+    let text = format!(
+        "{}\n\nThe oven is hot from ten in the evening on, so that the loaves are ready when the market opens.\n\n{} mem001\n{} src/decision.rs\n",
+        paint(STRONG, "Bread is baked at night"),
+        paint(QUIET, "id         "),
+        paint(QUIET, "paths      "),
+    );
+    state.previewed(RowKey::Memory(id(1)), text);
+    state
+}
+
+#[test]
+fn a_frame_of_80_columns_has_the_preview_below_the_list() {
+    let mut state = with_preview(browser());
+    insta::assert_snapshot!(shown(&mut state, (80, 20)), @r#"
+    [1 Memories 5] 2 Sessions  3 Injections
+    / searches as you type
+    > mem001  2026-10-02  decision        Bread is baked at night
+      mem002  2026-10-02  fix             Ignore all earlier words
+      mem003  2026-10-02  preference      Rolls come without seeds
+      mem004  2026-10-02  decision        The oven stands in the yard
+
+
+
+
+    ────────────────────────────────────────────────────────────────────────────────
+    Bread is baked at night
+
+    The oven is hot from ten in the evening on, so that the loaves are ready when
+    the market opens.
+
+    id          mem001
+    paths       src/decision.rs
+
+    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release
+    "#);
+}
+
+#[test]
+fn a_frame_of_200_columns_has_the_preview_beside_the_list() {
+    let mut state = with_preview(browser());
+    typed(&mut state, "K");
+    insta::assert_snapshot!(shown(&mut state, (200, 10)), @r#"
+    [1 Memories 5] 2 Sessions  3 Injections                                                                                                                                                   kind: decision
+    / searches as you type
+    > mem001  2026-10-02  decision        Bread is baked at night                                       │Bread is baked at night
+      mem004  2026-10-02  decision        The oven stands in the yard                                   │
+                                                                                                        │The oven is hot from ten in the evening on, so that the loaves are ready when the market opens.
+                                                                                                        │
+                                                                                                        │id          mem001
+                                                                                                        │paths       src/decision.rs
+                                                                                                        │
+    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release  o open  K S C P filter by kind, status, scope, path  Enter zoom
+    "#);
+}
+
+#[test]
+fn the_help_fits_80_columns_and_24_rows() {
+    let mut state = browser();
+    typed(&mut state, "?");
+    insta::assert_snapshot!(shown(&mut state, (80, 24)), @r#"
+    [1 Memories 5] 2 Sessions  3 Injections
+    / searches as you type
+    > mem001  2026-10-02  decision        Bread is baked at night
+    ┌ Keys ────────────────────────────────────────────────────────────────────────┐
+    │Tab, 1 2 3  the next tab, or that one  k           keep: it holds, or take in │
+    │Up, Down    select another row         r           release or restore it      │
+    │PgUp, PgDn  a page of rows             e           edit a copy, checked after │
+    │Home, End   the first row, the last    o           open its file in an editor │
+    │/           search as you type         s           choose what replaces it    │
+    │  Enter     back to the list           d           forget it (asks)           │
+    │  Esc       end the search                                                    │
+    │Enter       zoom the preview           K           filter: next kind          │
+    │Ctrl-D, -U  scroll the preview         S           filter: next status        │
+    │Ctrl-R      read everything again      C           filter: next scope         │
+    │Ctrl-Z      to the shell; `fg` returns P           filter: type a path        │
+    │?           these keys                 X           no filter                  │
+    │q, Esc      leave                                                             │
+    │                                                                              │
+    │            any key closes this                                               │
+    └──────────────────────────────────────────────────────────────────────────────┘
+
+
+
+    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release
+    "#);
+    state.press(key(KeyCode::Esc));
+    assert!(!state.is_help, "any key closes it");
+}
+
+#[test]
+fn a_question_and_a_search_are_seen_on_the_screen() {
+    let mut state = browser();
+    typed(&mut state, "/oven");
+    state.found("oven", Vec::new());
+    state.press(key(KeyCode::Enter));
+    typed(&mut state, "d");
+    insta::assert_snapshot!(shown(&mut state, (80, 8)), @r#"
+    [1 Memories 5] 2 Sessions  3 Injections
+    Search: oven
+    > mem004  2026-10-02  decision        The oven stands in the yard
+
+
+
+
+    Put it aside? y for yes, any other key for no: mem004 The oven stands in the ...
+    "#);
+    typed(&mut state, "n");
+    typed(&mut state, "/ zeppelin");
+    insta::assert_snapshot!(shown(&mut state, (80, 8)), @r#"
+    [1 Memories 5] 2 Sessions  3 Injections
+    Search: oven zeppelin
+    Nothing found.
+
+
+
+
+    Enter to the list  Esc end  Up Down select
+    "#);
+}
+
+#[test]
+fn no_frame_is_too_small_and_no_cell_has_a_background() {
+    let sizes = [(1, 1), (5, 3), (20, 5), (40, 12), (80, 24), (119, 30), (120, 30), (200, 60)];
+    for size in sizes {
+        for keys in ["", "?", "d", "/bread", "S"] {
+            let mut state = with_preview(browser());
+            typed(&mut state, keys);
+            let backend = frame(&mut state, size, COLOURS);
+            let cells = backend.buffer().content();
+            assert!(cells.iter().all(|cell| cell.bg == Color::Reset), "{size:?} {keys}");
+        }
+    }
+}
+
+#[test]
+fn without_colours_only_the_selected_row_is_set_off() {
+    let mut state = with_preview(browser());
+    let plain = frame(&mut state, (80, 20), Look { has_colours: false });
+    let cells = plain.buffer().content();
+    assert!(cells.iter().all(|cell| cell.fg == Color::Reset));
+    let reversed = cells.iter().filter(|cell| cell.modifier == Modifier::REVERSED).count();
+    let others = cells.iter().filter(|cell| cell.modifier != Modifier::REVERSED);
+    assert_eq!(reversed, 80);
+    assert!(others.into_iter().all(|cell| cell.modifier.is_empty()));
+    let coloured = frame(&mut state, (80, 20), COLOURS);
+    assert!(coloured.buffer().content().iter().any(|cell| cell.fg == Color::Cyan));
+    assert_eq!(plain.to_string(), coloured.to_string(), "the text is the same");
+}
+
+#[test]
+fn the_selection_moves_and_stays_within_the_rows() {
+    let mut state = browser();
+    frame(&mut state, (80, 12), COLOURS);
+    for (code, expected) in [
+        (KeyCode::Up, 0),
+        (KeyCode::Down, 1),
+        (KeyCode::End, 3),
+        (KeyCode::Down, 3),
+        (KeyCode::Home, 0),
+        (KeyCode::PageDown, 3),
+        (KeyCode::PageUp, 0),
+    ] {
+        assert_eq!(state.press(key(code)), None);
+        assert_eq!(state.selected_at(), expected, "{code:?}");
+    }
+    state.press(control('n'));
+    assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
+}
+
+#[test]
+fn every_way_out_leaves() {
+    for code in [KeyCode::Char('q'), KeyCode::Esc] {
+        assert_eq!(browser().press(key(code)), Some(Effect::Quit));
+    }
+    let mut state = browser();
+    typed(&mut state, "/bread");
+    assert_eq!(state.press(control('c')), Some(Effect::Quit), "also while a text is typed");
+    assert_eq!(state.press(control('z')), Some(Effect::Suspend));
+    // Keys that were typed before the terminal was ours come with a line feed.
+    assert_eq!(state.press(control('j')), None);
+    assert_eq!(state.field, None, "as Enter");
+}
+
+#[test]
+fn a_search_asks_the_store_and_shows_what_has_the_words_behind_what_it_finds() {
+    let mut state = browser();
+    assert_eq!(typed(&mut state, "/"), None);
+    assert_eq!(state.field, Some(Field::Search));
+    assert_eq!(typed(&mut state, "bread"), Some(Effect::Find("bread".to_owned())));
+    assert_eq!(titles(&state), ["mem001"]);
+    // An answer to an earlier text comes too late.
+    state.found("brea", vec![id(2)]);
+    assert_eq!(titles(&state), ["mem001"]);
+    state.found("bread", vec![id(3), id(5)]);
+    assert_eq!(titles(&state), ["mem003", "mem001"], "what is put aside is filtered");
+    assert_eq!(state.press(key(KeyCode::Enter)), None);
+    assert_eq!((state.field, state.query()), (None, "bread"), "the list has the keys again");
+    typed(&mut state, "/");
+    assert_eq!(state.press(key(KeyCode::Backspace)), Some(Effect::Find("brea".to_owned())));
+    assert_eq!(state.press(key(KeyCode::Esc)), None);
+    assert_eq!(titles(&state).len(), 4);
+    assert_eq!(state.query(), "");
+}
+
+#[test]
+fn a_pasted_text_is_searched_for_and_no_command() {
+    let mut state = browser();
+    assert_eq!(state.paste("dq"), None, "nobody types a text");
+    assert_eq!(titles(&state).len(), 4);
+    typed(&mut state, "/");
+    assert_eq!(state.paste("br\u{1b}ead\n"), Some(Effect::Find("bread".to_owned())));
+}
+
+#[test]
+fn tabs_are_read_once_they_are_opened_and_filtered_by_their_words() {
+    let mut state = browser();
+    assert_eq!(state.press(key(KeyCode::Tab)), Some(Effect::Load(Tab::Sessions)));
+    let row = |name: &str, words: &str| BrowseRow {
+        key: RowKey::Session(name.to_owned()),
+        line: words.to_owned(),
+        title: words.to_owned(),
+        words: words.to_owned(),
+        traits: None,
+    };
+    state.loaded(Tab::Sessions, vec![row("a", "bake bread"), row("b", "sell the mill")]);
+    assert_eq!(typed(&mut state, "/mill sell"), None, "no store is asked");
+    let shown: Vec<_> = state.shown().map(|row| row.key.clone()).collect();
+    assert_eq!(shown, [RowKey::Session("b".to_owned())]);
+    state.press(key(KeyCode::Enter));
+    assert_eq!(typed(&mut state, "d"), None);
+    assert_eq!(state.asked, None, "only memories are forgotten");
+    assert_eq!(state.press(key(KeyCode::BackTab)), None, "it is there already");
+    assert_eq!((state.tab, state.query()), (Tab::Memories, ""), "each tab has its own search");
+    assert_eq!(typed(&mut state, "3"), Some(Effect::Load(Tab::Injections)));
+    assert_eq!(state.press(control('r')), Some(Effect::Load(Tab::Injections)));
+}
+
+#[test]
+fn filters_go_round_and_are_lifted_together() {
+    let mut state = browser();
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        typed(&mut state, "K");
+        seen.push(state.filters.kind);
+    }
+    // Kinds that there are, in their order.
+    let kinds = [Kind::Decision, Kind::Preference, Kind::Fact, Kind::Fix];
+    let expected: Vec<_> = Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
+    let expected: Vec<_> = expected.into_iter().map(Some).chain([None]).collect();
+    assert_eq!(seen, expected);
+    for (status, expected) in [
+        (StatusFilter::Waits, &["mem004"][..]),
+        (StatusFilter::Held, &["mem002"]),
+        (StatusFilter::Stale, &["mem004"]),
+        (StatusFilter::Replaced, &[]),
+        (StatusFilter::Aside, &["mem005"]),
+        (StatusFilter::Every, &["mem001", "mem002", "mem003", "mem004", "mem005"]),
+        (StatusFilter::Current, &["mem001", "mem002", "mem003", "mem004"]),
+    ] {
+        typed(&mut state, "S");
+        assert_eq!(state.filters.status, status);
+        assert_eq!(titles(&state), expected, "{status:?}");
+    }
+    typed(&mut state, "CCC");
+    assert_eq!(titles(&state), ["mem003"], "the user's own");
+    typed(&mut state, "X");
+    typed(&mut state, "Psrc/dec");
+    assert_eq!(titles(&state), ["mem001", "mem004"]);
+    assert_eq!(typed(&mut state, "q"), None, "it is typed");
+    assert_eq!(titles(&state).len(), 0);
+    state.press(key(KeyCode::Esc));
+    assert_eq!((titles(&state).len(), state.filters.path.as_str()), (4, ""));
+}
+
+#[test]
+fn keys_on_a_memory_ask_for_what_fits_it() {
+    let on = |row: usize, keys: &str| {
+        let mut state = browser();
+        typed(&mut state, if row == 4 { "SSSSS" } else { "" });
+        (0..row % 4).for_each(|_| drop(state.press(key(KeyCode::Down))));
+        let effect = typed(&mut state, keys);
+        (effect, state.note.map(|note| note.text).unwrap_or_default())
+    };
+    let act = |act, number| (Some(Effect::Act(act, id(number))), String::new());
+    assert_eq!(on(0, "k"), act(Act::Keep, 1));
+    assert_eq!(on(0, "e"), act(Act::Edit, 1));
+    assert_eq!(on(0, "o"), act(Act::Open, 1));
+    assert_eq!(on(1, "r"), act(Act::Release, 2));
+    assert_eq!(on(4, "r"), act(Act::Restore, 5));
+    assert_eq!(on(4, "o"), act(Act::Open, 5));
+    // What looks like an order is not let out by the key that keeps.
+    let (effect, told) = on(1, "k");
+    assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
+    let (effect, told) = on(0, "r");
+    assert!(effect.is_none() && told.contains("neither held back nor put aside"), "{told}");
+    for keys in ["k", "e", "d", "dy", "s"] {
+        let (effect, told) = on(4, keys);
+        assert!(effect.is_none(), "{keys}");
+        assert!(told.contains("r brings it back") || keys == "dy", "{keys}: {told}");
+    }
+}
+
+#[test]
+fn forgetting_asks_once_and_only_yes_is_a_yes() {
+    let mut state = browser();
+    assert_eq!(typed(&mut state, "d"), None);
+    assert_eq!(typed(&mut state, "y"), Some(Effect::Act(Act::Forget, id(1))));
+    for no in [KeyCode::Char('n'), KeyCode::Enter, KeyCode::Esc, KeyCode::Char('d')] {
+        typed(&mut state, "d");
+        assert_eq!(state.press(key(no)), None);
+        assert_eq!(state.asked, None);
+        assert_eq!(state.note.as_ref().unwrap().text, "Nothing was done.");
+    }
+    // What is shown after that has the place of what went.
+    state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", Standing::Active)]);
+    assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
+}
+
+#[test]
+fn what_replaces_a_memory_is_chosen_from_the_list() {
+    let mut state = browser();
+    typed(&mut state, "s");
+    assert_eq!(state.task, Task::Replace { older: id(1) });
+    assert_eq!(state.press(key(KeyCode::Enter)), None);
+    assert!(state.note.as_ref().unwrap().text.contains("cannot replace itself"));
+    assert_eq!(typed(&mut state, "rolls"), Some(Effect::Find("rolls".to_owned())));
+    let expected = Effect::Supersede { older: id(1), newer: id(3) };
+    assert_eq!(state.press(key(KeyCode::Enter)), Some(expected));
+    assert_eq!((&state.task, state.field, state.query()), (&Task::Browse, None, ""));
+    typed(&mut state, "s");
+    assert_eq!(state.press(key(KeyCode::Esc)), None);
+    assert_eq!((&state.task, state.note.as_ref().unwrap().is_problem), (&Task::Browse, false));
+}
+
+#[test]
+fn a_choice_for_another_command_is_typed_and_taken_with_enter() {
+    let mut state = with_task(Purpose::Show.task(), Purpose::Show.filters());
+    assert_eq!(titles(&state).len(), 5, "also what was put aside can be shown");
+    typed(&mut state, "mill");
+    assert_eq!(state.press(key(KeyCode::Enter)), Some(Effect::Chosen(id(5))));
+    assert_eq!(state.press(key(KeyCode::Esc)), Some(Effect::Quit));
+    let mut state = with_task(Purpose::Delete.task(), Purpose::Delete.filters());
+    assert_eq!(state.press(key(KeyCode::Enter)), None, "it asks first");
+    assert_eq!(typed(&mut state, "y"), Some(Effect::Chosen(id(1))));
+    let mut state = with_task(Purpose::Edit.task(), Purpose::Edit.filters());
+    assert_eq!(titles(&state).len(), 4);
+    typed(&mut state, "zeppelin");
+    assert_eq!(state.press(key(KeyCode::Enter)), None, "there is nothing to choose");
+}
+
+#[test]
+fn a_long_preview_scrolls_to_its_end_and_starts_anew_with_another_row() {
+    let mut state = browser();
+    let text: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+    state.previewed(RowKey::Memory(id(1)), text.clone());
+    let last = |state: &mut BrowseState| frame(state, (80, 24), COLOURS).to_string();
+    assert!(!last(&mut state).contains("line 40"));
+    (0..20).for_each(|_| drop(state.press(control('d'))));
+    assert!(last(&mut state).contains("line 40"));
+    state.press(control('u'));
+    assert!(!last(&mut state).contains("line 40"), "one key leads back from the end");
+    state.press(key(KeyCode::Enter));
+    assert!(state.is_zoomed && last(&mut state).contains("-"));
+    state.press(key(KeyCode::Down));
+    assert_eq!(state.selected_at(), 0, "arrows scroll the zoomed preview");
+    state.press(key(KeyCode::Esc));
+    assert!(!state.is_zoomed);
+    state.press(key(KeyCode::Down));
+    state.previewed(RowKey::Memory(id(2)), text);
+    assert_eq!(state.scroll, 0);
+}
