@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("blame", "what is known of a file"),
             ("handoff", "where the work was left"),
             ("diff", "memories of a branch, a pull"),
-            ("check", "memory files, before a commit"),
+            ("check", "files, before a commit"),
         ],
     ),
     (
