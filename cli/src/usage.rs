@@ -106,7 +106,7 @@ mod tests {
             // Words of their own.
             ("update", &[]),
             ("install", &[]),
-            ("merge", &[]),
+            ("merge", &["merge-driver"]),
             ("urge", &["purge"]),
             ("forge", &["forget"]),
             ("prune", &[]),

@@ -127,7 +127,7 @@ async function everydayPage(browser, file) {
   check(`without scripts the tables are there (${rows} rows), and no control that would do nothing`, rows > 100 && !form
     && (await plain.page.locator(".zoom").isVisible()) === false);
   await plain.page.locator("#list summary").first().click();
-  check("without scripts a memory can be opened", await plain.page.locator("#list details[open] .body").first().isVisible());
+  check("without scripts a memory can be opened", await plain.page.locator("#list details[open] .note").first().isVisible());
   await plain.close();
 }
 

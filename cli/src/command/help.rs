@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("fixes", "known errors, their cure"),
             ("blame", "what is known of a file"),
             ("diff", "memories of a branch, a pull"),
-            ("check", "memory files, before a commit"),
+            ("check", "files, before a commit"),
         ],
     ),
     (
