@@ -21,6 +21,7 @@ use crate::expired::Expired;
 use crate::extract::Roots;
 use crate::ignore::Ignore;
 use crate::left;
+use crate::newest::in_order;
 use crate::progress::Progress;
 use crate::purged::Purged;
 use crate::secrets::Secrets;
@@ -152,20 +153,17 @@ impl Collector<'_> {
         sessions.into_par_iter().map(keep).collect()
     }
 
-    /// Reads and archives the sessions, a few in memory at a time.
+    /// Reads and archives the sessions in their order, a few in memory at a time.
     pub fn collect(
         &self,
         sessions: &[(&String, &Vec<Transcript>)],
         progress: &dyn Progress,
     ) -> Vec<Result<Collected>> {
-        sessions
-            .par_iter()
-            .map(|(name, transcripts)| {
-                let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
-                progress.step();
-                kept
-            })
-            .collect()
+        in_order(sessions, |(name, transcripts)| {
+            let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
+            progress.step();
+            kept
+        })
     }
 
     fn read_one(&self, name: &str, transcripts: &[Transcript]) -> Result<SessionRead> {

@@ -23,6 +23,7 @@ pub mod llm;
 pub mod lock;
 pub mod log;
 pub mod mine;
+pub mod newest;
 pub mod ownership;
 pub mod progress;
 pub mod publish;
