@@ -7,9 +7,18 @@ use crate::style::{NAME, QUIET, paint};
 
 /// Texts that Claude is given, and whose they are.
 const TOGETHER: [(&str, &str); 3] = [
-    ("CLAUDE.md", "your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated."),
-    ("auto memory", "Claude's own notes. They are read so that nothing is said twice, and never changed."),
-    ("Throughline", "what sessions showed, one file each. Those are given that fit a prompt, a file or an error."),
+    (
+        "CLAUDE.md",
+        "your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated.",
+    ),
+    (
+        "auto memory",
+        "Claude's own notes. They are read so that nothing is said twice, and never changed.",
+    ),
+    (
+        "Throughline",
+        "what sessions showed, one file each. Those are given that fit a prompt, a file or an error.",
+    ),
 ];
 
 /// Prints them; all of them where a project is new, and what more there is where that is asked for.

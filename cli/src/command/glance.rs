@@ -6,8 +6,8 @@ use std::io::Write;
 
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, Status};
-use memory_store::{Kind, MemoryId};
 use memory_store::recall::worth::{Standing, worth};
+use memory_store::{Kind, MemoryId};
 use serde::Serialize;
 
 use super::preview::WORTH_CONFIDENCE;
@@ -97,18 +97,30 @@ impl Glance {
             (*worth, if *worth == 1 { "memory worth keeping" } else { "memories worth keeping" }),
             (*fixes, if *fixes == 1 { "known fix" } else { "known fixes" }),
             (*commands, if *commands == 1 { "command" } else { "commands" }),
-            (*more, "more"),
+            (
+                *more,
+                match (*worth, *more) {
+                    (0, 1) => "memory to look at",
+                    (0, _) => "memories to look at",
+                    _ => "more",
+                },
+            ),
         ];
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        let found = if parts.is_empty() { "nothing worth keeping yet".to_owned() } else { parts.join(", ") };
+        let found = if parts.is_empty() {
+            "nothing worth keeping yet".to_owned()
+        } else {
+            parts.join(", ")
+        };
         let sessions = view::plural(*sessions, "session");
         let took = paint(QUIET, format_args!("({:.1} s)", millis as f64 / 1e3));
         writeln!(out, "\n{} {took}", paint(STRONG, format!("{sessions}: {found}")))?;
-        let widest = self.best.iter().map(|shown| shown.kind.name().len()).max().unwrap_or_default();
+        let widest =
+            self.best.iter().map(|shown| shown.kind.name().len()).max().unwrap_or_default();
         for Shown { short, kind, title, .. } in &self.best {
             let room = wrap::room().saturating_sub(short.len() + widest + 6);
             let title = wrap::cut(&view::plain(title), room);
@@ -117,7 +129,10 @@ impl Glance {
         }
         match (self.waiting, self.best.len()) {
             (0, 0) => {}
-            (0, _) => writeln!(out, "`throughline review` shows them all and asks about each with one key.")?,
+            (0, _) => writeln!(
+                out,
+                "`throughline review` shows them all and asks about each with one key."
+            )?,
             (waiting, _) => writeln!(
                 out,
                 "{} not in the repository yet: `throughline review` takes them in, one key each.",

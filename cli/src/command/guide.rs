@@ -37,9 +37,11 @@ impl Guide {
 /// Fails where something is wanted for Claude Code's files, and these are to be left alone.
 pub fn check(wanted: &[Guide], no_register: bool) -> Result {
     if no_register && wanted.iter().any(|guide| guide.is_registered()) {
-        return Err(Failure::new("`--no-register` leaves Claude Code's files alone, which skill and rules go into")
-            .code(exit::USAGE)
-            .hint("Leave one of both out."));
+        return Err(Failure::new(
+            "`--no-register` leaves Claude Code's files alone, which skill and rules go into",
+        )
+        .code(exit::USAGE)
+        .hint("Leave one of both out."));
     }
     Ok(())
 }

@@ -80,8 +80,7 @@ impl Init {
     /// How memories are kept, where that is said.
     pub fn mode(&self) -> Option<identity::Mode> {
         let is_said = self.private || self.committed || self.drafts;
-        let mode =
-            if self.private { identity::Mode::Private } else { identity::Mode::Committed };
+        let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };
         is_said.then_some(mode)
     }
 
@@ -188,7 +187,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         confirm_joining(args, world, project)?;
     }
     let Answers { reader, mode, drafts, scope } =
-        questions::ask(args, world, scene, &plan, chosen, out)?;
+        questions::answers(args, world, scene, &plan, chosen, out)?;
     if mode == identity::Mode::Committed {
         store::check_folder(root)?;
         folders::check_writable(&root.join(STORE_DIR).join("memories"))?;

@@ -193,16 +193,21 @@ impl Plan {
         if let Some(joins) = &self.joins {
             line("project", &format!("joins {joins}"))?;
         }
-        line("memories", &match self.memories {
-            None => format!("you are asked: in {STORE_DIR} of the repository, drafts first, or private"),
-            Some(identity::Mode::Committed) if args.drafts => {
-                format!("drafts first; `throughline review` takes them into {STORE_DIR}")
-            }
-            Some(identity::Mode::Committed) => {
-                format!("{}; nothing is committed for you", place(&self.root.join(STORE_DIR)))
-            }
-            Some(identity::Mode::Private) => "private, in your data directory".to_owned(),
-        })?;
+        line(
+            "memories",
+            &match self.memories {
+                None => format!(
+                    "you are asked: in {STORE_DIR} of the repository, drafts first, or private"
+                ),
+                Some(identity::Mode::Committed) if args.drafts => {
+                    format!("drafts first; `throughline review` takes them into {STORE_DIR}")
+                }
+                Some(identity::Mode::Committed) => {
+                    format!("{}; nothing is committed for you", place(&self.root.join(STORE_DIR)))
+                }
+                Some(identity::Mode::Private) => "private, in your data directory".to_owned(),
+            },
+        )?;
         let hooks = match (&self.hooks, &self.plugin) {
             (Some(file), _) => format!("four, in {}; a copy is kept beside it", place(file)),
             (None, Some(plugin)) => format!("by the plugin {plugin}; settings are left alone"),
@@ -249,7 +254,10 @@ impl Plan {
         let sessions = view::plural(self.sessions, "session");
         match self.newest.filter(|_| self.sessions > 0) {
             Some(newest) => {
-                format!("{sessions} of this project ({mib:.1} MiB), the last on {}", clock::date(newest))
+                format!(
+                    "{sessions} of this project ({mib:.1} MiB), the last on {}",
+                    clock::date(newest)
+                )
             }
             None => "no session of this project yet".to_owned(),
         }
@@ -260,10 +268,18 @@ impl Plan {
 pub fn show_plugin(scene: &Scene, out: &mut dyn Write) -> Result {
     if let Plugin::On { name, settings } = &scene.plugin {
         writeln!(out, "  hooks       by the plugin {name}; Claude Code's settings are left alone")?;
-        writeln!(out, "              ({} has it on; `--settings` registers them all the same)", settings.display())?;
+        writeln!(
+            out,
+            "              ({} has it on; `--settings` registers them all the same)",
+            settings.display()
+        )?;
         if let Some(scope) = scene.registered {
             let also = format!("{scope:?}").to_lowercase();
-            writeln!(out, "  {} They are registered in your {also} settings, too, which come first.", paint(CARE, "!"))?;
+            writeln!(
+                out,
+                "  {} They are registered in your {also} settings, too, which come first.",
+                paint(CARE, "!")
+            )?;
         }
     }
     Ok(())

@@ -44,7 +44,8 @@ pub fn programs(world: &World, plugin: &Plugin) -> Option<Check> {
     for of_ours in hooks::PROGRAMS.into_iter().chain([server::PROGRAM]) {
         let Some(found) = program(world, of_ours) else {
             let seen = format!("{name} is silent: it does not find {of_ours}");
-            let remedy = format!("Put {folder} into PATH, or link what is in it into ~/.local/bin.");
+            let remedy =
+                format!("Put {folder} into PATH, or link what is in it into ~/.local/bin.");
             return Some(Check::bad(NAME, seen, remedy));
         };
         let real = |path: &Path| path.canonicalize().ok();
@@ -62,6 +63,8 @@ fn not_installed(plugin: &str, settings: &Path) -> (String, String) {
     let settings = settings.display();
     (
         format!("the plugin {plugin} is on in {settings}, but Claude Code has not installed it"),
-        format!("Run `claude plugin install {plugin}`; or `throughline init`, which needs no plugin."),
+        format!(
+            "Run `claude plugin install {plugin}`; or `throughline init`, which needs no plugin."
+        ),
     )
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use memory_store::Kind;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
 use memory_store::store::Store;
-use memory_store::Kind;
 use processor::sync::SyncOptions;
 use serde::Serialize;
 

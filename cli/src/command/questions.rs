@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use dialoguer::Select;
 use memory_store::identity::Mode;
 
 use super::init::Init;
 use super::plan::{Plan, Question, Scene};
 use super::reader::{self, Chosen};
-use super::view;
+use super::{ask, view};
 use crate::claude::places::Scope;
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -26,7 +25,7 @@ pub struct Answers {
 }
 
 /// Asks what the plan leaves open. `chosen` is the reader where that is not asked.
-pub fn ask(
+pub fn answers(
     args: &Init,
     world: &World,
     scene: &Scene,
@@ -40,7 +39,7 @@ pub fn ask(
     for question in &plan.questions {
         match question {
             Question::Reader => {
-                let reader = reader::ask(world, &scene.found, out)?;
+                let reader = reader::ask(world, &scene.found, out)?.ok_or_else(left)?;
                 answers.reader = Some(reader::look_at(world, &reader, false)?);
             }
             Question::Memories => (answers.mode, answers.drafts) = memories()?,
@@ -54,7 +53,10 @@ fn memories() -> Result<(Mode, bool)> {
     select(
         "Where are memories to be kept?",
         &[
-            ((Mode::Committed, false), "Into the repository, for the team to review and commit".to_owned()),
+            (
+                (Mode::Committed, false),
+                "Into the repository, for the team to review and commit".to_owned(),
+            ),
             (
                 (Mode::Committed, true),
                 "Drafts first: `throughline review` takes them into the repository".to_owned(),
@@ -87,15 +89,13 @@ fn hooks(world: &World, scene: &Scene) -> Result<Scope> {
 }
 
 fn select<T: Copy>(prompt: &str, items: &[(T, String)]) -> Result<T> {
-    let chosen = Select::new()
-        .with_prompt(prompt)
-        .items(items.iter().map(|(_, text)| text))
-        .default(0)
-        .interact_opt()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-    match chosen.and_then(|at| items.get(at)) {
-        Some((answer, _)) => Ok(*answer),
-        None => Err(Failure::new("nothing was set up")
-            .hint("`throughline init --dry-run` shows what it would do; `--help` names the flags.")),
-    }
+    let labels: Vec<String> = items.iter().map(|(_, text)| text.clone()).collect();
+    let chosen = ask::select(prompt, &labels, 0)?;
+    chosen.and_then(|at| items.get(at)).map(|(answer, _)| *answer).ok_or_else(left)
+}
+
+/// Says that a question was left.
+fn left() -> Failure {
+    Failure::new("nothing was set up")
+        .hint("`throughline init --dry-run` shows what it would do; `--help` names the flags.")
 }

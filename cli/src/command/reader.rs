@@ -66,9 +66,7 @@ impl Chosen {
     /// Returns the reader in words.
     pub fn told(&self) -> String {
         match self {
-            Self::Rules(_) => {
-                "rules alone (`throughline config llm` lets a model help)".to_owned()
-            }
+            Self::Rules(_) => "rules alone (`throughline config llm` lets a model help)".to_owned(),
             Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
                 format!("Claude Code ({}), and rules", llm.model)
             }
@@ -111,8 +109,9 @@ pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> 
     Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// Asks in one screen. A model on this machine stands first; what cannot be had is said with the reason.
-pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<Reader> {
+/// Asks in one screen, unless only rules can be had. A model on this machine stands first; what cannot be had is said
+/// with the reason. `None` where the person leaves the question.
+pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<Option<Reader>> {
     let mut items = Vec::new();
     let (models, unasked) = match ollama::models(world, "", &[]) {
         Ok(models) => (models.unwrap_or_default(), None),
@@ -145,8 +144,11 @@ pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<R
     let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
     // Whoever just presses enter sends nothing away.
     let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
-    let at = ask::choose(world, "Sessions are read by", &labels, safe)?;
-    Ok(items.swap_remove(at).2)
+    if labels.len() == 1 {
+        return Ok(items.pop().map(|(.., reader)| reader));
+    }
+    let at = ask::select("Sessions are read by", &labels, safe)?;
+    Ok(at.map(|at| items.swap_remove(at).2))
 }
 
 /// Offers Claude Code as the reader: where the text goes, who pays, and how much.

@@ -75,7 +75,8 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     let mut done = Vec::new();
     for tree in &trees {
         let again = args.retry && reader::retry(&world.dirs.project(tree.project))? > 0;
-        let request = Request { tree, from: from.clone(), afresh: args.rebuild || again, leaves_rest: false };
+        let request =
+            Request { tree, from: from.clone(), afresh: args.rebuild || again, leaves_rest: false };
         match sync(world, &request, &*progress) {
             Ok(report) => {
                 if !args.json {

@@ -20,7 +20,9 @@ pub fn lacking(root: &Path) -> Option<IgnoreLine> {
     let document: DocumentMut = read(&root.join(&file))?.parse().ok()?;
     let package = document.get("package")?.as_table_like()?;
     let is_kept = match package.get("publish") {
-        Some(publish) => publish.as_bool() == Some(false) || publish.as_array().is_some_and(Array::is_empty),
+        Some(publish) => {
+            publish.as_bool() == Some(false) || publish.as_array().is_some_and(Array::is_empty)
+        }
         None => false,
     };
     // With `include` nothing else comes in.
@@ -108,7 +110,10 @@ mod tests {
                 "exclude = [\n    \"a\",\n    \"b\",\n]\n",
                 "exclude = [\n    \"a\",\n    \"b\",\n    \"/.throughline/\",\n]\n",
             ),
-            ("exclude = [\n    \"a\",\n]\n", "exclude = [\n    \"a\",\n    \"/.throughline/\",\n]\n"),
+            (
+                "exclude = [\n    \"a\",\n]\n",
+                "exclude = [\n    \"a\",\n    \"/.throughline/\",\n]\n",
+            ),
         ] {
             for rest in ["", "\n[dependencies]\nserde = \"1\"\n"] {
                 let (before, after) =

@@ -78,7 +78,11 @@ fn docker(root: &Path) -> Option<IgnoreLine> {
     names.find(|name| is_recipe(name))?;
     let file = PathBuf::from(".dockerignore");
     let text = read(&root.join(&file)).unwrap_or_default();
-    (!is_ignored(&text)).then(|| IgnoreLine { maker: Maker::Docker, file, line: STORE_DIR.to_owned() })
+    (!is_ignored(&text)).then(|| IgnoreLine {
+        maker: Maker::Docker,
+        file,
+        line: STORE_DIR.to_owned(),
+    })
 }
 
 /// Whether a line of an ignore file names the memory folder, or all that is hidden. A later line may take it in again,
@@ -162,12 +166,9 @@ mod tests {
 
     #[test]
     fn a_line_comes_last_and_goes_wherever_it_stands() {
-        for (before, after) in [
-            ("", "x\n"),
-            ("a\n", "a\nx\n"),
-            ("a", "a\nx\n"),
-            ("a\r\nb", "a\r\nb\r\nx\r\n"),
-        ] {
+        for (before, after) in
+            [("", "x\n"), ("a\n", "a\nx\n"), ("a", "a\nx\n"), ("a\r\nb", "a\r\nb\r\nx\r\n")]
+        {
             assert_eq!(with_line(before, "x"), after);
         }
         assert_eq!(without_line("a\nx\nb\n", "x"), "a\nb\n");

@@ -23,7 +23,9 @@ pub fn lacking(root: &Path) -> Option<IgnoreLine> {
     if read(&root.join(&nested)).is_some_and(|text| text.lines().any(|line| line.trim() == "*")) {
         return None;
     }
-    let to = |file: PathBuf, line: &str| Some(IgnoreLine { maker: Maker::Npm, file, line: line.to_owned() });
+    let to = |file: PathBuf, line: &str| {
+        Some(IgnoreLine { maker: Maker::Npm, file, line: line.to_owned() })
+    };
     if let Some(files) = package.get("files").and_then(Value::as_array) {
         let files = files.iter().filter_map(Value::as_str);
         let mut files = files.map(|entry| entry.trim_start_matches("./").trim_matches('/'));

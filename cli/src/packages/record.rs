@@ -88,7 +88,8 @@ impl Written {
         if !path.exists() || check_inside(&path, &self.root).is_err() {
             return Ok(None);
         }
-        let line = IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() };
+        let line =
+            IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() };
         let replaced = replace(&path, None, |_, text| {
             let Some(text) = text else { return Ok(Next::Keep) };
             let undone = self.change.undo(text).unwrap_or_else(|| line.take_from(text));

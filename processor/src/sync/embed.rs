@@ -54,7 +54,8 @@ impl Run<'_> {
             any |= self.embed_second()?;
         }
         if (embedded || self.options.leaves_rest)
-            && let Some(table) = Table::installed(self.options.dirs) {
+            && let Some(table) = Table::installed(self.options.dirs)
+        {
             self.report.embedding_waits = self.anything_waits(table.space())?;
         }
         Ok(any)
