@@ -148,10 +148,7 @@ fn every_page_that_the_plugin_names_exists() {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"/-._".contains(c));
             let page = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
             named += 1;
-            assert!(
-                TO_COME.contains(&page) || root().join(page).exists(),
-                "{file} names {page}"
-            );
+            assert!(TO_COME.contains(&page) || root().join(page).exists(), "{file} names {page}");
         }
     }
     assert!(named > 0, "the plugin says where to find the programs");

@@ -238,7 +238,8 @@ fn missing_events(found: &[Found], plugin: &Plugin) -> Option<Vec<&'static str>>
     let is_named = |program: &str| registered.iter().any(|hook| hook.program == program);
     let missing = hooks::HOOKS.iter().filter(|hook| {
         let is_there = registered.iter().any(|other| other.event == hook.event);
-        !is_there && !(plugin.is_on() && !is_named(hook.program))
+        let is_of_plugin = plugin.is_on() && !is_named(hook.program);
+        !is_there && !is_of_plugin
     });
     Some(missing.map(|hook| hook.event).collect())
 }

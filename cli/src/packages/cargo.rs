@@ -29,15 +29,12 @@ pub fn lacking(root: &Path) -> Option<IgnoreLine> {
     if is_kept || package.get("include").is_some() {
         return None;
     }
-    match package.get("exclude") {
-        Some(exclude) => {
-            // Something else is the workspace's.
-            let mut excluded = exclude.as_array()?.iter().filter_map(Value::as_str);
-            if excluded.any(is_ignored) {
-                return None;
-            }
+    if let Some(exclude) = package.get("exclude") {
+        // Something else is the workspace's.
+        let mut excluded = exclude.as_array()?.iter().filter_map(Value::as_str);
+        if excluded.any(is_ignored) {
+            return None;
         }
-        None => {}
     }
     Some(IgnoreLine { maker: Maker::Cargo, file, line: format!("exclude = [\"{}\"]", pattern()) })
 }

@@ -101,7 +101,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     let plan = machine.json(&["init", "--dry-run", "--private", "--llm", "rules", "--json"]);
     assert_eq!(plan["memories"], "private", "{plan:#}");
     assert_eq!(plan["sessions"], 1, "{plan:#}");
-    assert_eq!(plan["hooks"], machine.path(SETTINGS).to_str().unwrap());
+    assert_eq!(plan["hooks"], "/home/.claude/settings.json");
     assert_eq!(plan["ignore_lines"], json!([]));
     assert_eq!(everything(&machine), before);
 }
@@ -222,7 +222,9 @@ fn the_first_glance_counts_and_shows_the_best() {
     assert_eq!(counted.iter().sum::<u64>(), listed.as_array().unwrap().len() as u64, "{done:#}");
     let best = glance["best"].as_array().unwrap();
     assert!((1..=3).contains(&best.len()), "{done:#}");
-    assert!(best.iter().all(|one| machine.ok(&["show", one["short"].as_str().unwrap()]) != ""));
+    assert!(
+        best.iter().all(|one| !machine.ok(&["show", one["short"].as_str().unwrap()]).is_empty())
+    );
     // Embedding has no models here, so that nothing is left to do.
     assert_eq!(done["goes_on"], false, "{done:#}");
 }

@@ -165,7 +165,11 @@ impl PluginWorld<'_> {
 
         let installed = fs::read(&settings)?;
         let said = self.environment.throughline(&self.root, &["init", "--yes"])?;
-        checks.contains("`init` knows it", &said, "hooks       by the plugin throughline@throughline");
+        checks.contains(
+            "`init` knows it",
+            &said,
+            "hooks       by the plugin throughline@throughline",
+        );
         checks.check("and leaves the settings alone", fs::read(&settings)? == installed, said);
         let said = self.environment.throughline(&self.root, &["doctor"])?;
         checks.contains("`doctor` knows the hooks", &said, "ok    hooks        by the plugin");
