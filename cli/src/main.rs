@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 mod answer;
+mod change;
 mod claude;
 mod clock;
 mod command;
 mod exit;
 mod failure;
+mod packages;
 mod service;
 mod style;
 mod usage;

@@ -41,6 +41,7 @@ fn main() -> Result<()> {
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
             part_bytes: processor::transcript::parts::PART_BYTES,
+            leaves_rest: false,
             ollama_host: None,
         };
         println!("{}", serde_json::to_string_pretty(&sync(&options)?)?);

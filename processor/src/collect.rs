@@ -5,6 +5,7 @@ pub mod discover;
 pub mod forks;
 pub mod ignore;
 pub mod inbox;
+pub mod newest;
 pub mod session_list;
 pub mod trees;
 
@@ -27,6 +28,7 @@ use crate::collect::archive::{
 use crate::collect::discover::{Seen, Territory, Transcript};
 use crate::collect::ignore::Ignore;
 use crate::extract::Roots;
+use crate::collect::newest::in_order;
 use crate::handoff;
 use crate::progress::Progress;
 use crate::secrets::Secrets;
@@ -160,20 +162,17 @@ impl Collector<'_> {
         sessions.into_par_iter().map(keep).collect()
     }
 
-    /// Reads and archives the sessions, a few in memory at a time.
+    /// Reads and archives the sessions in their order, a few in memory at a time.
     pub fn collect(
         &self,
         sessions: &[(&String, &Vec<Transcript>)],
         progress: &dyn Progress,
     ) -> Vec<Result<Collected>> {
-        sessions
-            .par_iter()
-            .map(|(name, transcripts)| {
-                let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
-                progress.step();
-                kept
-            })
-            .collect()
+        in_order(sessions, |(name, transcripts)| {
+            let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
+            progress.step();
+            kept
+        })
     }
 
     fn read_one(&self, name: &str, transcripts: &[Transcript]) -> Result<SessionRead> {

@@ -74,6 +74,7 @@ fn run() -> Result<()> {
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
         part_bytes: processor::transcript::parts::PART_BYTES,
+        leaves_rest: false,
         ollama_host: ollama_host.as_deref(),
     };
     let report = sync(&options)?;

@@ -96,6 +96,9 @@ pub struct SyncOptions<'a> {
     pub asked_at_once: Duration,
     /// Bytes of a part of a long session at least; [`PART_BYTES`](crate::transcript::parts::PART_BYTES) but in tests.
     pub part_bytes: u64,
+    /// Whether the run ends once everything can be searched. The transformer, and a model that has more to read, are
+    /// left to the next run.
+    pub leaves_rest: bool,
 }
 
 /// Brings a project up to date.
@@ -107,7 +110,8 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     };
     let mut report = sync_locked(options, &lock)?;
     // A person waits for all of it, and can use what is published meanwhile.
-    while matches!(options.busy, Busy::Wait(_)) && report.goes_on() {
+    let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
+    while waits && report.goes_on() {
         let before = report.questions;
         report = sync_locked(options, &lock)?.after(report);
         if report.questions == before {

@@ -51,6 +51,7 @@ impl Project {
             afresh: false,
             asked_at_once: crate::sync::ASKED_AT_ONCE,
             part_bytes: crate::transcript::parts::PART_BYTES,
+            leaves_rest: false,
             ollama_host: None,
         }
     }

@@ -11,7 +11,7 @@ use memory_store::embed::{DIMENSIONS, Encoder, Table, build};
 use memory_store::index::Index;
 use memory_store::index::segment::Segment;
 use memory_store::layout::ProjectDir;
-use processor::sync::sync;
+use processor::sync::{SyncOptions, sync};
 use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful};
 use serde_json::json;
@@ -102,6 +102,17 @@ fn a_sync_embeds_memories_and_turns_and_then_rests() {
     let second = sealed.sync();
     assert!(second.nothing_new && second.embedded == 0, "{second:?}");
     assert_eq!(index(&sealed).manifest.generation, generation);
+}
+
+#[test]
+fn a_sync_that_leaves_the_rest_publishes_before_anything_is_embedded() {
+    let sealed = sealed();
+    let first = sync(&SyncOptions { leaves_rest: true, ..sealed.options() }).unwrap();
+    assert!(first.embedded == 0 && first.embedding_waits, "{first:?}");
+    assert!(all(&encoders(&sealed), Some(Encoder::Table)), "{:?}", encoders(&sealed));
+    let second = sealed.sync();
+    assert!(second.embedded > 3 && !second.embedding_waits, "{second:?}");
+    assert!(all(&encoders(&sealed), Some(Encoder::Transformer)), "{:?}", encoders(&sealed));
 }
 
 #[test]

@@ -144,6 +144,23 @@ fn every_link_leads_somewhere() {
     }
 }
 
+/// Pages that the plugin names. A user of the plugin has no other file of the repository, but reads these on the web.
+#[test]
+fn every_page_that_the_plugin_names_exists() {
+    let mut named = 0;
+    for file in ["plugin/scripts/run", "plugin/skills/memory/SKILL.md", "plugin/hooks/hooks.json"] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        for (at, _) in text.match_indices("docs/") {
+            let rest = &text[at..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"/-._".contains(c));
+            let page = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+            named += 1;
+            assert!(root().join(page).exists(), "{file} names {page}");
+        }
+    }
+    assert!(named > 0, "the plugin says where to find the programs");
+}
+
 #[test]
 fn every_command_that_is_named_exists() {
     let mut commands = BTreeSet::new();

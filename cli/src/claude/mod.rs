@@ -6,6 +6,7 @@ pub mod document;
 pub mod guide;
 pub mod hooks;
 pub mod places;
+pub mod plugin;
 pub mod record;
 pub mod register;
 pub mod replace;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::places::Scope;
 use super::replace::{Next, Replaced, check_inside, remove_folders, replace};
 use super::{document::Document, hooks, rules, server};
+use crate::change::TextChange;
 use crate::failure::{At as _, Failure, Result};
 
 /// What was inserted.
@@ -91,22 +92,15 @@ pub struct Insertion {
     pub created: Vec<PathBuf>,
     /// The copy beside it.
     pub backup: Option<PathBuf>,
-    /// blake3 of the file after the insertion.
-    pub after: String,
-    /// Where the changed part starts, in bytes.
-    pub start: usize,
-    /// What stood there before.
-    pub replaced: String,
-    /// What stands there now.
-    pub inserted: String,
+    /// The changed part of it.
+    #[serde(flatten)]
+    pub change: TextChange,
 }
 
 impl Insertion {
     /// Describes the change of a text from `before` to `after`.
     pub fn of(place: &Place<'_>, before: Option<&str>, replaced: &Replaced) -> Self {
-        let text = before.unwrap_or_default();
         let after = replaced.after.as_deref().unwrap_or_default();
-        let (start, before_end, after_end) = changed_part(text, after);
         Self {
             path: place.path.to_owned(),
             purpose: place.purpose,
@@ -115,10 +109,7 @@ impl Insertion {
             existed: before.is_some(),
             created: replaced.created.clone(),
             backup: replaced.backup.clone(),
-            after: blake3::hash(after.as_bytes()).to_hex().to_string(),
-            start,
-            replaced: text[start..before_end].to_owned(),
-            inserted: after[start..after_end].to_owned(),
+            change: TextChange::of(before.unwrap_or_default(), after),
         }
     }
 
@@ -135,43 +126,6 @@ impl Insertion {
     fn is_about(&self, place: &Place<'_>) -> bool {
         self.path == place.path && self.purpose == place.purpose && self.root == place.project()
     }
-
-    /// The text without the insertion, byte for byte: when the file is as we left it, or when the
-    /// inserted part still stands in it as a whole, once.
-    fn undo(&self, text: &str) -> Option<String> {
-        let untouched = blake3::hash(text.as_bytes()).to_hex().as_str() == self.after;
-        let start = if untouched {
-            self.start
-        } else {
-            let mut found = text.match_indices(&self.inserted);
-            let (start, _) = found.next()?;
-            if found.next().is_some() {
-                return None;
-            }
-            start
-        };
-        let (head, rest) = text.split_at_checked(start)?;
-        let tail = rest.strip_prefix(self.inserted.as_str())?;
-        Some(format!("{head}{}{tail}", self.replaced))
-    }
-}
-
-/// The part in which two texts differ: where it starts, and where it ends in each.
-fn changed_part(before: &str, after: &str) -> (usize, usize, usize) {
-    let pairs = before.bytes().zip(after.bytes());
-    let mut start = pairs.take_while(|(one, other)| one == other).count();
-    while !(before.is_char_boundary(start) && after.is_char_boundary(start)) {
-        start -= 1;
-    }
-    let (one, other) = (&before.as_bytes()[start..], &after.as_bytes()[start..]);
-    let pairs = one.iter().rev().zip(other.iter().rev());
-    let mut tail = pairs.take_while(|(one, other)| one == other).count();
-    while !(before.is_char_boundary(before.len() - tail)
-        && after.is_char_boundary(after.len() - tail))
-    {
-        tail -= 1;
-    }
-    (start, before.len() - tail, after.len() - tail)
 }
 
 /// All insertions of this user.
@@ -250,7 +204,7 @@ pub fn put_in(
             return Ok(Next::Keep);
         }
         let undone = known.zip(text).and_then(|(known, text)| {
-            let undone = known.undo(text)?;
+            let undone = known.change.undo(text)?;
             place.is_clear(&undone).unwrap_or(false).then_some((undone, known.existed))
         });
         let Some((undone, was_there)) = undone else {
@@ -291,7 +245,7 @@ pub fn take_out(record: &mut Record, place: &Place<'_>) -> Result<bool> {
             return Ok(Next::Keep);
         }
         let Some(known) = &known else { return Ok(Next::Write(document.text())) };
-        Ok(match known.undo(text) {
+        Ok(match known.change.undo(text) {
             Some(undone) if undone.is_empty() && !known.existed => Next::Remove,
             Some(undone) if place.is_clear(&undone).unwrap_or(false) => Next::Write(undone),
             Some(_) | None => Next::Write(document.text()),

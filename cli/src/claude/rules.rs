@@ -5,17 +5,22 @@ use jsonc_parser::cst::CstNode;
 use super::document::{Document, input};
 use crate::failure::Result;
 
-/// The rules: one for each tool that changes nothing.
-pub const RULES: [&str; 3] =
-    ["mcp__throughline__recall", "mcp__throughline__search_sessions", "mcp__throughline__status"];
+/// Tools that change nothing: a rule allows each.
+const TOOLS: [&str; 3] = ["recall", "search_sessions", "status"];
+
+/// Beginning of the names of our tools, from the server that `init` registers.
+pub const OF_SERVER: &str = "mcp__throughline__";
+/// The same from the plugin's server.
+pub const OF_PLUGIN: &str = "mcp__plugin_throughline_throughline__";
 
 const PERMISSIONS: &str = "permissions";
 const ALLOW: &str = "allow";
 
-/// Puts the rules into the document, each once. Returns whether anything changed.
-pub fn insert(document: &Document) -> Result<bool> {
+/// Puts the rules for the tools of one server into the document, each once. Returns whether anything changed.
+pub fn insert(document: &Document, prefix: &str) -> Result<bool> {
     let there = there(document);
-    let missing: Vec<_> = RULES.iter().filter(|rule| !there.iter().any(|it| it == *rule)).collect();
+    let rules = TOOLS.map(|tool| format!("{prefix}{tool}"));
+    let missing: Vec<_> = rules.iter().filter(|rule| !there.contains(rule)).collect();
     if missing.is_empty() {
         return Ok(false);
     }
@@ -25,7 +30,7 @@ pub fn insert(document: &Document) -> Result<bool> {
         .ok_or_else(|| document.unexpected("permissions.allow", "a list"))?;
     allow.ensure_multiline();
     for rule in missing {
-        allow.append(input(&(*rule).into()));
+        allow.append(input(&rule.as_str().into()));
     }
     Ok(true)
 }
@@ -58,7 +63,8 @@ pub fn remove(document: &Document) -> bool {
 }
 
 fn is_ours(rule: Option<&str>) -> bool {
-    rule.is_some_and(|rule| RULES.contains(&rule))
+    let tool = |prefix| rule.and_then(|rule| rule.strip_prefix(prefix));
+    [OF_SERVER, OF_PLUGIN].into_iter().filter_map(tool).any(|tool| TOOLS.contains(&tool))
 }
 
 fn there(document: &Document) -> Vec<String> {
@@ -84,13 +90,16 @@ mod tests {
             "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\"\n    ]\n  }\n}\n",
         ] {
             let with = document(text);
-            assert!(insert(&with).unwrap() && !insert(&with).unwrap());
-            for rule in RULES {
-                assert_eq!(with.text().matches(rule).count(), 1, "{}", with.text());
+            for prefix in [OF_SERVER, OF_PLUGIN] {
+                assert!(insert(&with, prefix).unwrap() && !insert(&with, prefix).unwrap());
+                for tool in TOOLS {
+                    let rule = format!("\"{prefix}{tool}\"");
+                    assert_eq!(with.text().matches(&rule).count(), 1, "{}", with.text());
+                }
             }
             assert!(remove(&with) && !remove(&with));
             assert_eq!(with.value(), document(text).value(), "{}", with.text());
         }
-        assert!(insert(&document("{\"permissions\": {\"allow\": \"all\"}}")).is_err());
+        assert!(insert(&document("{\"permissions\": {\"allow\": \"all\"}}"), OF_SERVER).is_err());
     }
 }

@@ -30,6 +30,16 @@ pub fn choose(world: &World, question: &str, items: &[String], default: usize) -
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
 
+/// Asks which of some things it is to be; `None` where the person leaves the question.
+pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
+    Select::new()
+        .with_prompt(prompt)
+        .items(items)
+        .default(default)
+        .interact_opt()
+        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+}
+
 /// Says that nothing was done: the person said no, or could not be asked.
 pub fn declined(world: &World, message: &str) -> Failure {
     match world.interactive {

@@ -7,10 +7,12 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::merge_setup;
+use crate::claude::document::Document;
 use crate::claude::places::Scope;
 use crate::claude::record::{Place, Purpose, Record, put_in};
 use crate::claude::{guide, rules};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::world::World;
 
 /// One of these.
@@ -24,41 +26,70 @@ pub enum Guide {
     Rules,
     /// A merge driver for memory files: .gitattributes, and this repository's git configuration
     MergeDriver,
+    /// Lines that keep a committed memory folder out of packages of npm, Docker and Cargo
+    IgnoreLines,
 }
 
-/// Puts in what was asked for.
+impl Guide {
+    /// Whether it goes into Claude Code's own files.
+    const fn is_registered(self) -> bool {
+        matches!(self, Self::Skill | Self::Rules)
+    }
+}
+
+/// Fails where something is wanted for Claude Code's files, and these are to be left alone.
+pub fn check(wanted: &[Guide], no_register: bool) -> Result {
+    if no_register && wanted.iter().any(|guide| guide.is_registered()) {
+        return Err(Failure::new(
+            "`--no-register` leaves Claude Code's files alone, which skill and rules go into",
+        )
+        .code(exit::USAGE)
+        .hint("Leave one of both out."));
+    }
+    Ok(())
+}
+
+/// Puts in what was asked for; `by_plugin` where the plugin brings hooks, server and a skill.
 pub fn put_all(
     wanted: &[Guide],
+    by_plugin: bool,
     world: &World,
     scope: Scope,
     root: &Path,
     out: &mut dyn Write,
 ) -> Result {
-    wanted.iter().try_for_each(|guide| put(*guide, world, scope, root, out))
-}
-
-fn put(one: Guide, world: &World, scope: Scope, root: &Path, out: &mut dyn Write) -> Result {
-    let (name, path, changed) = match one {
-        Guide::Skill => {
-            let path = guide::skill(world, scope, root);
-            let changed = guide::insert_skill(&path)?;
-            ("skill      ", path, changed)
-        }
-        Guide::Agents => ("paragraph  ", guide::agents(root), guide::insert_paragraph(root)?),
-        Guide::Rules => {
-            let path = world.claude.settings(scope, root);
-            let mut record = Record::read(&world.dirs);
-            let place = Place { path: &path, purpose: Purpose::Rules, scope, root };
-            let changed = put_in(&mut record, &place, world.now, rules::insert)?;
-            record.write(&world.dirs)?;
-            ("allow rules", path, changed)
-        }
-        Guide::MergeDriver => {
-            let changed = merge_setup::insert(world, root)?;
-            ("merging    ", merge_setup::attributes(root), changed)
-        }
-    };
-    writeln!(out, "  {name} {}{}", path.display(), if changed { "" } else { " (as it was)" })?;
+    for guide in wanted {
+        let (name, path, changed) = match guide {
+            Guide::Skill if by_plugin => {
+                writeln!(out, "  skill       by the plugin")?;
+                continue;
+            }
+            Guide::Skill => {
+                let path = guide::skill(world, scope, root);
+                let changed = guide::insert_skill(&path)?;
+                ("skill      ", path, changed)
+            }
+            Guide::Agents => ("paragraph  ", guide::agents(root), guide::insert_paragraph(root)?),
+            Guide::Rules => {
+                let path = world.claude.settings(scope, root);
+                let mut record = Record::read(&world.dirs);
+                let place = Place { path: &path, purpose: Purpose::Rules, scope, root };
+                let prefix = if by_plugin { rules::OF_PLUGIN } else { rules::OF_SERVER };
+                let insert = |document: &Document| rules::insert(document, prefix);
+                let changed = put_in(&mut record, &place, world.now, insert)?;
+                record.write(&world.dirs)?;
+                ("allow rules", path, changed)
+            }
+            Guide::MergeDriver => {
+                let changed = merge_setup::insert(world, root)?;
+                ("merging    ", merge_setup::attributes(root), changed)
+            }
+            // They depend on how memories are kept.
+            Guide::IgnoreLines => continue,
+        };
+        let as_it_was = if changed { "" } else { " (as it was)" };
+        writeln!(out, "  {name} {}{as_it_was}", path.display())?;
+    }
     Ok(())
 }
 

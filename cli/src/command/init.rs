@@ -1,34 +1,33 @@
-//! `throughline init`: sets a project up. It vouches for the working tree, makes the memory folder,
-//! registers hooks and MCP server with Claude Code, and offers to read what is there already.
+//! `throughline init`: sets a project up. It shows a plan and asks what is open (`plan.rs`, `questions.rs`), vouches for
+//! the working tree, makes the memory folder, registers hooks and MCP server with Claude Code, and reads the sessions that
+//! are there already (`backfill.rs`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
+use dialoguer::console::Term;
 use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
-use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
-use processor::progress::Silent;
-use processor::sync::SyncReport;
 use serde::Serialize;
 
-use super::doctor::folders;
+use super::backfill::{self, Backfill};
 use super::elsewhere::{self, Moved};
 use super::guide::{self, Guide};
-use super::preview::{self, Choice};
-use super::reader::Reader;
-use super::{ask, config, eval, reader, sync, view};
+use super::plan::{self, Plan, Scene};
+use super::questions::{self, Answers};
+use super::reader::{self, Chosen, Reader};
+use super::doctor::folders;
+use super::{ask, closing, config, ignore_lines, preview, view};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
-
-const BYTES_PER_MIB: f64 = 1_048_576.0;
+use crate::wrap::{self, Wrapped};
 
 /// Sets this project up: memory folder, hooks, MCP server; then reads existing transcripts.
 #[derive(Debug, Args)]
@@ -42,27 +41,24 @@ pub struct Init {
     /// Let what is learned wait for `throughline review` before it comes into the repository; sets `promote` in
     /// your settings, for all projects
     #[arg(long, conflicts_with = "private")]
-    drafts: bool,
+    pub drafts: bool,
     /// Tell what there is to be learned, and change nothing
-    #[arg(long, visible_alias = "dry-run", conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
+    #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
+    /// Show what it would do, and do nothing
+    #[arg(long, conflicts_with_all = ["preview", "register_only"])]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Which of Claude Code's settings files the hooks go into
-    #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
-    settings: Scope,
+    /// Which of Claude Code's settings files the hooks go into; where nothing is said, those of the user
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub settings: Option<Scope>,
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
-    /// Also tell Claude when to use memory, by these; or let git merge memory files key by key
-    #[arg(
-        long = "with",
-        value_enum,
-        value_name = "WHAT",
-        value_delimiter = ',',
-        conflicts_with = "no_register"
-    )]
+    /// Also tell Claude when to use memory, let git merge memory files key by key, or keep packages free of them
+    #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     guides: Vec<Guide>,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
@@ -72,16 +68,41 @@ pub struct Init {
     no_sync: bool,
     /// Who reads sessions: rules, ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
-    llm: Option<Reader>,
+    pub llm: Option<Reader>,
     /// Ask nothing and do it
     #[arg(long, short = 'y')]
-    yes: bool,
+    pub yes: bool,
 }
 
+/// Questions that are asked at most.
+pub const QUESTIONS_MAX: usize = 3;
+
 impl Init {
-    /// Whether nobody has to be asked where memories are to be kept, or nothing is learned now.
-    const fn is_told(&self) -> bool {
-        self.private || self.committed || self.drafts || self.yes || self.no_sync
+    /// How memories are kept, where that is said.
+    pub fn mode(&self) -> Option<identity::Mode> {
+        let is_said = self.private || self.committed || self.drafts;
+        let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };
+        is_said.then_some(mode)
+    }
+
+    /// Whether hooks and server are registered: not where the plugin brings them, unless somebody names the settings.
+    pub fn registers(&self, scene: &Scene) -> bool {
+        !self.no_register && (self.settings.is_some() || !scene.plugin.is_on())
+    }
+
+    /// Whose settings the hooks go into where nobody is asked: those that have them.
+    pub fn scope(&self, scene: &Scene) -> Scope {
+        self.settings.or(scene.registered).unwrap_or(Scope::User)
+    }
+
+    /// Whether the sessions that are there are read now.
+    pub const fn learns(&self, world: &World) -> bool {
+        !self.no_sync && (self.yes || world.interactive)
+    }
+
+    /// Whether lines are written that keep the memory folder out of packages.
+    pub fn guides_ignore_lines(&self) -> bool {
+        self.guides.contains(&Guide::IgnoreLines)
     }
 }
 
@@ -95,22 +116,26 @@ struct SetUp {
     folder: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     registered: Option<Registered>,
+    /// Whether Claude Code's plugin brings hooks and server.
+    by_plugin: bool,
     /// What was learned from transcripts that were there already.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    learned: Option<SyncReport>,
+    #[serde(flatten)]
+    backfill: Option<Backfill>,
 }
 
 /// Runs the command.
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
+    guide::check(&args.guides, args.no_register)?;
     if args.register_only {
-        let registered = register(world, args.settings, &root)?;
+        let scope = args.settings.unwrap_or(Scope::User);
+        let registered = register(world, scope, &root)?;
         if args.json {
             return view::json(&registered, out);
         }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
-        show_registered(world, &root, args.settings, &registered, out)?;
-        guide::put_all(&args.guides, world, args.settings, &root, out)?;
+        show_registered(world, &root, scope, &registered, out)?;
+        guide::put_all(&args.guides, false, world, scope, &root, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
@@ -118,158 +143,123 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if args.preview {
         return preview::run(world, &processor::git::observe(&root), args.json, out);
     }
+    let scene = Scene::look(world, &root)?;
+    if args.dry_run {
+        let chosen = chosen(args, world)?;
+        let plan = Plan::of(args, world, &scene, chosen.as_ref());
+        if args.json {
+            return view::json(&plan, out);
+        }
+        plan.title(world, out)?;
+        return plan.show(args, world, out);
+    }
     if !args.json {
-        return set_up(args, world, &root, out).map(drop);
+        return set_up(args, world, &scene, out).map(drop);
     }
     // Who is asked has to see what about.
     let mut stderr = anstream::stderr();
+    let mut stderr = Wrapped::new(&mut stderr, wrap::columns(&Term::stderr()));
     let is_asked = world.interactive && !args.yes;
     let told: &mut dyn Write = if is_asked { &mut stderr } else { &mut std::io::sink() };
-    let done = set_up(args, world, &root, told)?;
+    let done = set_up(args, world, &scene, told)?;
+    told.flush()?;
     view::json(&done, out)
 }
 
-fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Result<SetUp> {
-    let is_new = Tree::find(&world.dirs, root).is_none_or(|tree| tree.root != root);
-    let observed = processor::git::observe(root);
-    let known = identity::known(&world.dirs, &observed)?;
-    let before = known.as_ref().map(|known| known.mode);
-    let joins = known.filter(|_| is_new);
-    if let Some(project) = &joins {
+/// The reader that is named, or rules where nobody is asked and none was chosen; `None` where it stays as it was.
+fn chosen(args: &Init, world: &World) -> Result<Option<Chosen>> {
+    match &args.llm {
+        Some(reader) => reader::look_at(world, reader, true).map(Some),
+        None if reader::is_chosen(world) => Ok(None),
+        None => Ok(Some(Chosen::Rules(false))),
+    }
+}
+
+fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Result<SetUp> {
+    let (observed, is_new, before) = (&scene.observed, scene.is_new, scene.mode());
+    let root = &observed.root;
+    let chosen = chosen(args, world)?;
+    let plan = Plan::of(args, world, scene, chosen.as_ref());
+    if !args.yes {
+        plan.title(world, out)?;
+        plan.show(args, world, out)?;
+    }
+    if let Some(project) = scene.joins() {
         confirm_joining(args, world, project)?;
     }
-    let choice = match before {
-        None if !args.is_told() => preview::ask(world, &observed, out)?,
-        None | Some(_) => None,
-    };
-    let mode = choose_mode(args, world, before, choice)?;
+    let Answers { reader, mode, drafts, scope } =
+        questions::answers(args, world, scene, &plan, chosen, out)?;
     if mode == identity::Mode::Committed {
-        store::check_folder(&observed.root)?;
-        let memories = observed.root.join(STORE_DIR).join("memories");
-        folders::check_writable(&memories)?;
+        store::check_folder(root)?;
+        folders::check_writable(&root.join(STORE_DIR).join("memories"))?;
     }
     folders::check_writable(&world.dirs.data)?;
-    if !args.no_register {
-        register::check(world, args.settings, &observed.root)?;
+    let registers = args.registers(scene);
+    if registers {
+        register::check(world, scope, root)?;
     }
     let moves = match before {
-        Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
+        Some(before) if before != mode => Some(moves(args, world, observed, mode)?),
         Some(_) | None => None,
     };
     let moved = if is_new { elsewhere::moved(world, root) } else { Vec::new() };
-    let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
-    if args.drafts || choice == Some(Choice::Drafts) {
+    // From here on something is written.
+    let tree = identity::init(&world.dirs, observed, mode, super::random()?, world.now)?;
+    if drafts {
         config::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
     writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
-    match &joins {
+    match scene.joins() {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,
-        None if is_new => show_similar(world, &tree, &observed, &moved, out)?,
+        None if is_new => show_similar(world, &tree, observed, &moved, out)?,
         None => {}
     }
     if let Some(moves) = moves {
         writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
     show_store(mode, &tree, &store, out)?;
-    let was_said = args.private || args.committed || args.drafts || args.yes || before.is_some();
-    if !was_said && !world.interactive {
+    if args.mode().is_none() && !args.yes && before.is_none() && !world.interactive {
         writeln!(
             out,
             "              nobody could be asked; `throughline init --private` keeps them out of the repository"
         )?;
     }
     let mut registered = None;
-    if !args.no_register {
-        let now = registered.insert(register(world, args.settings, &tree.root)?);
-        show_registered(world, &tree.root, args.settings, now, out)?;
-        guide::put_all(&args.guides, world, args.settings, &tree.root, out)?;
+    if registers {
+        let now = registered.insert(register(world, scope, &tree.root)?);
+        show_registered(world, &tree.root, scope, now, out)?;
+    } else if !args.no_register {
+        plan::show_plugin(scene, out)?;
     }
-    reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
+    let by_plugin = !registers && scene.plugin.is_on();
+    guide::put_all(&args.guides, by_plugin, world, scope, &tree.root, out)?;
+    if let Some(reader) = &reader {
+        reader.set(world)?;
+        writeln!(out, "  read by     {}", reader.told())?;
+    }
+    if args.guides_ignore_lines() {
+        ignore_lines::put(world, &tree.root, mode, out)?;
+    } else if mode == identity::Mode::Committed && args.yes {
+        ignore_lines::offer(&scene.ignore_lines, out)?;
+    }
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
-    let mut learned = None;
+    let mut backfill = None;
     if !args.no_sync {
-        learned = learn(args, world, &tree, choice.is_some(), out)
+        backfill = backfill::run(args, world, &tree, scene, out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
-    writeln!(
-        out,
-        "\nNext: work as usual. `throughline status` shows what is known, `throughline why`"
-    )?;
-    writeln!(
-        out,
-        "what was put in front of Claude, `throughline uninstall` takes the hooks out again."
-    )?;
-    if is_new && args.guides.is_empty() && !args.no_register {
-        writeln!(
-            out,
-            "More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and"
-        )?;
-        writeln!(out, "rules that let it recall without asking.")?;
-        if mode == identity::Mode::Committed && processor::git::is_repository(&tree.root) {
-            writeln!(
-                out,
-                "For a team: `throughline init --with merge-driver` lets git merge memory files key by key."
-            )?;
-        }
-    }
+    let for_team =
+        mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
+    closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();
-    Ok(SetUp { root, project, mode, folder, registered, learned })
+    Ok(SetUp { root, project, mode, folder, registered, by_plugin, backfill })
 }
-
-/// Reads the transcripts that are there already, if the user wants it.
-fn learn(
-    args: &Init,
-    world: &World,
-    tree: &Tree,
-    was_shown: bool,
-    out: &mut dyn Write,
-) -> Result<Option<SyncReport>> {
-    let found = processor::collect::discover::transcripts(&world.dirs, tree)?;
-    if found.is_empty() {
-        writeln!(out, "  transcripts none of this project yet")?;
-        for elsewhere in elsewhere::history(world, &tree.main_root) {
-            writeln!(out, "  elsewhere   {}", elsewhere.told())?;
-        }
-        // Memories that came with the repository are recalled from an index, too.
-        if world.mode == Mode::Full {
-            let request = sync::Request { tree, from: None, afresh: false };
-            sync::sync(world, &request, &Silent)?;
-        }
-        return Ok(None);
-    }
-    let mib = found.iter().map(|transcript| transcript.len).sum::<u64>() as f64 / BYTES_PER_MIB;
-    writeln!(out, "  transcripts {} of this project ({mib:.1} MiB)", found.len())?;
-    out.flush()?;
-    let now =
-        args.yes || was_shown || ask::confirm(world, "Learn from them now?", world.interactive)?;
-    if world.mode != Mode::Full {
-        writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
-        return Ok(None);
-    }
-    if !now {
-        writeln!(out, "`throughline sync` learns from them; so does your next session.")?;
-        return Ok(None);
-    }
-    let request = sync::Request { tree, from: None, afresh: false };
-    let report = sync::sync(world, &request, &*sync::shown())?;
-    sync::show(tree, &report, false, out)?;
-    // A look back is worth a moment, never a failure.
-    if let Ok(replay) = eval::own::of_tree(world, tree, LOOK_BACK)
-        && let Some(sentence) = replay.sentence()
-    {
-        writeln!(out, "{sentence}")?;
-    }
-    Ok(Some(report))
-}
-
-/// How long `init` looks back for errors that came back.
-const LOOK_BACK: Duration = Duration::from_secs(3);
 
 /// How a person knows a project: by where it was first seen, and how it keeps its memories.
-fn name(project: &Identity) -> String {
+pub fn name(project: &Identity) -> String {
     let id = project.project.to_string();
     let place = project.paths.first().map_or(id, |path| path.display().to_string());
     let how = match project.mode {
@@ -344,30 +334,6 @@ fn show_similar(
         )?;
     }
     Ok(())
-}
-
-/// Where memories are kept: as said, as `before`, or as answered now. It is asked once.
-fn choose_mode(
-    args: &Init,
-    world: &World,
-    before: Option<identity::Mode>,
-    choice: Option<Choice>,
-) -> Result<identity::Mode> {
-    use identity::Mode::{Committed, Private};
-    match choice {
-        Some(Choice::Private) => return Ok(Private),
-        Some(Choice::Commit | Choice::Drafts) => return Ok(Committed),
-        None => {}
-    }
-    if args.private || args.committed || args.drafts {
-        return Ok(if args.private { Private } else { Committed });
-    }
-    if let Some(before) = before {
-        return Ok(before);
-    }
-    let question = "Keep memories in the repository, for the team to review and commit?";
-    let committed = args.yes || ask::confirm(world, question, true)?;
-    Ok(if committed { Committed } else { Private })
 }
 
 fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Write) -> Result {

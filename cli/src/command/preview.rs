@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use dialoguer::Select;
+use memory_store::Kind;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
 use memory_store::store::Store;
-use memory_store::{Kind, mode};
 use processor::sync::SyncOptions;
 use serde::Serialize;
 
@@ -18,7 +17,7 @@ use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
 /// The confidence from which on a memory is worth keeping; the others may be.
-const WORTH_CONFIDENCE: f32 = 0.7;
+pub const WORTH_CONFIDENCE: f32 = 0.7;
 
 /// Counts of what would be learned.
 #[derive(Debug, Default, Serialize)]
@@ -31,17 +30,6 @@ pub struct Preview {
     pub more: usize,
     /// All of them, by kind.
     pub kinds: BTreeMap<&'static str, usize>,
-}
-
-/// Where what was found is to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// Into the repository.
-    Commit,
-    /// Into the repository once a person has taken each in.
-    Drafts,
-    /// Into the private folder.
-    Private,
 }
 
 /// Looks what would be learned. Nothing stays of it.
@@ -110,33 +98,4 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
     }
     writeln!(out, "Nothing was written. Models, if any are set, were not asked.")?;
     Ok(())
-}
-
-/// Shows a person what was found and asks where it is to go; `None` where nothing was found, or nobody
-/// learns here.
-pub fn ask(world: &World, observed: &Observed, out: &mut dyn Write) -> Result<Option<Choice>> {
-    if !world.interactive || world.mode != mode::Mode::Full {
-        return Ok(None);
-    }
-    let preview = of(world, observed)?;
-    if preview.worth + preview.more == 0 {
-        return Ok(None);
-    }
-    show(&preview, out)?;
-    out.flush()?;
-    const CHOICES: [(Choice, &str); 3] = [
-        (Choice::Commit, "Into the repository, for the team to review and commit"),
-        (Choice::Drafts, "Drafts first: `throughline review` takes them into the repository"),
-        (Choice::Private, "Private: into your data directory"),
-    ];
-    let chosen = Select::new()
-        .with_prompt("Where are memories to be kept? Nothing was written yet")
-        .items(CHOICES.map(|(_, text)| text))
-        .default(0)
-        .interact_opt()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-    match chosen.and_then(|at| CHOICES.get(at)) {
-        Some((choice, _)) => Ok(Some(*choice)),
-        None => Err(Failure::new("nothing was set up")),
-    }
 }

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use memory_store::Timestamp;
-use memory_store::layout::{ProjectDir, Tree};
+use memory_store::layout::ProjectDir;
 use memory_store::settings::Llm;
 use memory_store::settings_file;
+use processor::discover::Transcript;
 use processor::llm::trouble::{self, Trouble};
 use processor::llm::usage::{self, Spent};
 use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
@@ -24,6 +25,8 @@ use crate::world::World;
 const SESSIONS_TOLD: usize = 3;
 /// Characters of a session's id that are shown.
 const SESSION_CHARS: usize = 8;
+/// The provider that is Claude Code.
+const CLAUDE_PROVIDER: &str = "claude";
 
 /// A choice that was made on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,48 +54,65 @@ impl std::str::FromStr for Reader {
     }
 }
 
-/// Has somebody chosen: on the command line, before, or now. It is asked once.
-pub fn choose(
-    world: &World,
-    tree: &Tree,
-    said: Option<&Reader>,
-    may_ask: bool,
-    out: &mut dyn Write,
-) -> Result {
-    let (settings, _) = settings_file::load(&world.dirs, None);
-    let reader = match said {
-        Some(reader) => reader.clone(),
-        None if settings.llm.is_some() => return Ok(()),
-        None if may_ask && world.interactive => asked(world, tree, out)?,
-        None => Reader::Rules,
-    };
-    let told = match reader {
-        Reader::Rules => {
-            if said.is_some() {
-                config::use_rules(world)?;
+/// The reader that was chosen, looked at so that it can be set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chosen {
+    /// Rules alone; `true` where somebody said so, so that a model that was set before goes.
+    Rules(bool),
+    /// A model, which answers or may be asked.
+    Model(Box<Llm>),
+}
+
+impl Chosen {
+    /// Returns the reader in words.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Rules(_) => "rules alone (`throughline config llm` lets a model help)".to_owned(),
+            Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
+                format!("Claude Code ({}), and rules", llm.model)
             }
-            "rules alone (`throughline config llm` lets a model help)".to_owned()
+            Self::Model(llm) => format!("{} by Ollama, and rules", llm.model),
         }
-        Reader::Ollama(model) => {
-            let model = model.map_or_else(|| config::first_model(world, "", &[]), Ok)?;
-            config::use_llm(world, &config::ollama_model(&model), &[], None)?;
-            format!("{model} by Ollama, and rules")
+    }
+
+    /// Writes it into the settings.
+    pub fn set(&self, world: &World) -> Result {
+        match self {
+            Self::Rules(false) => Ok(()),
+            Self::Rules(true) => config::use_rules(world),
+            Self::Model(llm) => config::use_llm(world, llm, &[], None),
         }
+    }
+}
+
+/// Whether somebody chose before.
+pub fn is_chosen(world: &World) -> bool {
+    settings_file::load(&world.dirs, None).0.llm.is_some()
+}
+
+/// Looks whether a reader can be had.
+///
+/// # Errors
+/// When no model answers, or Claude Code cannot be asked.
+pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> {
+    let llm = match reader {
+        Reader::Rules => return Ok(Chosen::Rules(is_said)),
+        Reader::Ollama(Some(model)) => config::ollama_model(model),
+        Reader::Ollama(None) => config::ollama_model(&config::first_model(world, "", &[])?),
         Reader::Claude => {
             let llm = config::claude_model(CLAUDE_MODEL);
             config::refuse_claude(world, &llm).map_err(|failure| {
                 failure.during("Claude Code cannot read sessions here".to_owned())
             })?;
-            config::use_llm(world, &llm, &[], None)?;
-            format!("Claude Code ({CLAUDE_MODEL}), and rules")
+            llm
         }
     };
-    writeln!(out, "  read by     {told}")?;
-    Ok(())
+    Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// Asks in one screen. A model on this machine stands first; what cannot be had is said with the reason.
-fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
+/// Asks in one screen, unless only rules can be had. A model on this machine stands first; what cannot be had is said
+/// with the reason. `None` where the person leaves the question.
+pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<Option<Reader>> {
     let mut items = Vec::new();
     let (models, unasked) = match ollama::models(world, "", &[]) {
         Ok(models) => (models.unwrap_or_default(), None),
@@ -107,7 +127,7 @@ fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     let refused = config::claude_problem(world, &llm);
     if refused.is_none() {
         let label = format!("Claude Code's small model ({CLAUDE_MODEL})");
-        items.push((label, claude_offer(world, tree, &llm), Reader::Claude));
+        items.push((label, claude_offer(world, found, &llm), Reader::Claude));
     }
     let means = "nothing is sent; fewer memories are found".to_owned();
     items.push(("Rules alone".to_owned(), means, Reader::Rules));
@@ -125,15 +145,18 @@ fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
     // Whoever just presses enter sends nothing away.
     let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
-    let at = ask::choose(world, "Sessions are read by", &labels, safe)?;
-    Ok(items.swap_remove(at).2)
+    if labels.len() == 1 {
+        return Ok(items.pop().map(|(.., reader)| reader));
+    }
+    let at = ask::select("Sessions are read by", &labels, safe)?;
+    Ok(at.map(|at| items.swap_remove(at).2))
 }
 
 /// Offers Claude Code as the reader: where the text goes, who pays, and how much.
-fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
-    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
-    let found = processor::collect::discover::transcripts(&world.dirs, tree).unwrap_or_default();
-    let cost = match estimate::estimate(&settings, &found) {
+fn claude_offer(world: &World, found: &[Transcript], llm: &Llm) -> String {
+    // The settings that came with the project are not read before somebody vouched for it.
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let cost = match estimate::estimate(&settings, found) {
         Some(estimate) => format!(
             "about ${:.4} a session (estimated from your last {})",
             estimate.each.usd.unwrap_or_default(),

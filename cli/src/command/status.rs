@@ -24,6 +24,7 @@ use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{off, reader, receipts, view};
+use crate::claude::plugin::Plugin;
 use crate::claude::register;
 use crate::clock;
 use crate::failure::Result;
@@ -87,6 +88,8 @@ pub struct Summary {
     warning: Option<String>,
     hooks_registered: bool,
     server_registered: bool,
+    /// Whether Claude Code's plugin brings both.
+    by_plugin: bool,
     injections: usize,
     injected_tokens_mean: u64,
     recall: String,
@@ -170,6 +173,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         failure: progress.failure,
         warning: log::last_warning(&state, world.warnings_since())
             .map(|warning| format!("{}: {}", warning.at.date(), warning.text)),
+        by_plugin: Plugin::find(world, &tree.root).is_on(),
         hooks_registered: register::find_hooks(world, &tree.root)
             .iter()
             .any(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())),
@@ -198,7 +202,7 @@ impl Summary {
         if self.off {
             problems.push("Everything is off: `throughline on`, or unset THROUGHLINE.".to_owned());
         }
-        if !self.hooks_registered {
+        if !self.hooks_registered && !self.by_plugin {
             problems.push("The hooks are not registered: run `throughline init`.".to_owned());
         }
         problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));

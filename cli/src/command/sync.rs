@@ -89,7 +89,8 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     let mut done = Vec::new();
     for tree in &trees {
         let again = args.retry && reader::retry(&world.dirs.project(tree.project))? > 0;
-        let request = Request { tree, from: from.clone(), afresh: args.rebuild || again };
+        let request =
+            Request { tree, from: from.clone(), afresh: args.rebuild || again, leaves_rest: false };
         match sync(world, &request, &*progress) {
             Ok(report) => {
                 if !args.json {
@@ -127,6 +128,8 @@ pub struct Request<'a> {
     pub from: Option<PathBuf>,
     /// Whether to take everything up again.
     pub afresh: bool,
+    /// Whether embedding is left to the next sync.
+    pub leaves_rest: bool,
 }
 
 /// Brings a project up to date.
@@ -134,6 +137,7 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
     let options = SyncOptions {
         from: request.from.as_deref(),
         afresh: request.afresh,
+        leaves_rest: request.leaves_rest,
         ..world.sync_options(request.tree, progress)
     };
     let report = processor::sync::sync(&options)?;
@@ -219,6 +223,11 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
             paint(QUIET, format_args!("({:.1} s)", report.millis as f64 / 1e3))
         )?;
     }
+    show_rest(report, out)
+}
+
+/// Says what a sync did beyond what it learned, and what is in the way.
+pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
     if report.healed > 0 {
         writeln!(out, "Parts of the index could not be read and were made again.")?;
     }

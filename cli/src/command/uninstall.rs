@@ -93,6 +93,7 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
     super::guide::take_out(world, &root, out)?;
+    super::ignore_lines::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;

@@ -167,8 +167,9 @@ fn a_person_is_shown_what_is_there_and_chooses_where_it_goes() {
     let memories = "home/work/.throughline/memories";
     let chosen = |keys: &str| {
         let machine = with_transcript();
-        let asked = [("worth keeping", ""), ("Private: into your data", keys)];
-        machine.at_terminal(&["init", "--no-register", "--llm", "rules"], &asked);
+        let asked = [("1 session of this project", ""), ("Private: into your data", keys)];
+        let shown = machine.at_terminal(&["init", "--no-register", "--llm", "rules"], &asked);
+        assert!(shown.contains("1 session: "), "{shown}");
         let in_repository = std::fs::read_dir(machine.path(memories)).map_or(0, Iterator::count);
         let review = learned(&machine);
         (in_repository, review.iter().filter(|one| one["new"] == true).count(), review.len())

@@ -25,7 +25,7 @@ fn titles(machine: &Machine) -> Vec<String> {
 fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     let machine = with_transcript();
     let said = machine.ok(&["init", "--yes"]);
-    assert!(said.contains("transcripts 1 of this project"), "{said}");
+    assert!(said.contains("1 session: "), "{said}");
     let all = machine.ok(&["list", "--json"]);
     assert!(all.to_lowercase().contains("floats for money"), "{all}");
     assert!(all.contains(SESSION), "{all}");
@@ -61,7 +61,7 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
 fn without_a_yes_and_without_anybody_to_ask_transcripts_wait() {
     let machine = with_transcript();
     let said = machine.ok(&["init"]);
-    assert!(said.contains("`throughline sync` learns from them"), "{said}");
+    assert!(said.contains("`throughline sync` reads the sessions"), "{said}");
     assert!(titles(&machine).is_empty());
 }
 

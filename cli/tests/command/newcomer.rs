@@ -36,7 +36,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
         Machine::new().with("http_proxy", proxy).with("OLLAMA_HOST", "http://models.example:11434");
     let count = || asked.load(Ordering::SeqCst);
 
-    let answers = [("for the team to review", "y\n"), ("Sessions are read by", "\n")];
+    let answers = [("Private: into your data", "\r"), ("which you commit", "\r")];
     let shown = machine.at_terminal(&["init", "--no-sync"], &answers);
     assert!(shown.contains("models.example is another machine"), "{shown}");
     let status = machine.ok(&["status"]);
@@ -67,12 +67,13 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments that each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 49] = [
+const READING: [&[&str]; 50] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
     &["upgrade"],
     &["init", "--preview"],
+    &["init", "--dry-run"],
     &["uninstall", "--purge"],
     &["trust"],
     &["trust", "--list"],

@@ -21,12 +21,14 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
       MCP server  /home/.claude.json
       read by     rules alone (`throughline config llm` lets a model help)
     Throughline is set up.
-      transcripts none of this project yet
+      sessions    none of this project yet
 
-    Next: work as usual. `throughline status` shows what is known, `throughline why`
-    what was put in front of Claude, `throughline uninstall` takes the hooks out again.
-    More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and
-    rules that let it recall without asking.
+      CLAUDE.md    your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated.
+      auto memory  Claude's own notes. They are read so that nothing is said twice, and never changed.
+      Throughline  what sessions showed, one file each. Those are given that fit a prompt, a file or an error.
+
+    Next: work as usual. `throughline` shows what is known, `throughline why` what was put in front of Claude, `throughline uninstall` takes the hooks out again.
+    More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and rules that let it recall without asking.
     ---
     "#);
     let settings: serde_json::Value = serde_json::from_str(&machine.read(SETTINGS)).unwrap();

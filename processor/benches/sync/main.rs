@@ -160,6 +160,7 @@ fn stages(home: &Path) -> Result<()> {
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
         part_bytes: processor::transcript::parts::PART_BYTES,
+        leaves_rest: false,
         ollama_host: None,
     })?;
     ensure!(!report.busy && !report.nothing_new, "there was nothing to do: {report:?}");

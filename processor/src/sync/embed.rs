@@ -36,7 +36,7 @@ impl Run<'_> {
     /// Does what was put off so that what is new could be published at once. Says whether there was
     /// anything to do.
     pub(super) fn settle(&mut self) -> Result<bool> {
-        let embedded = self.embed()?;
+        let embedded = if self.options.leaves_rest { false } else { self.embed()? };
         let mut any = embedded;
         for folder in self.indexes() {
             if embedded || build::is_unsettled(&folder)? {
@@ -48,8 +48,14 @@ impl Run<'_> {
                 }
             }
         }
-        any |= self.embed_second()?;
-        if embedded && let Some(table) = Table::installed(self.options.dirs) {
+        if self.options.leaves_rest {
+            self.report.second_waits = self.settings.embedder.is_some();
+        } else {
+            any |= self.embed_second()?;
+        }
+        if (embedded || self.options.leaves_rest)
+            && let Some(table) = Table::installed(self.options.dirs)
+        {
             self.report.embedding_waits = self.anything_waits(table.space())?;
         }
         Ok(any)

@@ -20,6 +20,7 @@ use crate::extract::Roots;
 use crate::extract::draft::Draft;
 use crate::llm::{self, Model, Surroundings, When};
 use crate::lock::Busy;
+use crate::collect::newest::in_order;
 use crate::mining::{LATER, MinedFile, Miner, Prepared, Summary};
 use crate::state::SessionState;
 use crate::transcript::parts;
@@ -210,7 +211,7 @@ impl Run<'_> {
         let miner = self.miner(ownership);
         let roots = miner.roots();
         let asked_before = model.as_ref().map_or(0, Model::questions);
-        // A model reads the newest first: they matter most to whoever works now.
+        // The newest come first: they matter most to whoever works now, and a run that is killed has them.
         let last = |name: &str| self.state.sessions.get(name).map(|session| session.last);
         let is_due = |known: &KnownSession| match &known.summary {
             None => true,
@@ -223,9 +224,7 @@ impl Run<'_> {
         let count = known.len();
         let mut stale: Vec<&mut KnownSession> =
             known.iter_mut().filter(|known| is_due(known)).collect();
-        if model.is_some() {
-            stale.sort_by_key(|known| Reverse(last(&known.name)));
-        }
+        stale.sort_by_key(|known| Reverse(last(&known.name)));
         // Somebody who has nothing yet waits for the first part.
         let shares = if self.state.published.is_empty() { FIRST_SHARE } else { 1 };
         let until = Instant::now() + self.options.asked_at_once / shares;
@@ -237,7 +236,7 @@ impl Run<'_> {
                     self.options.progress.step();
                     mined.map(Some)
                 };
-                stale.par_iter().map(mine).collect::<Result<_>>()?
+                in_order(&stale, mine).into_iter().collect::<Result<_>>()?
             }
             Some(model) => {
                 let reading = Reading { miner: &miner, roots: &roots, until, all: count };

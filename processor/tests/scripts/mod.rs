@@ -282,6 +282,7 @@ impl Sealed {
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
             part_bytes: processor::transcript::parts::PART_BYTES,
+            leaves_rest: false,
             ollama_host: None,
         }
     }

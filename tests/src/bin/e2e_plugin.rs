@@ -1,10 +1,11 @@
 //! The plugin in the real Claude Code client: what it brings by itself, beside `init`, and where nothing is installed.
 //! `scripts/e2e-claude-code` runs it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use journeys::checks::Checks;
@@ -14,11 +15,22 @@ use journeys::injections::{injected, injections};
 use journeys::ledger_project as ledger;
 use journeys::messages_api::{MessagesApi, Request, Script};
 use journeys::metadata::root;
-use serde_json::json;
+use journeys::sample_project::snapshot;
+use serde_json::{Value, json};
 
 const BARE: &str = "11111111-aaaa-4111-8111-111111111111";
 const ALONE: &str = "22222222-aaaa-4222-8222-222222222222";
 const BESIDE: &str = "33333333-aaaa-4333-8333-333333333333";
+const INSTALLED: &str = "44444444-aaaa-4444-8444-444444444444";
+
+/// The plugin with its marketplace.
+const PLUGIN: &str = "throughline@throughline";
+/// Settings that the user had before, in the layout in which the client writes them.
+const SETTINGS: &str = "{\n  \"cleanupPeriodDays\": 60\n}\n";
+/// Copy of an installed plugin, below the client's folder.
+const CACHE: &str = "plugins/cache/throughline";
+/// Lists of the client's, which are empty in the end.
+const LISTS: [&str; 2] = ["plugins/installed_plugins.json", "plugins/known_marketplaces.json"];
 
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 const ASK: &str = "On which weekday does the staging server deploy?";
@@ -34,6 +46,8 @@ const PROGRAMS: [&str; 7] = [
     "throughline-post-tool-use",
     "throughline-stop",
 ];
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 fn main() -> ExitCode {
     let mut checks = Checks::default();
@@ -54,6 +68,7 @@ fn journey(checks: &mut Checks) -> io::Result<()> {
     world.is_valid(checks)?;
     world.is_silent_without_programs(checks)?;
     world.brings_memory_alone(checks)?;
+    world.comes_and_goes_by_the_marketplace(checks)?;
     world.gives_way_to_init(checks)
 }
 
@@ -70,11 +85,15 @@ impl PluginWorld<'_> {
 
     /// Runs a session with [`ASK`] and returns its requests.
     fn session(&self, id: &str) -> io::Result<(Outcome, Vec<Request>)> {
+        self.session_of(&self.client()?, id)
+    }
+
+    fn session_of(&self, client: &Client<'_>, id: &str) -> io::Result<(Outcome, Vec<Request>)> {
         self.api.script([Script::on(ASK)
             .calls(RECALL, json!({"query": ASK}))
             .says("On the day that is written there.")]);
         self.api.take_requests();
-        let outcome = self.client()?.session(&self.root, Begin::New(id), ASK)?;
+        let outcome = client.session(&self.root, Begin::New(id), ASK)?;
         let requests = self.api.take_requests().into_iter().filter(Request::is_conversation);
         Ok((outcome, requests.collect()))
     }
@@ -130,6 +149,74 @@ impl PluginWorld<'_> {
         let results = outcome.messages.iter().map(ToString::to_string);
         let answered = results.filter(|said| said.contains("\"tool_result\"")).collect::<String>();
         checks.contains("the server answers with it", &answered, "Thursdays");
+        Ok(())
+    }
+
+    fn comes_and_goes_by_the_marketplace(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Installed from the marketplace and removed, it leaves what the client keeps");
+        let folder = self.environment.claude_dir();
+        let settings = folder.join("settings.json");
+        fs::write(&settings, SETTINGS)?;
+        let before = snapshot(&folder)?;
+        let client = Client::new(self.environment, &self.api)?;
+        let marketplace = root().canonicalize()?.display().to_string();
+        client.run(&self.root, &["plugin", "marketplace", "add", &marketplace])?;
+        client.run(&self.root, &["plugin", "install", PLUGIN])?;
+
+        let installed = fs::read(&settings)?;
+        let said = self.environment.throughline(&self.root, &["init", "--yes"])?;
+        checks.contains(
+            "`init` knows it",
+            &said,
+            "hooks       by the plugin throughline@throughline",
+        );
+        checks.check("and leaves the settings alone", fs::read(&settings)? == installed, said);
+        let said = self.environment.throughline(&self.root, &["doctor"])?;
+        checks.contains("`doctor` knows the hooks", &said, "ok    hooks        by the plugin");
+        checks.contains("and the server", &said, "ok    MCP server   by the plugin");
+        let (_, requests) = self.session_of(&client, INSTALLED)?;
+        let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
+        let given = injected(first, "SessionStart");
+        checks.contains("a session begins with memories", &given, "Thursdays");
+
+        client.run(&self.root, &["plugin", "uninstall", PLUGIN])?;
+        client.run(&self.root, &["plugin", "marketplace", "remove", "throughline"])?;
+        self.is_as_before(&before, checks)
+    }
+
+    /// Compares the client's folder with what it was, but for what the client itself keeps there.
+    fn is_as_before(&self, before: &Files, checks: &mut Checks) -> io::Result<()> {
+        let after = snapshot(&self.environment.claude_dir())?;
+        let text = |name: &str| String::from_utf8_lossy(&after[Path::new(name)]).into_owned();
+        let mut kept: Value = serde_json::from_str(&text("settings.json"))?;
+        if let Some(kept) = kept.as_object_mut() {
+            // The client leaves both keys, without entries.
+            for key in ["enabledPlugins", "extraKnownMarketplaces"] {
+                let value = kept.remove(key);
+                let is_empty = value.as_ref().is_none_or(|value| *value == json!({}));
+                checks.check(&format!("`{key}` is empty"), is_empty, format!("{value:?}"));
+            }
+        }
+        let had: Value = serde_json::from_str(SETTINGS)?;
+        checks.check("the other settings are as they were", kept == had, kept.to_string());
+        for list in LISTS {
+            let text = text(list);
+            checks.check(&format!("{list} has no entry"), !text.contains("throughline"), text);
+        }
+        let is_copy = |name: &Path| name.starts_with(CACHE);
+        let marked = after.keys().any(|name| is_copy(name) && name.ends_with(".orphaned_at"));
+        let is_gone = !after.keys().any(|name| is_copy(name));
+        checks.check("the copy is gone, or marked for removal", marked || is_gone, "");
+        let named = after.iter().filter(|(name, bytes)| {
+            let is_new = before.get(*name) != Some(*bytes);
+            let is_log = name.starts_with("projects") || name.starts_with("backups");
+            let says = |text: &str| text.contains(PLUGIN) || text.contains("throughline-stop");
+            is_new && !is_log && !is_copy(name) && says(&String::from_utf8_lossy(bytes))
+        });
+        let named: Vec<_> = named.map(|(name, _)| name.display().to_string()).collect();
+        checks.check("nothing else names it", named.is_empty(), format!("{named:?}"));
+        let lost: Vec<_> = before.keys().filter(|name| !after.contains_key(*name)).collect();
+        checks.check("no file is lost", lost.is_empty(), format!("{lost:?}"));
         Ok(())
     }
 

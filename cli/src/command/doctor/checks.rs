@@ -23,6 +23,7 @@ use super::Check;
 use super::programs::{self, dry_run};
 use super::{custom_embedder, folders, meaning, ollama};
 use crate::claude::client::{self, Version};
+use crate::claude::plugin::Plugin;
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
 use crate::clock;
@@ -54,11 +55,13 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     let mut checks = vec![mode(world), client(world)];
     checks.extend(installed(world));
     checks.push(git());
-    checks.extend(super::merge_setup::check(world, &root));
-    checks.push(registered(world, &root));
+    checks.extend(crate::command::merge_setup::check(world, &root));
+    let plugin = Plugin::find(world, &root);
+    checks.push(registered(world, &root, &plugin));
+    checks.extend(crate::command::plugin_checks::programs(world, &plugin));
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
-    checks.push(server(world, &root));
+    checks.push(server(world, &root, &plugin));
     checks.extend(crate::command::service::check(world));
     checks.push(private_folders(world));
     checks.extend(reachable_folders(world, tree));
@@ -196,7 +199,7 @@ fn same_build(world: &World) -> Check {
     }
 }
 
-fn registered(world: &World, root: &Path) -> Check {
+fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     const NAME: &str = "hooks";
     let found = register::find_hooks(world, root);
     for file in &found {
@@ -212,8 +215,8 @@ fn registered(world: &World, root: &Path) -> Check {
             );
         }
     }
-    let Some(missing) = missing_events(&found) else {
-        return Check::bad(NAME, "not registered", "Run `throughline init`.");
+    let Some(missing) = missing_events(&found, plugin) else {
+        return plugin_checks::hooks(NAME, plugin);
     };
     let gone: Vec<PathBuf> = exec_paths(&found).filter(|path| !path.is_file()).collect();
     if let Some(path) = gone.first() {
@@ -239,27 +242,29 @@ fn registered(world: &World, root: &Path) -> Check {
         );
     }
     if missing.is_empty() {
-        Check::good(NAME, format!("all registered in {}", files.join(" and ")))
+        let also = if plugin.is_on() { "; the plugin gives way to them" } else { "" };
+        Check::good(NAME, format!("all registered in {}{also}", files.join(" and ")))
     } else {
         let seen = format!("{} not registered", missing.join(", "));
         Check::care(NAME, seen, "Run `throughline init`, unless your client is too old for them.")
     }
 }
 
-/// The events that are registered nowhere; `None` when no hook of ours is.
-fn missing_events(found: &[Found]) -> Option<Vec<&'static str>> {
-    let events: Vec<&str> =
-        found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| hook.event).collect();
-    if events.is_empty() {
+/// The events that are registered nowhere; `None` when no hook of ours is in a settings file. The plugin brings the
+/// events of each program that no settings file names.
+fn missing_events(found: &[Found], plugin: &Plugin) -> Option<Vec<&'static str>> {
+    let registered: Vec<&hooks::Hook> =
+        found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| *hook).collect();
+    if registered.is_empty() {
         return None;
     }
-    Some(
-        hooks::HOOKS
-            .iter()
-            .map(|hook| hook.event)
-            .filter(|event| !events.contains(event))
-            .collect(),
-    )
+    let is_named = |program: &str| registered.iter().any(|hook| hook.program == program);
+    let missing = hooks::HOOKS.iter().filter(|hook| {
+        let is_there = registered.iter().any(|other| other.event == hook.event);
+        let is_of_plugin = plugin.is_on() && !is_named(hook.program);
+        !is_there && !is_of_plugin
+    });
+    Some(missing.map(|hook| hook.event).collect())
 }
 
 /// Whether an event has handlers of ours that differ.
@@ -330,15 +335,11 @@ fn fired(world: &World) -> Vec<Check> {
     }]
 }
 
-fn server(world: &World, root: &Path) -> Check {
+fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
     const NAME: &str = "MCP server";
     match register::find_server(world, root) {
         Err(failure) => Check::bad(NAME, failure.to_string(), "Correct the named place."),
-        Ok(None) => Check::care(
-            NAME,
-            "not registered: Claude cannot ask for memories by itself",
-            "Run `throughline init`.",
-        ),
+        Ok(None) => plugin_checks::server(NAME, plugin),
         Ok(Some((path, entry))) => {
             let command = entry.get("command").and_then(serde_json::Value::as_str);
             let command = PathBuf::from(command.unwrap_or_default());

@@ -1,0 +1,286 @@
+//! The plan of `init`: what it found and what it is going to do, on one screen, before anything is written.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use memory_store::identity::{self, Identity, Observed};
+use memory_store::layout::{STORE_DIR, Tree};
+use memory_store::mode::Mode;
+use memory_store::{ProjectId, Timestamp};
+use processor::discover::{self, Transcript};
+use serde::Serialize;
+
+use super::init::{self, Init};
+use super::reader::{self, Chosen};
+use super::{ignore_lines, view};
+use crate::claude::places::Scope;
+use crate::claude::plugin::Plugin;
+use crate::claude::register;
+use crate::clock;
+use crate::failure::Result;
+use crate::packages::{self, IgnoreLine};
+use crate::style::{CARE, QUIET, STRONG, paint};
+use crate::world::World;
+
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+/// Nanoseconds of a millisecond.
+const NS_PER_MS: i128 = 1_000_000;
+
+/// A project as it stands before `init` writes anything.
+pub struct Scene {
+    /// What git says of the folder.
+    pub observed: Observed,
+    /// The project, where this machine knows it.
+    pub known: Option<Identity>,
+    /// Whether this working tree was not set up yet.
+    pub is_new: bool,
+    /// The plugin of Claude Code.
+    pub plugin: Plugin,
+    /// The settings that have our hooks already.
+    pub registered: Option<Scope>,
+    /// Transcripts of the project.
+    pub found: Vec<Transcript>,
+    /// Lines that packages lack.
+    pub ignore_lines: Vec<IgnoreLine>,
+}
+
+impl Scene {
+    /// Looks at a project, and writes nothing.
+    pub fn look(world: &World, root: &Path) -> Result<Self> {
+        let observed = processor::git::observe(root);
+        let known = identity::known(&world.dirs, &observed)?;
+        let root = observed.root.clone();
+        let tree = Tree {
+            // A new project has no folder of its own yet, by whatever id.
+            project: known.as_ref().map_or(ProjectId([0; 16]), |known| known.project),
+            main_root: observed.main_root.clone().unwrap_or_else(|| root.clone()),
+            root,
+        };
+        let found = register::find_hooks(world, &tree.root);
+        let has_hooks = |scope: &Scope| {
+            let settings = world.claude.settings(*scope, &tree.root);
+            found.iter().any(|file| {
+                file.path == settings && file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())
+            })
+        };
+        Ok(Self {
+            is_new: Tree::find(&world.dirs, &tree.root).is_none_or(|it| it.root != tree.root),
+            plugin: Plugin::find(world, &tree.root),
+            registered: Scope::ALL.into_iter().find(has_hooks),
+            found: discover::transcripts(&world.dirs, &tree)?,
+            ignore_lines: packages::lacking(&tree.root),
+            observed,
+            known,
+        })
+    }
+
+    /// The project that this working tree joins.
+    pub fn joins(&self) -> Option<&Identity> {
+        self.known.as_ref().filter(|_| self.is_new)
+    }
+
+    /// How memories were kept so far.
+    pub fn mode(&self) -> Option<identity::Mode> {
+        self.known.as_ref().map(|known| known.mode)
+    }
+
+    /// Sessions of people, whose subagents have transcripts of their own.
+    pub fn sessions(&self) -> usize {
+        self.found.iter().filter(|transcript| transcript.name.agent.is_none()).count()
+    }
+
+    fn newest(&self) -> Option<Timestamp> {
+        let newest = self.found.iter().map(|transcript| transcript.modified_ns).max()?;
+        i64::try_from(newest / NS_PER_MS).ok().map(Timestamp)
+    }
+}
+
+/// One thing that a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// Who reads sessions.
+    Reader,
+    /// Where memories are kept.
+    Memories,
+    /// Whose settings the hooks go into.
+    Hooks,
+}
+
+/// What `init` is going to do.
+#[derive(Serialize)]
+pub struct Plan {
+    root: PathBuf,
+    /// The project that this working tree joins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joins: Option<String>,
+    sessions: usize,
+    bytes: u64,
+    newest: Option<Timestamp>,
+    /// How memories are kept; `None` where that is asked.
+    memories: Option<identity::Mode>,
+    /// The plugin that brings hooks and server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<String>,
+    /// The settings file that gets the hooks; `None` where that is asked, or where none does.
+    hooks: Option<PathBuf>,
+    /// The file that gets the MCP server.
+    servers: Option<PathBuf>,
+    read_by: Option<String>,
+    /// Whether the sessions are read now.
+    learns: bool,
+    /// Lines that keep a committed memory folder out of packages.
+    ignore_lines: Vec<IgnoreLine>,
+    /// What a person is asked before anything is written.
+    pub questions: Vec<Question>,
+}
+
+impl Plan {
+    /// Plans what `args` ask for. `chosen` is the reader that they name.
+    pub fn of(args: &Init, world: &World, scene: &Scene, chosen: Option<&Chosen>) -> Self {
+        let root = scene.observed.root.clone();
+        let may_ask = world.interactive && !args.yes;
+        let registers = args.registers(scene);
+        let memories = args.mode().or(scene.mode());
+        // Private memories that come into a repository are asked about as well, as is a project that is joined.
+        let other = usize::from(scene.joins().is_some())
+            + usize::from(scene.mode().is_some_and(|before| memories != Some(before)));
+        let wanted = [
+            (Question::Reader, args.llm.is_none() && !reader::is_chosen(world)),
+            (Question::Memories, memories.is_none()),
+            (Question::Hooks, registers && args.settings.is_none() && scene.registered.is_none()),
+        ];
+        let mut questions: Vec<Question> = wanted
+            .into_iter()
+            .filter(|(_, is_open)| may_ask && *is_open)
+            .map(|(question, _)| question)
+            .collect();
+        questions.truncate(init::QUESTIONS_MAX - other);
+        let asks = |question| questions.contains(&question);
+        let scope = args.scope(scene);
+        let registers_now = registers && !asks(Question::Hooks);
+        let read_by = chosen.map(Chosen::told).filter(|_| !asks(Question::Reader));
+        let memories = memories.unwrap_or(identity::Mode::Committed);
+        Self {
+            joins: scene.joins().map(init::name),
+            sessions: scene.sessions(),
+            bytes: scene.found.iter().map(|transcript| transcript.len).sum(),
+            newest: scene.newest(),
+            memories: Some(memories).filter(|_| !asks(Question::Memories)),
+            plugin: match &scene.plugin {
+                Plugin::On { name, .. } if !registers => Some(name.clone()),
+                Plugin::On { .. } | Plugin::NotInstalled { .. } | Plugin::Off => None,
+            },
+            hooks: registers_now.then(|| world.claude.settings(scope, &root)),
+            servers: registers_now.then(|| world.claude.servers(scope, &root)),
+            read_by,
+            learns: args.learns(world) && world.mode == Mode::Full,
+            ignore_lines: match memories {
+                identity::Mode::Committed => scene.ignore_lines.clone(),
+                identity::Mode::Private => Vec::new(),
+            },
+            questions,
+            root,
+        }
+    }
+
+    /// Prints it on one screen.
+    pub fn show(&self, args: &Init, world: &World, out: &mut dyn Write) -> Result {
+        let asks = |question| self.questions.contains(&question);
+        let place = |path: &Path| view::folder(path, &world.home);
+        let mut line = |name: &str, text: &str| writeln!(out, "  {name:<11} {text}");
+        line("found", &self.told_found())?;
+        if let Some(joins) = &self.joins {
+            line("project", &format!("joins {joins}"))?;
+        }
+        line(
+            "memories",
+            &match self.memories {
+                None => format!(
+                    "you are asked: in {STORE_DIR} of the repository, drafts first, or private"
+                ),
+                Some(identity::Mode::Committed) if args.drafts => {
+                    format!("drafts first; `throughline review` takes them into {STORE_DIR}")
+                }
+                Some(identity::Mode::Committed) => {
+                    format!("{}; nothing is committed for you", place(&self.root.join(STORE_DIR)))
+                }
+                Some(identity::Mode::Private) => "private, in your data directory".to_owned(),
+            },
+        )?;
+        let hooks = match (&self.hooks, &self.plugin) {
+            (Some(file), _) => format!("four, in {}; a copy is kept beside it", place(file)),
+            (None, Some(plugin)) => format!("by the plugin {plugin}; settings are left alone"),
+            (None, None) if asks(Question::Hooks) => {
+                "you are asked: for you in every project, or for this project".to_owned()
+            }
+            (None, None) => "none; settings are left alone".to_owned(),
+        };
+        line("hooks", &hooks)?;
+        if let Some(file) = &self.servers {
+            line("MCP server", &format!("in {}", place(file)))?;
+        }
+        match &self.read_by {
+            Some(reader) => line("read by", reader)?,
+            None if asks(Question::Reader) => {
+                line("read by", "you are asked: rules, your Ollama, or Claude Code's small model")?;
+            }
+            None => {}
+        }
+        let then = match (self.learns, self.sessions) {
+            (_, 0) => "your next session is the first to be learned from",
+            (true, _) => "these sessions are read, the newest first",
+            (false, _) => "`throughline sync` reads these sessions; so does your next session",
+        };
+        line("then", then)?;
+        line("undo", "`throughline uninstall` takes it out again")?;
+        if !args.guides_ignore_lines() {
+            ignore_lines::offer(&self.ignore_lines, out)?;
+        }
+        writeln!(out, "{}", paint(QUIET, "Nothing was written yet."))?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints what is going to happen where, above the plan.
+    pub fn title(&self, world: &World, out: &mut dyn Write) -> Result {
+        let root = view::folder(&self.root, &world.home);
+        writeln!(out, "{} {root}", paint(STRONG, "Throughline for"))?;
+        Ok(())
+    }
+
+    fn told_found(&self) -> String {
+        let mib = self.bytes as f64 / BYTES_PER_MIB;
+        let sessions = view::plural(self.sessions, "session");
+        match self.newest.filter(|_| self.sessions > 0) {
+            Some(newest) => {
+                format!(
+                    "{sessions} of this project ({mib:.1} MiB), the last on {}",
+                    clock::date(newest)
+                )
+            }
+            None => "no session of this project yet".to_owned(),
+        }
+    }
+}
+
+/// Says that hooks and server come by the plugin.
+pub fn show_plugin(scene: &Scene, out: &mut dyn Write) -> Result {
+    if let Plugin::On { name, settings } = &scene.plugin {
+        writeln!(out, "  hooks       by the plugin {name}; Claude Code's settings are left alone")?;
+        writeln!(
+            out,
+            "              ({} has it on; `--settings` registers them all the same)",
+            settings.display()
+        )?;
+        if let Some(scope) = scene.registered {
+            let also = format!("{scope:?}").to_lowercase();
+            writeln!(
+                out,
+                "  {} They are registered in your {also} settings, too, which come first.",
+                paint(CARE, "!")
+            )?;
+        }
+    }
+    Ok(())
+}

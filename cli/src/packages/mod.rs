@@ -1,0 +1,177 @@
+//! Packages that a project is shipped as: npm, Docker, Cargo. Each would ship a committed memory folder, too, unless a
+//! line of one of its files leaves it out.
+
+mod cargo;
+mod npm;
+mod record;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::STORE_DIR;
+use serde::{Deserialize, Serialize};
+
+pub use record::{put, take_out};
+
+use crate::claude::replace;
+use crate::failure::Result;
+
+/// Makers of packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Maker {
+    /// npm, and what reads its files.
+    Npm,
+    /// Docker, and what reads its files.
+    Docker,
+    /// Cargo.
+    Cargo,
+}
+
+/// A line that keeps the memory folder out of a package.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IgnoreLine {
+    /// Maker of the package.
+    pub maker: Maker,
+    /// The file that it belongs into, below the project's root.
+    pub file: PathBuf,
+    /// The line.
+    pub line: String,
+}
+
+impl IgnoreLine {
+    /// Returns the file's text with the line in it.
+    ///
+    /// # Errors
+    /// When the file cannot be understood.
+    fn put_into(&self, path: &Path, text: &str) -> Result<String> {
+        match self.maker {
+            Maker::Cargo => cargo::with_exclude(path, text),
+            Maker::Npm | Maker::Docker => Ok(with_line(text, &self.line)),
+        }
+    }
+
+    /// Returns the file's text without the line, wherever it stands by now.
+    fn take_from(&self, text: &str) -> String {
+        match self.maker {
+            Maker::Cargo => cargo::without_exclude(text),
+            Maker::Npm | Maker::Docker => without_line(text, &self.line),
+        }
+    }
+}
+
+/// Returns the lines that the packages at `root` lack. What cannot be read needs none: its maker cannot read it either.
+pub fn lacking(root: &Path) -> Vec<IgnoreLine> {
+    let lines = [npm::lacking(root), docker(root), cargo::lacking(root)];
+    lines.into_iter().flatten().collect()
+}
+
+/// Docker sends the whole folder to be built, and `COPY .` takes all that is not ignored.
+fn docker(root: &Path) -> Option<IgnoreLine> {
+    let is_recipe = |name: &str| {
+        matches!(name, "Dockerfile" | "Containerfile")
+            || name.starts_with("Dockerfile.") && !name.ends_with(".dockerignore")
+            || name.ends_with(".Dockerfile")
+    };
+    let names = fs::read_dir(root).ok()?.flatten();
+    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.find(|name| is_recipe(name))?;
+    let file = PathBuf::from(".dockerignore");
+    let text = read(&root.join(&file)).unwrap_or_default();
+    (!is_ignored(&text)).then(|| IgnoreLine {
+        maker: Maker::Docker,
+        file,
+        line: STORE_DIR.to_owned(),
+    })
+}
+
+/// Whether a line of an ignore file names the memory folder, or all that is hidden. A later line may take it in again,
+/// which is somebody's wish.
+fn is_ignored(text: &str) -> bool {
+    let names = |line: &str| {
+        let line = line.trim().trim_end_matches("/**").trim_matches('/');
+        let line = line.strip_prefix("**/").unwrap_or(line);
+        line == STORE_DIR || line == ".*"
+    };
+    text.lines().any(names)
+}
+
+/// Adds a line at the end of a text, with the line ends that the text has.
+fn with_line(text: &str, line: &str) -> String {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
+    format!("{text}{gap}{line}{end}")
+}
+
+fn without_line(text: &str, line: &str) -> String {
+    text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect()
+}
+
+/// Reads a file that says how a package is made; `None` where there is none that can be read.
+fn read(path: &Path) -> Option<String> {
+    replace::read(path).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines that a project with these files lacks.
+    fn lacking_with(files: &[(&str, &str)]) -> Vec<(String, String)> {
+        let root = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(root.path().join(name), text).unwrap();
+        }
+        let told = |line: IgnoreLine| (line.file.display().to_string(), line.line);
+        lacking(root.path()).into_iter().map(told).collect()
+    }
+
+    fn one(file: &str, line: &str) -> Vec<(String, String)> {
+        vec![(file.to_owned(), line.to_owned())]
+    }
+
+    #[test]
+    fn each_package_lacks_its_line_until_it_is_there() {
+        let nested = ".throughline/.npmignore";
+        for (files, expected) in [
+            (&[("main.py", "")][..], vec![]),
+            (&[("package.json", r#"{"name":"a"}"#)], one(nested, "*")),
+            (&[("package.json", r#"{"name":"a","private":true}"#)], vec![]),
+            (&[("package.json", r#"{"files":["src"]}"#)], vec![]),
+            (&[("package.json", r#"{"files":["./"]}"#)], one(nested, "*")),
+            (&[("package.json", r#"{"files":["**/*"]}"#), (".npmignore", "")], one(nested, "*")),
+            (&[("package.json", "{}"), (".npmignore", "x\n")], one(".npmignore", ".throughline/")),
+            (&[("package.json", "{}"), (".npmignore", ".throughline\n")], vec![]),
+            (&[("package.json", "not JSON")], vec![]),
+            (&[("Dockerfile", "FROM scratch\n")], one(".dockerignore", ".throughline")),
+            (&[("app.Dockerfile", "")], one(".dockerignore", ".throughline")),
+            (&[("Dockerfile.dockerignore", "")], vec![]),
+            (&[("Dockerfile", ""), (".dockerignore", "**/.throughline/\n")], vec![]),
+            (&[("Dockerfile", ""), (".dockerignore", ".*\n")], vec![]),
+            (
+                &[("Cargo.toml", "[package]\nname = \"a\"\n")],
+                one("Cargo.toml", "exclude = [\"/.throughline/\"]"),
+            ),
+            (&[("Cargo.toml", "[workspace]\nmembers = []\n")], vec![]),
+            (&[("Cargo.toml", "[package]\npublish = false\n")], vec![]),
+            (&[("Cargo.toml", "[package]\npublish = []\n")], vec![]),
+            (&[("Cargo.toml", "[package]\ninclude = [\"src\"]\n")], vec![]),
+            (&[("Cargo.toml", "[package]\nexclude = [\".throughline\"]\n")], vec![]),
+            (&[("Cargo.toml", "[package]\nexclude.workspace = true\n")], vec![]),
+            (&[("Cargo.toml", "not TOML")], vec![]),
+        ] {
+            assert_eq!(lacking_with(files), expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_comes_last_and_goes_wherever_it_stands() {
+        for (before, after) in
+            [("", "x\n"), ("a\n", "a\nx\n"), ("a", "a\nx\n"), ("a\r\nb", "a\r\nb\r\nx\r\n")]
+        {
+            assert_eq!(with_line(before, "x"), after);
+        }
+        assert_eq!(without_line("a\nx\nb\n", "x"), "a\nb\n");
+        assert_eq!(without_line("a\r\nx\r\nxx\r\n", "x"), "a\r\nxx\r\n");
+    }
+}

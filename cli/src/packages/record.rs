@@ -1,0 +1,123 @@
+//! Lines that were written into files of packages, so that each can be taken out again exactly.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::UserDirs;
+use memory_store::store::{self, Privacy};
+use serde::{Deserialize, Serialize};
+
+use super::{IgnoreLine, Maker};
+use crate::change::TextChange;
+use crate::claude::replace::{self, Next, check_inside, remove_folders, replace};
+use crate::failure::{At as _, Failure, Result};
+
+/// The record, below the data folder.
+const FILE: &str = "ignore-lines.json";
+
+/// A line that was written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Written {
+    /// Root of the project.
+    root: PathBuf,
+    /// Maker of the package.
+    maker: Maker,
+    /// The file below the root.
+    file: PathBuf,
+    /// The line.
+    line: String,
+    /// Whether the file existed before.
+    existed: bool,
+    /// Folders that were created for it.
+    created: Vec<PathBuf>,
+    /// The changed part of the file.
+    #[serde(flatten)]
+    change: TextChange,
+}
+
+/// Writes a line into its file below `root`, and notes that. Returns the file.
+///
+/// # Errors
+/// When the file leads out of the project, cannot be understood, or cannot be written.
+pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
+    let path = root.join(&line.file);
+    check_inside(&path, root)?;
+    let mut before = None;
+    let replaced = replace(&path, None, |path, text| {
+        before = text.map(str::to_owned);
+        Ok(Next::Write(line.put_into(path, text.unwrap_or_default())?))
+    })?;
+    let Some(replaced) = replaced else { return Ok(path) };
+    let after = replaced.after.as_deref().unwrap_or_default();
+    let mut record = read(dirs);
+    record.push(Written {
+        root: root.to_owned(),
+        maker: line.maker,
+        file: line.file.clone(),
+        line: line.line.clone(),
+        existed: before.is_some(),
+        created: replaced.created.clone(),
+        change: TextChange::of(before.as_deref().unwrap_or_default(), after),
+    });
+    write(dirs, &record)?;
+    Ok(path)
+}
+
+/// Takes all lines out that were noted, the last one first, each with the file and the folders that were made for it.
+/// Returns the files that changed.
+///
+/// # Errors
+/// When a file cannot be read or written; its line stays noted.
+pub fn take_out(dirs: &UserDirs) -> Result<Vec<PathBuf>> {
+    let mut record = read(dirs);
+    let mut changed = Vec::new();
+    while let Some(written) = record.last() {
+        if let Some(path) = written.take_out()? {
+            changed.push(path);
+        }
+        record.pop();
+        write(dirs, &record)?;
+    }
+    Ok(changed)
+}
+
+impl Written {
+    fn take_out(&self) -> Result<Option<PathBuf>> {
+        let path = self.root.join(&self.file);
+        // What was written lay inside; another file may have taken its place.
+        if !path.exists() || check_inside(&path, &self.root).is_err() {
+            return Ok(None);
+        }
+        let line =
+            IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() };
+        let replaced = replace(&path, None, |_, text| {
+            let Some(text) = text else { return Ok(Next::Keep) };
+            let undone = self.change.undo(text).unwrap_or_else(|| line.take_from(text));
+            Ok(if undone.is_empty() && !self.existed { Next::Remove } else { Next::Write(undone) })
+        })?;
+        let Some(replaced) = replaced else { return Ok(None) };
+        if replaced.after.is_none() {
+            remove_folders(&self.created);
+        }
+        Ok(Some(path))
+    }
+}
+
+/// Reads the record; of a missing or damaged one nothing is known.
+fn read(dirs: &UserDirs) -> Vec<Written> {
+    let text = replace::read(&dirs.data.join(FILE)).ok().flatten();
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+fn write(dirs: &UserDirs, record: &[Written]) -> Result {
+    let path = dirs.data.join(FILE);
+    if record.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&path),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    }
+    let text = serde_json::to_string_pretty(record)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    Ok(store::replace(&path, text.as_bytes(), Privacy::Private)?)
+}

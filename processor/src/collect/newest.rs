@@ -1,0 +1,54 @@
+//! Work on sessions in their order, several at a time.
+//!
+//! Sessions are sorted newest first. Rayon's `par_iter` halves a list, so that its second half begins as early as its
+//! first; here threads take the next item, whichever thread is free.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+/// Applies `work` to all items, beginning with the first ones. The results stand in the order of the items.
+pub fn in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take = |_| {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            done.push((at, work(item)));
+        }
+    };
+    let threads = rayon::current_num_threads().min(items.len());
+    let mut done: Vec<(usize, R)> =
+        (0..threads).into_par_iter().with_max_len(1).flat_map_iter(take).collect();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn the_first_begin_first_and_results_keep_their_order() {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let begun = Mutex::new(Vec::new());
+            let items: Vec<usize> = (0..200).collect();
+            let results = pool.install(|| {
+                in_order(&items, |item| {
+                    begun.lock().unwrap().push(*item);
+                    item * 2
+                })
+            });
+            assert_eq!(results, items.iter().map(|item| item * 2).collect::<Vec<_>>());
+            // Each thread may be held up between taking an item and noting it.
+            for (at, item) in begun.into_inner().unwrap().into_iter().enumerate() {
+                assert!(threads > 1 || at == item, "{at} {item}");
+            }
+        }
+        assert!(in_order(&[], |item: &u8| *item).is_empty());
+    }
+}
