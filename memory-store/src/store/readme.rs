@@ -98,7 +98,7 @@ pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     let is_alone = others.into_iter().all(|name| name == "README.md" || name == "memories");
     if state(memories) != ReadmeState::Ours
         || !is_alone
-        || !(is_empty(memories) || !memories.exists())
+        || !is_empty(memories) && memories.exists()
     {
         return None;
     }
