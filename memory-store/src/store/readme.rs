@@ -96,9 +96,7 @@ pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     };
     let others = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
     let is_alone = others.into_iter().all(|name| name == "README.md" || name == "memories");
-    if state(memories) != ReadmeState::Ours
-        || !is_alone
-        || !is_empty(memories) && memories.exists()
+    if state(memories) != ReadmeState::Ours || !is_alone || !is_empty(memories) && memories.exists()
     {
         return None;
     }
