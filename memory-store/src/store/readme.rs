@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::fs::disk::{self, Privacy};
-use crate::fs::regular::{self, Links};
+use crate::fs::open_regular::{self, Links};
 
 const README: &str = "\
 # What this folder is
@@ -66,7 +66,7 @@ pub fn state(memories: &Path) -> ReadmeState {
 fn read(path: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut text = String::new();
-    let file = regular::open(path, Links::Refuse).ok()?;
+    let file = open_regular::open(path, Links::Refuse).ok()?;
     file.take(README_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text.replace("\r\n", "\n"))
 }
@@ -96,9 +96,7 @@ pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
     };
     let others = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
     let is_alone = others.into_iter().all(|name| name == "README.md" || name == "memories");
-    if state(memories) != ReadmeState::Ours
-        || !is_alone
-        || !(is_empty(memories) || !memories.exists())
+    if state(memories) != ReadmeState::Ours || !is_alone || !is_empty(memories) && memories.exists()
     {
         return None;
     }
