@@ -39,6 +39,8 @@ pub fn answer(hook: &Hook) -> Output {
         hits = inject::hits(hook, recall.prompt_about(&asked, &mut topic, hook.now, &skip));
         session.keep_topic(&topic);
     }
+    // Before the rest, which a damaged index may leave no time for.
+    stop::heal_index(hook);
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
     hits.retain(|hit| !session.has(hit.id));
@@ -53,7 +55,6 @@ pub fn answer(hook: &Hook) -> Output {
     if hook.may_write() {
         hook.attempt("topic", session.flush());
     }
-    stop::heal_index(hook);
     output
 }
 

@@ -93,7 +93,8 @@ fn recall(
     let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
     notice::expect_injection(hook, &mut session, settings.notice);
     let how = Asked { with, budget_tokens, below: "", unclaimed };
-    let injection = inject::memories(hook, &mut session, inject::hits(hook, recalled), &how);
+    let hits = inject::hits(hook, recalled);
     stop::heal_index(hook);
+    let injection = inject::memories(hook, &mut session, hits, &how);
     injection.into_output(hook, &mut session, Some(query), settings)
 }

@@ -5,6 +5,7 @@ pub(super) mod custom_embedder;
 pub(super) mod folders;
 pub(super) mod meaning;
 pub(super) mod ollama;
+mod plugin_checks;
 pub(super) mod programs;
 
 use std::io::Write;

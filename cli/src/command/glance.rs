@@ -6,7 +6,7 @@ use std::io::Write;
 
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, Status};
-use memory_store::recall::worth::{Standing, worth};
+use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::{Kind, MemoryId};
 use serde::Serialize;
 

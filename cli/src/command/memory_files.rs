@@ -8,7 +8,7 @@ use std::path::Path;
 
 use memory_store::file::{EXTENSION, FILE_BYTES_MAX};
 use memory_store::layout::STORE_DIR;
-use memory_store::regular::Links;
+use memory_store::fs::open_regular::Links;
 use processor::git::blobs::Blob;
 use processor::git::memories::{self, TrackedFile};
 
@@ -91,7 +91,7 @@ fn collect(root: &Path, below: &str, depth_left: usize, files: &mut Vec<SideFile
 fn read(path: &Path) -> Content {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    let opened = memory_store::regular::open(path, Links::Refuse);
+    let opened = memory_store::fs::open_regular::open(path, Links::Refuse);
     let read = opened.and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
     match read {
         Ok(_) if bytes.len() > FILE_BYTES_MAX => Content::Unreadable(too_long()),

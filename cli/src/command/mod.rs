@@ -59,7 +59,6 @@ mod overview;
 mod pack;
 mod pager;
 mod plan;
-mod plugin_checks;
 mod preview;
 mod purge;
 mod questions;

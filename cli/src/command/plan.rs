@@ -7,7 +7,7 @@ use memory_store::identity::{self, Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp};
-use processor::discover::{self, Transcript};
+use processor::collect::discover::{self, Transcript};
 use serde::Serialize;
 
 use super::init::{self, Init};

@@ -7,7 +7,7 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::settings::Llm;
 use memory_store::settings_file;
-use processor::discover::Transcript;
+use processor::collect::discover::Transcript;
 use processor::llm::trouble::{self, Trouble};
 use processor::llm::usage::{self, Spent};
 use processor::llm::{self, CLAUDE_MODEL, aside, estimate};

@@ -32,7 +32,7 @@ pub struct Restore {
 
 /// Restores one memory.
 pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
-    run(&Restore { id: vec![id.to_owned()], json: false }, world, out)
+    run(&Restore { id: vec![id.to_owned()], dry_run: false, json: false }, world, out)
 }
 
 /// What became of a memory that was to be restored.

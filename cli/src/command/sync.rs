@@ -69,7 +69,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         let mut told = Vec::new();
         for tree in &trees {
-            let transcripts = processor::discover::transcripts(&world.dirs, tree)?.len();
+            let transcripts = processor::collect::discover::transcripts(&world.dirs, tree)?.len();
             let found = view::plural(transcripts, "transcript");
             told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
         }

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::regular::{self, Links};
+use memory_store::fs::open_regular::{self, Links};
 use serde::Serialize;
 
 use super::changes::line;
@@ -73,7 +73,7 @@ pub fn run(args: &Upgrade, world: &World, out: &mut dyn Write) -> Result {
 fn installed(world: &World) -> Option<(PathBuf, String)> {
     let path = world.bin_dir.parent()?.join("share/throughline/CHANGELOG.md");
     let mut text = String::new();
-    let file = regular::open(&path, Links::Follow).ok()?;
+    let file = open_regular::open(&path, Links::Follow).ok()?;
     file.take(CHANGELOG_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some((path, text))
 }

@@ -21,7 +21,7 @@ use processor::log;
 
 use super::Check;
 use super::programs::{self, dry_run};
-use super::{custom_embedder, folders, meaning, ollama};
+use super::{custom_embedder, folders, meaning, ollama, plugin_checks};
 use crate::claude::client::{self, Version};
 use crate::claude::plugin::Plugin;
 use crate::claude::register::{self, Found};
@@ -58,7 +58,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.extend(crate::command::merge_setup::check(world, &root));
     let plugin = Plugin::find(world, &root);
     checks.push(registered(world, &root, &plugin));
-    checks.extend(crate::command::plugin_checks::programs(world, &plugin));
+    checks.extend(plugin_checks::programs(world, &plugin));
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
     checks.push(server(world, &root, &plugin));

@@ -1,8 +1,8 @@
-//! What `doctor` says where Throughline's plugin of Claude Code brings hooks and MCP server.
+//! Checks of `doctor` where Throughline's plugin of Claude Code brings hooks and MCP server.
 
 use std::path::Path;
 
-use super::doctor::Check;
+use super::Check;
 use crate::claude::hooks;
 use crate::claude::plugin::{Plugin, program};
 use crate::claude::server;
