@@ -27,8 +27,8 @@ use crate::collect::archive::{
 };
 use crate::collect::discover::{Seen, Territory, Transcript};
 use crate::collect::ignore::Ignore;
-use crate::extract::Roots;
 use crate::collect::newest::in_order;
+use crate::extract::Roots;
 use crate::handoff;
 use crate::progress::Progress;
 use crate::secrets::Secrets;

@@ -109,7 +109,7 @@ fn a_sync_that_leaves_the_rest_publishes_before_anything_is_embedded() {
     let sealed = sealed();
     let first = sync(&SyncOptions { leaves_rest: true, ..sealed.options() }).unwrap();
     assert!(first.embedded == 0 && first.embedding_waits, "{first:?}");
-    assert!(all(&encoders(&sealed), Some(Encoder::Table)), "{:?}", encoders(&sealed));
+    assert!(all(&encoders(&sealed), Some(Encoder::Static)), "{:?}", encoders(&sealed));
     let second = sealed.sync();
     assert!(second.embedded > 3 && !second.embedding_waits, "{second:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)), "{:?}", encoders(&sealed));

@@ -18,8 +18,8 @@ use memory_store::store::{Change, Privacy, Saved, Store, Stored, read_bounded, r
 use tempfile::TempDir;
 
 use super::add::body;
-use super::changes;
 use super::browse::{self, Purpose};
+use super::changes;
 use super::stores::Stores;
 use super::view;
 use crate::exit;

@@ -14,12 +14,12 @@ use memory_store::store::{self, Store};
 use serde::Serialize;
 
 use super::backfill::{self, Backfill};
+use super::doctor::folders;
 use super::elsewhere::{self, Moved};
 use super::guide::{self, Guide};
 use super::plan::{self, Plan, Scene};
 use super::questions::{self, Answers};
 use super::reader::{self, Chosen, Reader};
-use super::doctor::folders;
 use super::{ask, closing, config, ignore_lines, preview, view};
 
 use crate::claude::places::Scope;
@@ -250,8 +250,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         backfill = backfill::run(args, world, &tree, scene, out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
-    let for_team =
-        mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
+    let for_team = mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();

@@ -7,8 +7,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use memory_store::file::{EXTENSION, FILE_BYTES_MAX};
-use memory_store::layout::STORE_DIR;
 use memory_store::fs::open_regular::Links;
+use memory_store::layout::STORE_DIR;
 use processor::git::blobs::Blob;
 use processor::git::memories::{self, TrackedFile};
 
