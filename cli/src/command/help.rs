@@ -128,12 +128,11 @@ pub const EXAMPLES: [(&str, [&str; 2]); 44] = [
 ];
 
 /// Variables of the environment that decide something.
-const ENVIRONMENT: [Entry; 5] = [
+const ENVIRONMENT: [Entry; 4] = [
     ("THROUGHLINE", "off, read or full: the mode of this process"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
-    ("NO_COLOR, PAGER, NO_PAGER", "colours, and what shows long output"),
-    ("OLLAMA_HOST, EDITOR", "your model, and your editor"),
+    ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, long output, your editor, your model"),
 ];
 
 /// Columns of a command with its text.

@@ -101,6 +101,13 @@ fn a_signal_ends_it_with_the_terminal_given_back() {
 }
 
 #[test]
+fn it_ends_with_its_terminal() {
+    let (machine, _) = bakery();
+    // It sees that it cannot write there, or that nobody is there any more.
+    assert!(matches!(machine.left_alone(&["list", "--pick"], "leave"), Some(1 | 129)));
+}
+
+#[test]
 fn sessions_and_injections_have_tabs_of_their_own() {
     let machine = learned();
     machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",

@@ -223,6 +223,19 @@ impl Machine {
         self.tidy(&shown)
     }
 
+    /// Runs the command at a terminal that goes away once it shows `text`; returns the exit code.
+    pub fn left_alone(&self, args: &[&str], text: &str) -> Option<i32> {
+        let (mut terminal, program) = terminal_of(80);
+        let mut child = self.seated(args, program).stdout(Stdio::null()).spawn().unwrap();
+        let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+        while !shown.contains(text) {
+            let count = terminal.read(&mut bytes).unwrap();
+            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        drop(terminal);
+        child.wait().unwrap().code()
+    }
+
     fn seated(&self, args: &[&str], program: OwnedFd) -> Command {
         let mut command = self.command(args);
         command.env("TERM", "xterm").stdin(program.try_clone().unwrap()).stderr(program);
@@ -304,6 +317,9 @@ fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let opened =
         unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), &raw const size) };
     assert_eq!(opened, 0);
+    // The program must not hold the side of the person: its terminal would never go away.
+    // SAFETY: the descriptor was opened a moment ago.
+    assert_eq!(unsafe { libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
     // SAFETY: both were opened a moment ago, and nobody else has them.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }

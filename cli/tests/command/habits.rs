@@ -530,7 +530,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["config", "set", "start_tokens", "700"], "Would set start_tokens "),
         (&["config", "unset", "start_tokens"], "Would unset start_tokens "),
         (&["config", "llm", "rules"], "Would leave sessions to the rules alone.\n"),
-        (&["init"], "Nothing was written."),
+        (&["init"], "Nothing was written yet."),
     ] {
         let said = machine.run(&[args, &["--dry-run"]].concat());
         assert_eq!(said.code, 0, "{args:?}\n{}", said.whole());

@@ -29,6 +29,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
 
     Next: work as usual. `throughline` shows what is known, `throughline why` what was put in front of Claude, `throughline uninstall` takes the hooks out again.
     More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and rules that let it recall without asking.
+    For a team: `throughline init --with merge-driver` lets git merge memory files key by key.
     ---
     "#);
     let settings: serde_json::Value = serde_json::from_str(&machine.read(SETTINGS)).unwrap();

@@ -1,7 +1,7 @@
 //! The terminal of the browser. Frames go to stderr, as questions do, so that an answer can be piped. However the
 //! program ends, the terminal is as it was before: by a guard, a panic hook, and a watch for signals.
 
-use std::io::{Stderr, Write as _, stderr};
+use std::io::{IsTerminal as _, Stderr, Write as _, stderr};
 use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,6 +24,10 @@ use signal_hook::{flag, low_level};
 use super::styled::Look;
 use crate::failure::{Failure, Result};
 
+/// Time between two looks whether the terminal is still there.
+const WATCH_EACH: Duration = Duration::from_secs(1);
+/// Exit code of a program whose terminal went away, as shells tell a hangup.
+const HUNG_UP: i32 = 128 + SIGHUP;
 /// Wait for a key before signals and the size are looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// Columns and rows of a terminal that does not say.
@@ -34,6 +38,7 @@ const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 /// Whether the terminal is ours; a panic in any thread asks.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
+static WATCH: Once = Once::new();
 
 /// The terminal, as long as the browser has it.
 pub struct Screen {
@@ -58,6 +63,7 @@ impl Screen {
                 before(panic);
             }));
         });
+        WATCH.call_once(watch);
         let signal = Arc::new(AtomicUsize::new(0));
         for ending in ENDING {
             let value = usize::try_from(ending).unwrap_or_default();
@@ -129,6 +135,17 @@ impl Screen {
             let _ = low_level::emulate_default_handler(signal);
         }
     }
+}
+
+/// Ends the process once its terminal is gone. A program that a terminal started gets a signal then; for any other,
+/// waiting for keys never ends: the reader of keys takes the end of input for nothing, and asks again at once.
+fn watch() {
+    std::thread::spawn(|| {
+        while stderr().is_terminal() {
+            std::thread::sleep(WATCH_EACH);
+        }
+        std::process::exit(HUNG_UP);
+    });
 }
 
 impl Drop for Screen {
