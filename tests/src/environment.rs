@@ -18,8 +18,8 @@ const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
 /// Path for tools such as git and bash.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Longest wait for background work to end, in seconds.
-const QUIET_S: u64 = 20;
+/// Longest wait for background work to end, in seconds: twice the time that a run in the background may embed for.
+const QUIET_S: u64 = 120;
 
 /// A home of its own below a temporary folder that is removed at the end.
 pub struct TestEnvironment {
