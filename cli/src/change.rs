@@ -9,9 +9,9 @@ pub struct TextChange {
     pub after: String,
     /// Where the changed part starts, in bytes.
     pub start: usize,
-    /// What stood there before.
+    /// Content that stood there before.
     pub replaced: String,
-    /// What stands there now.
+    /// Content that stands there now.
     pub inserted: String,
 }
 

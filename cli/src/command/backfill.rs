@@ -101,7 +101,7 @@ fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What is typed at this terminal is not meant for it.
+        // Keys typed at this terminal are not meant for it.
         .process_group(0)
         .spawn()
         .map(drop)

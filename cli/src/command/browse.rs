@@ -110,7 +110,7 @@ pub fn named_or_chosen(
 /// Runs the browser until the person leaves; returns the memory that was chosen.
 fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
     let mut source = Source::open(world)?;
-    // What is wrong with the store is said on the usual screen.
+    // A fault of the store is said on the usual screen.
     load(Tab::Memories, &mut source, &mut state)?;
     let mut screen = Screen::enter()?;
     let left = go_round(&mut screen, &mut source, &mut state);
@@ -129,7 +129,7 @@ fn go_round(
         let look = screen.look;
         state.seen = screen.draw(|frame| draw::draw(frame, state, look))?;
         let mut next = screen.wait()?;
-        // What was typed while the frame was drawn is taken at once; only its last text is searched for.
+        // Keys typed while the frame was drawn are taken at once; only their last text is searched for.
         let mut typed = None;
         while let Some(event) = next {
             if !matches!(&event, Event::Key(key) if is_of_text(*key)) {
