@@ -132,7 +132,7 @@ const ENVIRONMENT: [Entry; 4] = [
     ("THROUGHLINE", "off, read or full: the mode of this process"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
-    ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, long output, your editor, your model"),
+    ("NO_COLOR, PAGER, EDITOR, OLLAMA_HOST", "colours, pager, editor, where Ollama is"),
 ];
 
 /// Columns of a command with its text.
