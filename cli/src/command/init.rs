@@ -25,6 +25,7 @@ use super::{ask, closing, config, ignore_lines, preview, view};
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
 use crate::failure::{Failure, Result};
+use crate::installation::Installation;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap::{self, Wrapped};
@@ -373,8 +374,13 @@ fn show_registered(
         registered.servers.display(),
         state(registered.servers_changed)
     )?;
-    for missing in missing_programs(world) {
-        writeln!(out, "  missing     {} (run scripts/install)", missing.display())?;
+    let missing = missing_programs(world);
+    for program in &missing {
+        writeln!(out, "  missing     {}", program.display())?;
+    }
+    if !missing.is_empty() {
+        let again = Installation::find(world).again(&world.home);
+        writeln!(out, "  {} {again}.", paint(CARE, "!"))?;
     }
     if scope == Scope::Local && !processor::git::is_ignored(root, &registered.settings) {
         writeln!(

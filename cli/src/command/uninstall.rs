@@ -16,8 +16,8 @@ use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
-/// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
-const INSTALLED: [&str; 4] = ["LICENSE", "NOTICE", "CHANGELOG.md", "MODEL"];
+/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 

@@ -415,6 +415,27 @@ fn doctor_names_what_is_broken_and_what_helps() {
 }
 
 #[test]
+fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
+    let machine = Machine::new();
+    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    let remedy = || {
+        let said = machine.run(&["doctor", "--json"]);
+        let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
+        let programs = checks.into_iter().find(|check| check["name"] == "programs").unwrap();
+        let folder = machine.path("bin").parent().unwrap().display().to_string();
+        programs["remedy"].as_str().unwrap().replace(&folder, "/it")
+    };
+    assert_eq!(remedy(), "Run `scripts/install` again.");
+    machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
+    assert_eq!(
+        remedy(),
+        "Install the archive again: `sh /it/share/throughline-release/get --base-url https://example.com/it --prefix /it`."
+    );
+    machine.write("share/throughline/ORIGIN", "source /src/it\n");
+    assert_eq!(remedy(), "Run `scripts/install` again, in /src/it.");
+}
+
+#[test]
 fn a_second_space_without_its_server_is_told_and_holds_up_nothing() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
