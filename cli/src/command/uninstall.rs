@@ -74,6 +74,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         told.push(format!("take the MCP server out of {}", view::path(&path)));
     }
     told.extend(super::guide::would_take_out(world, &root));
+    told.extend(super::ignore_lines::would_take_out(world));
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
         let there = folders.into_iter().filter(|folder| folder.exists());
