@@ -12,6 +12,7 @@ mod clock;
 mod command;
 mod exit;
 mod failure;
+mod installation;
 mod packages;
 mod service;
 mod style;

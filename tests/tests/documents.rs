@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use journeys::command_lines::{CommandLine, command_lines};
 use journeys::environment::TestEnvironment;
+use serde_json::Value;
 
 /// Pages at the top of the repository; those in `docs/` come on top.
 const TOP: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
@@ -145,6 +146,33 @@ fn every_link_leads_somewhere() {
 }
 
 /// Pages that the plugin names. A user of the plugin has no other file of the repository, but reads these on the web.
+/// Whoever plays it sees commands and what they print, in order, and nothing of the machine that made it.
+#[test]
+fn the_recording_of_a_first_session_can_be_played() {
+    const RECORDING: &str = "pictures/first-session.cast";
+    let start = fs::read_to_string(root().join("docs/start.md")).unwrap();
+    assert!(start.contains(&format!("]({RECORDING})")), "docs/start.md links no {RECORDING}");
+    let text = fs::read_to_string(root().join("docs").join(RECORDING)).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!(head["version"], 2);
+    assert!(head["width"].as_u64().unwrap() <= 100 && head["height"].as_u64().unwrap() <= 40);
+    let (mut screen, mut before) = (String::new(), 0.0);
+    for event in lines {
+        let at = event[0].as_f64().unwrap();
+        assert!(at >= before && event[1] == "o", "{event}");
+        before = at;
+        screen.push_str(event[2].as_str().unwrap());
+    }
+    assert!((10.0..90.0).contains(&before), "it takes {before} s");
+    for shown in ["throughline init", "Throughline is set up.", "throughline search", "~/tidelog"] {
+        assert!(screen.contains(shown), "{shown}");
+    }
+    for place in ["/tmp/", "/root/", "/home/"] {
+        assert!(!screen.contains(place), "{place}");
+    }
+}
+
 #[test]
 fn every_page_that_the_plugin_names_exists() {
     let mut named = 0;

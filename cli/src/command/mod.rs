@@ -73,6 +73,7 @@ mod search;
 mod selftest;
 mod service;
 mod sessions;
+mod settings_schema;
 mod share;
 mod show;
 mod stats;

@@ -16,8 +16,8 @@ use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
-/// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
-const INSTALLED: [&str; 4] = ["LICENSE", "NOTICE", "CHANGELOG.md", "MODEL"];
+/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
@@ -74,6 +74,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         told.push(format!("take the MCP server out of {}", view::path(&path)));
     }
     told.extend(super::guide::would_take_out(world, &root));
+    told.extend(super::ignore_lines::would_take_out(world));
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
         let there = folders.into_iter().filter(|folder| folder.exists());

@@ -63,6 +63,29 @@ pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns whether a line was written below `root` before, so that one which a person deleted is not written again.
+pub fn was_written(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> bool {
+    let is_it = |written: &Written| {
+        written.root == root
+            && written.maker == line.maker
+            && written.file == line.file
+            && written.line == line.line
+    };
+    read(dirs).iter().any(is_it)
+}
+
+/// Returns the files that [`take_out`] would change.
+pub fn would_take_out(dirs: &UserDirs) -> Vec<PathBuf> {
+    let record = read(dirs);
+    let changed = record.iter().filter_map(|written| {
+        let path = written.root.join(&written.file);
+        let text = replace::read(&path).ok().flatten()?;
+        (check_inside(&path, &written.root).is_ok() && written.line().take_from(&text) != text)
+            .then_some(path)
+    });
+    changed.collect()
+}
+
 /// Takes all lines out that were noted, the last one first, each with the file and the folders that were made for it.
 /// Returns the files that changed.
 ///
@@ -82,14 +105,17 @@ pub fn take_out(dirs: &UserDirs) -> Result<Vec<PathBuf>> {
 }
 
 impl Written {
+    fn line(&self) -> IgnoreLine {
+        IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() }
+    }
+
     fn take_out(&self) -> Result<Option<PathBuf>> {
         let path = self.root.join(&self.file);
         // What was written lay inside; another file may have taken its place.
         if !path.exists() || check_inside(&path, &self.root).is_err() {
             return Ok(None);
         }
-        let line =
-            IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() };
+        let line = self.line();
         let replaced = replace(&path, None, |_, text| {
             let Some(text) = text else { return Ok(Next::Keep) };
             let undone = self.change.undo(text).unwrap_or_else(|| line.take_from(text));

@@ -415,6 +415,27 @@ fn doctor_names_what_is_broken_and_what_helps() {
 }
 
 #[test]
+fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
+    let machine = Machine::new();
+    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    let remedy = || {
+        let said = machine.run(&["doctor", "--json"]);
+        let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
+        let programs = checks.into_iter().find(|check| check["name"] == "programs").unwrap();
+        programs["remedy"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(remedy(), "Run `scripts/install` again.");
+    machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
+    // The machine's folder, which is the prefix, is left out of what is compared.
+    assert_eq!(
+        remedy(),
+        "Install the archive again: `sh /share/throughline-release/get --base-url https://example.com/it --prefix `."
+    );
+    machine.write("share/throughline/ORIGIN", "source /src/it\n");
+    assert_eq!(remedy(), "Run `scripts/install` again, in /src/it.");
+}
+
+#[test]
 fn a_second_space_without_its_server_is_told_and_holds_up_nothing() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);

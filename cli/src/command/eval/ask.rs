@@ -114,8 +114,9 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
         child.wait_with_output()
     };
     let output = run().map_err(|error| {
-        Failure::new(format!("{program}: {error}"))
-            .hint("The hooks have to lie beside this program: run scripts/install.")
+        Failure::new(format!("{program}: {error}")).hint(
+            "The hooks have to lie beside this program: `throughline doctor` says what helps.",
+        )
     })?;
     if output.stdout.trim_ascii().is_empty() {
         return Ok(String::new());
