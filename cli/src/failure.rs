@@ -5,8 +5,8 @@ use std::io;
 
 use processor::upkeep::purge::Unclear;
 
-use crate::command::view::plain;
 use crate::exit;
+use crate::printable::plain;
 
 /// The result of a command.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;

@@ -19,7 +19,7 @@ use processor::publish::custom_embedder::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions};
 
 use crate::claude::places::ClaudeDirs;
-use crate::command::elsewhere;
+use crate::elsewhere;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 
@@ -132,8 +132,8 @@ impl World {
 
     /// What to do in a folder that is not set up.
     fn way_in(&self) -> String {
-        let root = crate::command::root_of(&self.cwd);
-        if let Some(moved) = elsewhere::moved(self, &root).first() {
+        let root = root_of(&self.cwd);
+        if let Some(moved) = elsewhere::moved(&self.dirs, &root).first() {
             let told = moved.told();
             return format!("It may have been moved: {told}. Otherwise run `throughline init`.");
         }
@@ -257,6 +257,12 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     });
     let folder = linked.or_else(|| real.parent().map(Path::to_owned));
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
+}
+
+/// The root of the git working tree that a folder lies in, or the folder itself.
+pub fn root_of(folder: &Path) -> PathBuf {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists());
+    root.unwrap_or(folder).to_owned()
 }
 
 #[cfg(test)]

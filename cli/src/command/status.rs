@@ -20,13 +20,13 @@ use processor::log;
 use serde::Serialize;
 
 use super::doctor::{custom_embedder, meaning, ollama};
-use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{off, reader, receipts, view};
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
 use crate::clock;
+use crate::elsewhere::{self, Elsewhere, Moved};
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -135,10 +135,10 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
     let has_history = archived_sessions > 0;
     let elsewhere =
-        if has_history { Vec::new() } else { elsewhere::history(world, &tree.main_root) };
+        if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
-        missing.extend(elsewhere::moved(world, &tree.main_root).iter().map(Moved::told));
+        missing.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
     }
     Ok(Summary {
         elsewhere,

@@ -10,9 +10,9 @@ use memory_store::store::readme;
 use serde::Serialize;
 
 use super::ask;
-use super::elsewhere::memories;
 use super::view::{self, Sentences};
 use crate::claude::register;
+use crate::elsewhere::memories;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 

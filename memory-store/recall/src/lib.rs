@@ -9,6 +9,8 @@
 
 mod acknowledgement;
 mod block_max;
+mod calibration;
+mod candidate;
 pub mod custom_embedder;
 mod exact;
 mod excerpt;
@@ -41,10 +43,9 @@ mod trace;
 mod turns;
 mod typo;
 
+pub use calibration::{background_prompts, calibrate, fingerprint};
+pub use candidate::Features;
 pub use follow_up::Topic;
-pub use gate::Features;
-pub use gate::background_prompts;
-pub use gate::{calibrate, fingerprint};
 pub use judged::Judged;
 pub use near_duplicates::{SAME, likeness};
 pub use query::Query;
@@ -64,6 +65,7 @@ use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
+use candidate::{Candidate, Named};
 use follow_up::Followed;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
@@ -79,7 +81,6 @@ use memory_store_embed::SharedTransformer;
 use memory_store_embed::{Embed, Table};
 use nearest::Probe;
 use render::BRIEF_CHARS;
-use score::{Candidate, Named};
 use second_space::Asking;
 use sources::{At, Sources};
 use start_rank::{Standing, StartGroup, worth};
@@ -404,7 +405,7 @@ impl Recall {
             if recalled.hits.len() >= START_MAX || room == 0 {
                 break;
             }
-            let Some(candidate) = self.sources.candidate(at) else { continue };
+            let Some(candidate) = Candidate::find(&self.sources, at) else { continue };
             if candidate.entry.has(FLAG_SAID) || candidate.entry.has(FLAG_HELD) {
                 continue;
             }
@@ -441,7 +442,7 @@ impl Recall {
 
     /// The memory with this id, if it still may be shown unasked.
     pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
-        let candidate = self.sources.candidate(self.sources.find(id)?)?;
+        let candidate = Candidate::find(&self.sources, self.sources.find(id)?)?;
         let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
         hit.filter(|hit| !hit.held)
     }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use super::candidate::Candidate;
 use super::lexical::Found;
 use super::query::Query;
-use super::score::{self, Candidate};
+use super::score;
 use super::sources::At;
 use super::{Collection, Fate, Hit, Recall, Recalled};
 use crate::index::document::Document;

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use super::candidate::Candidate;
 use super::expression::{self, Expression, Filter, Node};
 use super::filter::{self, Matcher, Part};
 use super::lexical::Found;
 use super::query::Query;
-use super::score::{self, Candidate};
+use super::score;
 use super::sources::{At, Sources};
 use super::time_expression::Span;
 use super::typo::Typos;

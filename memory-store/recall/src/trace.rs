@@ -1,8 +1,8 @@
 //! Trace of each candidate of a query, for people who ask why.
 
-use super::gate::Features;
+use super::candidate::Candidate;
+use super::candidate::Features;
 use super::query::Query;
-use super::score::Candidate;
 use super::sources::Sources;
 use memory_store_base::id::MemoryId;
 
