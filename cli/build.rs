@@ -19,7 +19,7 @@ fn main() {
     println!("cargo::rustc-env=THROUGHLINE_BUILD={build}");
 }
 
-/// What git says in one line; `None` where it says nothing, or these files are not in its hands.
+/// Asks git for one line; `None` where it says nothing, or these files are not in its hands.
 fn git(args: &[&str]) -> Option<String> {
     let ours =
         Command::new("git").args(["ls-files", "--error-unmatch", "build.rs"]).output().ok()?;

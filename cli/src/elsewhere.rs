@@ -26,7 +26,7 @@ const ID_CHARS: usize = 12;
 /// A project that was in a folder which is gone.
 #[derive(Debug)]
 pub struct Moved {
-    /// What `throughline link` takes.
+    /// Argument of `throughline link`.
     id: String,
     was: PathBuf,
     /// Memories that are kept privately; those in the repository came along.
@@ -34,7 +34,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// What happened, and how to mend it.
+    /// Says what happened, and how to mend it.
     pub fn told(&self) -> String {
         let Self { id, was, memories } = self;
         let brings = match memories {
@@ -103,7 +103,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// What was found, and what takes it in.
+    /// Says what was found, and what takes it in.
     pub fn told(&self) -> String {
         let Self { cwd, sessions, folder } = self;
         let (cwd, folder) = (printable::path(cwd), printable::path(folder));

@@ -1,4 +1,4 @@
-//! What a command knows of the machine it runs on. The environment is read here, once.
+//! The machine that a command runs on. The environment is read here, once.
 
 use std::env;
 use std::ffi::OsString;
@@ -50,9 +50,9 @@ pub struct World {
     pub interactive: bool,
     /// Whether what is printed goes to a terminal, so that who is asked about it has seen it.
     pub is_seen: bool,
-    /// What Throughline may do here, apart from `throughline off`.
+    /// Mode of Throughline here, apart from `throughline off`.
     pub mode: Mode,
-    /// What `THROUGHLINE` says when that names no mode.
+    /// Value of `THROUGHLINE` when that names no mode.
     pub unclear_mode: Option<String>,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
@@ -130,7 +130,7 @@ impl World {
         })
     }
 
-    /// What to do in a folder that is not set up.
+    /// Says what to do in a folder that is not set up.
     fn way_in(&self) -> String {
         let root = root_of(&self.cwd);
         if let Some(moved) = elsewhere::moved(&self.dirs, &root).first() {

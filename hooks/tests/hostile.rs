@@ -347,7 +347,7 @@ fn damaged_state() {
     }
 }
 
-/// The same prompt in a session, three times, and a failing command.
+/// One prompt in a session, three times, and a failing command.
 fn asked_again(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
     let prompt = json!({"prompt": "Where are invoices archived, in Postgres?"});
     let failed =

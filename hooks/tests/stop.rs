@@ -230,7 +230,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started() {
                 assert!(installed.started().is_some(), "{}, {} cut", event.1, path.display());
             }
         }
-        // What a sync could not heal a moment ago is not begun with each call.
+        // A sync that could not heal a moment ago is not begun with each call.
         settled(NOW);
         run(&format!("c{cuts}"), &events[0]);
         assert_eq!(installed.started(), None, "{}", path.display());

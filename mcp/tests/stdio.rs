@@ -135,7 +135,7 @@ impl World {
         Server::of(self.command(variables).spawn().unwrap())
     }
 
-    /// The same beside a processor that answers what `script` says.
+    /// Starts a server beside a processor that answers what `script` says.
     fn connect_beside(&self, script: &str, variables: &[(&str, &str)]) -> Server {
         let sealed = self.command(variables);
         let mut command = Command::new(beside_processor(self, script));

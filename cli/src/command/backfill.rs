@@ -27,7 +27,7 @@ const LOOK_BACK: Duration = Duration::from_secs(3);
 /// Outcome of a backfill.
 #[derive(Serialize)]
 pub struct Backfill {
-    /// What was learned.
+    /// Memories that were learned.
     pub learned: SyncReport,
     /// The first look at it.
     pub glance: Glance,

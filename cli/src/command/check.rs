@@ -120,7 +120,7 @@ impl Check {
         Ok((files, wanted))
     }
 
-    /// What was named, as paths from the root.
+    /// Returns the paths that were named, from the root.
     fn named(&self, world: &World, root: &Path) -> Result<Vec<String>> {
         let mut named = Vec::new();
         for typed in &self.files {
@@ -136,7 +136,7 @@ impl Check {
                     part => steps.push(part),
                 }
             }
-            // What is elsewhere is no memory file of this project.
+            // A file elsewhere is no memory file of this project.
             let below = steps.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
             named.push(below.unwrap_or_else(|_| "/".to_owned()));
         }

@@ -62,7 +62,7 @@ fn page(pager: &str, text: &[u8]) -> bool {
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        // Who quits the pager has read enough.
+        // A person who quits the pager has read enough.
         let _ = stdin.write_all(text);
     }
     // A shell says by 127 that there is no such program; it has said so on stderr, too.

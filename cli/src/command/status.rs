@@ -42,7 +42,7 @@ pub struct Status {
     json: bool,
 }
 
-/// What is known here, and how fresh it is.
+/// State of the project, and how fresh it is.
 #[derive(Serialize)]
 pub struct Summary {
     /// The working tree.
@@ -75,7 +75,7 @@ pub struct Summary {
     /// Sessions in a folder of this name elsewhere, where there are none of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Elsewhere>,
-    /// What is missing or was moved, and how to mend it.
+    /// Folders that are missing or were moved, and how to mend it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
@@ -196,7 +196,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
 }
 
 impl Summary {
-    /// What a person should do something about, each as a sentence.
+    /// Lists the matters that a person should do something about, each as a sentence.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.off {
@@ -279,7 +279,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         line("settings", format!("changed since the last sync: {then}"))?;
     }
     if let Some(arrived) = &summary.arrived {
-        // What was let out since is not held any more.
+        // A memory that was let out since is not held any more.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
         line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }

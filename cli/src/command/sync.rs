@@ -121,7 +121,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// What to bring up to date.
+/// Scope of a sync.
 pub struct Request<'a> {
     /// The working tree.
     pub tree: &'a Tree,

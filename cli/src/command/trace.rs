@@ -1,4 +1,4 @@
-//! What a prompt, a file or an error would bring, and what became of everything else: the answer to
+//! Trace of a prompt, a file or an error: what it would bring, and what became of everything else; the answer to
 //! "why not that one".
 
 use std::io::Write;
@@ -65,7 +65,7 @@ impl From<&Traced> for CandidateView {
     }
 }
 
-/// What is tried.
+/// Question that is tried.
 #[derive(Clone, Copy, Debug)]
 pub enum Trial {
     /// The text as a prompt.
@@ -166,7 +166,7 @@ pub fn reason(reason: Reason) -> &'static str {
     }
 }
 
-/// What became of a candidate, in words.
+/// Names the outcome of a candidate.
 pub fn fate(fate: Fate) -> &'static str {
     match fate {
         Fate::Hit => "injected",

@@ -43,7 +43,7 @@ pub struct Uninstall {
     json: bool,
 }
 
-/// What was changed and deleted.
+/// Files that were changed and deleted.
 #[derive(Default, Serialize)]
 struct Done {
     /// Files of Claude Code that hooks or MCP server were taken out of.

@@ -65,12 +65,12 @@ pub struct MemoryView<'a> {
 }
 
 impl MemoryView<'_> {
-    /// The same, labelled as from the repository if it is.
+    /// Labels it as from the repository if it is.
     pub fn labelled(self, from_repository: bool) -> Self {
         Self { from_repository, ..self }
     }
 
-    /// The same, marked as held back if it is.
+    /// Marks it as held back if it is.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
     }
@@ -154,7 +154,7 @@ pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
     marked_line(memory, "", out)
 }
 
-/// The same with a mark of its own.
+/// Prints it with a mark of its own.
 pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     let mut marks = mark.to_owned();
     if memory.pinned {
@@ -254,10 +254,10 @@ impl Write for Sentences<'_> {
     }
 }
 
-/// What a dry run found, in JSON.
+/// Findings of a dry run, in JSON.
 #[derive(Serialize)]
 struct Would<'a> {
-    /// What would be done, in words.
+    /// Actions that would be taken, in words.
     would: &'a [String],
 }
 
@@ -343,7 +343,7 @@ pub fn warn_broken(broken: &[memory_store::Error]) {
     }
 }
 
-/// What is wrong and what helps; some errors say the one with the other.
+/// Tells what is wrong and what helps; some errors say the one with the other.
 fn told(error: &memory_store::Error) -> String {
     match error.remedy() {
         Some(remedy) => format!("{error}. {remedy}"),

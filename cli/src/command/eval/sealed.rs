@@ -20,10 +20,10 @@ use crate::world::World;
 /// A project's id, the same in every run: ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
 
-/// What the temporary folders' names begin with.
+/// Prefix of the temporary folders' names.
 pub const PREFIX: &str = "throughline-eval-";
 
-/// What was chosen on the command line.
+/// Choices of the command line.
 pub struct Choices {
     /// How many memories a session of average length leaves.
     pub memories_per_session: Option<f32>,
