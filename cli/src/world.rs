@@ -13,10 +13,10 @@ use memory_store::mode::{self, Mode};
 use memory_store::recall::Recall;
 use memory_store::settings_file;
 use memory_store::time::DAY_MS;
-use processor::lock::Busy;
+use processor::lock::{BUSY_MAX, Busy};
 use processor::progress::Progress;
 use processor::publish::custom_embedder::Asker;
-use processor::sync::{BUSY_MAX, SyncOptions};
+use processor::sync::SyncOptions;
 
 use crate::claude::places::ClaudeDirs;
 use crate::elsewhere;

@@ -2,10 +2,12 @@
 
 pub mod archive;
 pub mod discover;
+pub mod expired;
 pub mod forks;
 pub mod ignore;
 pub mod inbox;
 pub mod newest;
+pub mod purged;
 pub mod session_list;
 pub mod trees;
 
@@ -26,8 +28,10 @@ use crate::collect::archive::{
     name_of, span,
 };
 use crate::collect::discover::{Seen, Territory, Transcript};
+use crate::collect::expired::Expired;
 use crate::collect::ignore::Ignore;
 use crate::collect::newest::in_order;
+use crate::collect::purged::Purged;
 use crate::extract::Roots;
 use crate::handoff;
 use crate::progress::Progress;
@@ -37,8 +41,6 @@ use crate::transcript::parts;
 use crate::transcript::read::Counts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
-use crate::upkeep::expired::Expired;
-use crate::upkeep::purge::journal::Purged;
 
 /// Transcripts that one session is known to have been read from.
 const SOURCES_MAX: usize = 32;

@@ -11,9 +11,9 @@ use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::collect::session_list;
 use processor::collect::trees;
-use processor::lock::Busy;
+use processor::lock::{BUSY_MAX, Busy};
 use processor::publish::custom_embedder::Asker;
-use processor::sync::{BUSY_MAX, SyncOptions, sync};
+use processor::sync::{SyncOptions, sync};
 use processor::{background, git, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]

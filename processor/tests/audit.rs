@@ -16,10 +16,10 @@ use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
 use memory_store::{Kind, Memory, MemoryId};
+use processor::collect::expired::{Expired, Remains};
 use processor::lock::{Busy, Lock};
 use processor::sync::{SyncOptions, sync};
 use processor::upkeep::audit::{AuditReport, audit};
-use processor::upkeep::expired::{Expired, Remains};
 use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful, now};
 

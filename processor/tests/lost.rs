@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use processor::collect::archive::Archive;
+use processor::collect::expired::{Expired, Remains};
 use processor::sync::{SyncOptions, SyncReport, sync};
-use processor::upkeep::expired::{Expired, Remains};
 use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful};
 

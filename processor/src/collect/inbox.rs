@@ -11,7 +11,7 @@ use memory_store::layout::TreeDir;
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
 
-use crate::state::write_json;
+use crate::private_files::write_json;
 
 /// The inbox is emptied when it is longer than this and all of it was taken up.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
