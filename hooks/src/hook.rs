@@ -35,10 +35,10 @@ pub struct Hook {
     pub mode: Mode,
     /// The time.
     pub now: Timestamp,
-    /// The working tree, which this machine vouches for unless it `is_strange`.
+    /// The working tree, which this machine vouches for unless it `is_untrusted`.
     pub tree: Tree,
     /// True if something else may stand by now where the tree was; see [`untrusted_tree`].
-    is_strange: bool,
+    is_untrusted: bool,
     /// The state of the working tree.
     pub state: TreeDir,
     /// The event that the hook answers.
@@ -67,7 +67,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
         && let Some(hook) = Hook::from_process(deadline)
     {
         let answer: fn(&Hook) -> Output =
-            if hook.is_strange { untrusted_tree::answer } else { answer };
+            if hook.is_untrusted { untrusted_tree::answer } else { answer };
         answer(&hook).print(hook.event.what.name(), &hook.deadline);
     }
     // SAFETY: as above. Nothing is left to be flushed or freed.
@@ -101,7 +101,7 @@ impl Hook {
                 project_dir.and_then(|folder| Tree::locate(&dirs, &folder)).or(here)
             }
         };
-        let (tree, is_strange) = match place? {
+        let (tree, is_untrusted) = match place? {
             Place::Trusted(tree) => (tree, false),
             Place::Changed(tree) => (tree, true),
         };
@@ -113,7 +113,7 @@ impl Hook {
             mode,
             now,
             tree,
-            is_strange,
+            is_untrusted,
             state,
             event,
             degraded,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{ERROR, HOOKS, LIMIT, PROMPT, SESSION_START, STOP, TOOL, World, run};
-use memory_store::fs::tree_fingerprint::{Seal, Strange};
+use memory_store::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use serde_json::{Value, json};
 
 /// The events that each hook is registered for, with a payload that gives it work.
@@ -204,7 +204,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     let world = World::with_memories();
     let start = world.payload("SessionStart", "s", json!({"source": "startup"}));
     let record = world.dirs.by_path(&world.root);
-    let seal = Seal::of(&world.root).unwrap();
+    let seal = TreeFingerprint::of(&world.root).unwrap();
     fs::write(&record, format!("{}{seal}\n", fs::read_to_string(&record).unwrap())).unwrap();
     assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
 
@@ -221,8 +221,11 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
     }
 
     let world = world.with("THROUGHLINE", "full");
-    let strange = Strange { seal: Seal::of(&world.root).unwrap(), why: "for a test".to_owned() };
-    fs::write(world.state().strange(), strange.text()).unwrap();
+    let strange = UntrustedTree {
+        fingerprint: TreeFingerprint::of(&world.root).unwrap(),
+        why: "for a test".to_owned(),
+    };
+    fs::write(world.state().untrusted_tree(), strange.text()).unwrap();
     let said = world.run(SESSION_START, &start).said();
     assert!(said.contains("is not the folder that was vouched for: for a test"), "{said}");
     assert!(said.contains("systemMessage") && !said.contains("throughline-memory"), "{said}");

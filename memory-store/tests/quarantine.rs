@@ -7,7 +7,7 @@ use common::{Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
-use memory_store::recall::{Fate, Hit, Search};
+use memory_store::recall::{CandidateOutcome, Hit, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
@@ -75,8 +75,8 @@ fn an_index_holds_it_back_and_says_so() {
     assert!(!is_given(&fixture, id));
     assert_eq!(found(&fixture, id), Some(true));
     let traced = fixture.recall().with_traces().prompt(PROMPT, NOW, &|_| false).trace;
-    let fate = traced.iter().find(|traced| traced.id == id).map(|traced| traced.fate);
-    assert_eq!(fate, Some(Fate::Held));
+    let outcome = traced.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
+    assert_eq!(outcome, Some(CandidateOutcome::Held));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use memory_store::handoff::Left;
+use memory_store::handoff::Handoff;
 use memory_store::progress::Progress;
 use processor::lock::{Busy, Lock};
 use processor::log;
@@ -49,7 +49,7 @@ fn notes_are_taken_up_quietly() {
         (progress.inbox_bytes, progress.failures, progress.due_minutes),
         (inbox_bytes, 0, Some(5))
     );
-    assert_eq!(Left::read(&state.left()).inbox_bytes, inbox_bytes);
+    assert_eq!(Handoff::read(&state.left()).inbox_bytes, inbox_bytes);
     assert!(fs::read_dir(sealed.tree.store().join("memories")).unwrap().count() > 0);
 }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::handoff::{Left, LeftSession};
+use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::memory::{PathRef, SaidBy};
@@ -143,7 +143,7 @@ impl World {
             goal: goal.into(),
             ..LeftSession::default()
         };
-        let left = Left { sessions: vec![session], inbox_bytes };
+        let left = Handoff { sessions: vec![session], inbox_bytes };
         fs::create_dir_all(&self.state().0).unwrap();
         fs::write(self.state().left(), serde_json::to_vec(&left).unwrap()).unwrap();
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use memory_store::fs::tree_fingerprint::Strange;
+use memory_store::fs::tree_fingerprint::UntrustedTree;
 use memory_store::identity::{self, Mode};
 use memory_store::layout::{Place, Tree, by_path_record};
 use memory_store::recall::{Recall, Search};
@@ -81,7 +81,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::locate(&sealed.dirs, &root), Some(Place::Changed(tree.clone())));
         assert_eq!(trees::main(&sealed.dirs, tree.project), None);
-        let strange = Strange::read(&sealed.dirs.tree(&root).strange()).unwrap();
+        let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree()).unwrap();
         assert_eq!(strange.why, "it has another history");
 
         // Cloned again from where it came, it is the same project.
@@ -89,7 +89,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         clone(&good);
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::find(&sealed.dirs, &root), Some(tree.clone()));
-        assert!(!sealed.dirs.tree(&root).strange().exists());
+        assert!(!sealed.dirs.tree(&root).untrusted_tree().exists());
         sync();
         assert_eq!(
             (found(&sealed, &tree, "integer cents"), found(&sealed, &tree, "stranger")),
