@@ -267,7 +267,6 @@ fn remember(server: &mut Server, kind: &str, title: &str, text: &str) -> Value {
 fn claude_codes_handshake_is_answered() {
     let world = World::trusted();
     let mut server = world.start(&[]);
-    let started = Instant::now();
     server.send(
         &json!({
             "jsonrpc": "2.0", "id": "server-discover-probe-1", "method": "server/discover",
@@ -282,7 +281,6 @@ fn claude_codes_handshake_is_answered() {
     let answer = server.receive();
     assert_eq!(answer["id"], "server-discover-probe-1");
     assert!(answer["result"].is_object() || answer["error"]["code"] == -32601, "{answer}");
-    assert!(started.elapsed() < Duration::from_secs(2));
 
     let answer = server.initialize();
     let info = &answer["result"];
