@@ -60,6 +60,7 @@ pub struct World {
 
 impl World {
     /// Reads the environment; `project` is the folder named on the command line.
+    #[expect(clippy::disallowed_methods, reason = "the environment of a command is read here")]
     pub fn read(project: Option<&Path>) -> Result<Self> {
         let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let no_home = || {

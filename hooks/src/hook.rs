@@ -77,6 +77,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
 impl Hook {
     /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
     fn from_process(mut deadline: Deadline) -> Option<Self> {
+        #[expect(clippy::disallowed_methods, reason = "the environment of a hook is read here")]
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
@@ -124,6 +125,10 @@ impl Hook {
     /// Opens what is remembered, to be asked something; what a session starts with needs no model.
     pub fn recall(&self) -> Recall {
         let program = program::path();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "models are looked for only where recall needs them"
+        )]
         let dirs = self.dirs.clone().with_models(|name| std::env::var_os(name), program.as_deref());
         Recall::open(&dirs, &self.tree)
     }
@@ -206,6 +211,7 @@ impl Hook {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "asked only where something went wrong")]
 fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }

@@ -31,6 +31,7 @@ const MORE: [&str; 2] = [
 ];
 
 /// Returns the end of the block: a server that a plugin brings has the plugin's name in those of its tools.
+#[expect(clippy::disallowed_methods, reason = "set by Claude Code for a plugin's hook")]
 fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }

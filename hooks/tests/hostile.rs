@@ -1,15 +1,13 @@
 //! Whatever comes in and whatever the disk is like, a hook ends well, in time and without a word
 //! that is not JSON.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use common::{ERROR, HOOKS, PROMPT, SESSION_START, STOP, TOOL, World, run};
+use crate::common::{ERROR, HOOKS, PROMPT, SESSION_START, STOP, TOOL, World, run};
 use memory_store::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use serde_json::{Value, json};
 

@@ -1,14 +1,12 @@
 //! The stop hook: notes, and a processor that is started when it is due and shares nothing.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
+use crate::common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::Turns;

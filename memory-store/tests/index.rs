@@ -1,9 +1,7 @@
 //! An index from publishing to recall: the journeys that every caller takes.
 
-mod common;
-
-use common::vectors::{Shipped, assets};
-use common::{Fixture, NOW, id, memory};
+use crate::common::vectors::{Shipped, assets};
+use crate::common::{self, Fixture, NOW, id, memory};
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
 use memory_store::index::document::Turn;

@@ -1,9 +1,7 @@
 //! Tests of quarantine: an order to the model is kept and labelled, and not given by an index, its journal or a reader
 //! without an index. A person may let it out, until its text changes.
 
-mod common;
-
-use common::{Fixture, NOW, content, memory};
+use crate::common::{self, Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;

@@ -379,6 +379,10 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
 
 /// Gives git settings that win over those of all files. What the user set in the same way stays.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "settings that the user gave git in the same way"
+    )]
     let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok());
     let mut count = given.unwrap_or(0_usize);
     for (key, value) in settings {

@@ -1,16 +1,14 @@
 //! The processor as hooks start it.
 
-mod scripts;
-
 use std::fs;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use crate::scripts::{self, Script, Sealed, eventful};
 use memory_store::handoff::Handoff;
 use memory_store::progress::Progress;
 use processor::lock::{Busy, Lock};
 use processor::log;
-use scripts::{Script, Sealed, eventful};
 
 fn processor(sealed: &Sealed, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));

@@ -1,7 +1,5 @@
 //! Syncing: from transcripts on disk to memories and an index, in any number of runs.
 
-mod scripts;
-
 use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::scripts::{self, Script, Sealed, eventful, now};
 use memory_store::handoff::Handoff;
 use memory_store::memory::Scope;
 use memory_store::progress::Progress;
@@ -24,7 +23,6 @@ use processor::collect::archive::Archive;
 use processor::progress::Progress as Told;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use proptest::prelude::*;
-use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
 
 #[test]

@@ -1,11 +1,10 @@
 //! Folders that took the place of a vouched-for working tree: another clone, a worktree of somebody else's.
 
-mod scripts;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::scripts::{self, Sealed};
 use memory_store::fs::tree_fingerprint::UntrustedTree;
 use memory_store::identity::{self, Mode};
 use memory_store::layout::{Place, Tree, by_path_record};
@@ -14,7 +13,6 @@ use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
 use processor::collect::trees;
 use processor::git;
-use scripts::Sealed;
 
 fn run_git(folder: &Path, arguments: &[&str]) {
     let mut git = Command::new("git");

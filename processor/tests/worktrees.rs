@@ -1,14 +1,12 @@
 //! Sessions in linked worktrees: they belong to the repository, and what they taught stays when
 //! the worktree goes.
 
-mod scripts;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::scripts::{self, Sealed, eventful};
 use memory_store::handoff::Handoff;
-use scripts::{Sealed, eventful};
 
 fn git(root: &Path, arguments: &[&str]) {
     let status = Command::new("git")

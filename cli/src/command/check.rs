@@ -97,6 +97,7 @@ impl Check {
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
         // Git names it to its hooks; with `git commit -a` it is another one than usual.
+        #[expect(clippy::disallowed_methods, reason = "set by git for its hooks")]
         let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
         let index = index.as_deref().filter(|file| !file.is_empty());
         let (files, mut wanted) = if self.staged {

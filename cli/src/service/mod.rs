@@ -182,6 +182,7 @@ pub fn strange(path: &Path) -> Failure {
 }
 
 /// The variables of this environment that the service needs.
+#[expect(clippy::disallowed_methods, reason = "handed on to the service")]
 pub fn variables() -> Vec<(&'static str, String)> {
     VARIABLES
         .into_iter()

@@ -1,7 +1,5 @@
 //! A sealed world for hooks: its own home, a trusted project, no variables from outside.
 
-#![expect(dead_code, reason = "each test file uses its own part of this")]
-
 #[path = "../../../memory-store/tests/common/mode.rs"]
 mod mode;
 

@@ -103,6 +103,7 @@ impl Sealed {
             .env("CLAUDE_PROJECT_DIR", &self.tree.root)
             .current_dir(&self.tree.root);
         // Git is found as usual; an LLM answers where it always does.
+        #[expect(clippy::disallowed_methods, reason = "handed on to a program in a sealed home")]
         for name in ["PATH", "OLLAMA_HOST", "TMPDIR", MODELS_VARIABLE] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
