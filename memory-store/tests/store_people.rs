@@ -457,7 +457,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
     fs::create_dir_all(home.store().home().drafts()).unwrap();
     let before = all_files(folder.path());
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_full_disk_is_named_and_loses_nothing"])
+        .args(["--exact", "store_people::a_full_disk_is_named_and_loses_nothing"])
         .env(FULL, folder.path())
         .output()
         .unwrap();
