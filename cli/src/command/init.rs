@@ -15,12 +15,12 @@ use serde::Serialize;
 
 use super::backfill::{self, Backfill};
 use super::doctor::folders;
-use super::elsewhere::{self, Moved};
 use super::guide::{self, Guide};
 use super::plan::{self, Plan, Scene};
 use super::questions::{self, Answers};
 use super::reader::{self, Chosen, Reader};
 use super::{ask, closing, config, ignore_lines, preview, view};
+use crate::elsewhere::{self, Moved};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
@@ -211,7 +211,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         Some(before) if before != mode => Some(moves(args, world, observed, mode)?),
         Some(_) | None => None,
     };
-    let moved = if is_new { elsewhere::moved(world, root) } else { Vec::new() };
+    let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
     let tree = identity::init(&world.dirs, observed, mode, super::random()?, world.now)?;
     if drafts {

@@ -29,7 +29,7 @@ const NS_PER_MS: i128 = 1_000_000;
 
 /// A project as it stands before `init` writes anything.
 pub struct Scene {
-    /// What git says of the folder.
+    /// Git's answers about the folder.
     pub observed: Observed,
     /// The project, where this machine knows it.
     pub known: Option<Identity>,
@@ -100,7 +100,7 @@ impl Scene {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
-    /// Who reads sessions.
+    /// Reader of sessions.
     Reader,
     /// Where memories are kept.
     Memories,
@@ -110,7 +110,7 @@ pub enum Question {
     Packages,
 }
 
-/// What `init` is going to do.
+/// Steps that `init` is going to take.
 #[derive(Serialize)]
 pub struct Plan {
     root: PathBuf,
@@ -134,7 +134,7 @@ pub struct Plan {
     learns: bool,
     /// Lines that keep a committed memory folder out of packages.
     pub ignore_lines: Vec<IgnoreLine>,
-    /// What a person is asked before anything is written.
+    /// Questions to the person before anything is written.
     pub questions: Vec<Question>,
 }
 

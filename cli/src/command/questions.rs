@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// Answers: by a flag, by what was chosen before, or by the person.
 pub struct Answers {
-    /// Who reads sessions; `None` where that stays as it was.
+    /// Reader of sessions; `None` where that stays as it was.
     pub reader: Option<Chosen>,
     /// How memories are kept.
     pub mode: Mode,

@@ -10,9 +10,9 @@ use memory_store::store::readme;
 use serde::Serialize;
 
 use super::ask;
-use super::elsewhere::memories;
 use super::view::{self, Sentences};
 use crate::claude::register;
+use crate::elsewhere::memories;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
@@ -43,7 +43,7 @@ pub struct Uninstall {
     json: bool,
 }
 
-/// What was changed and deleted.
+/// Files that were changed and deleted.
 #[derive(Default, Serialize)]
 struct Done {
     /// Files of Claude Code that hooks or MCP server were taken out of.

@@ -49,7 +49,7 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
 
 /// Sets a value, unless the settings would not take it.
 pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
-    // What is no TOML is a text without its quotes.
+    // A value that is no TOML is a text without its quotes.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     change(key, world, dry_run, |place, name| drop(place.insert(name, Item::Value(value))))?;
     let would = if dry_run { "Would set" } else { "Set" };
@@ -100,7 +100,7 @@ fn change(
     config::write(&path, &after)
 }
 
-/// What is wrong with a settings file of the user that holds this text.
+/// Returns the problem of a settings file of the user that holds this text.
 fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))

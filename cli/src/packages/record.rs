@@ -111,7 +111,7 @@ impl Written {
 
     fn take_out(&self) -> Result<Option<PathBuf>> {
         let path = self.root.join(&self.file);
-        // What was written lay inside; another file may have taken its place.
+        // Our file lay inside; another one may have taken its place.
         if !path.exists() || check_inside(&path, &self.root).is_err() {
             return Ok(None);
         }

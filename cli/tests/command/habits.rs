@@ -369,7 +369,7 @@ const HABITS: [Habit; 40] = [
     habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];
 
-/// What people know besides.
+/// Words that people know besides.
 const BESIDES: [Habit; 6] = [
     habit("One screen without a command", &[], 0, "Next  "),
     habit("RFC 3339 in JSON", &["log", "--json"], 0, "\"2026-10-01T10:01:00Z\""),

@@ -153,7 +153,7 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
     machine.ok(&["link", &link]);
     assert!(machine.ok(&["list"]).contains("moss"));
 
-    // What is back where it was is what it was.
+    // A folder that is back where it was is what it was.
     std::fs::rename(&work, machine.path("home/other")).unwrap();
     std::fs::rename(&aside, &work).unwrap();
     assert_ne!(machine.run(&["list"]).code, 0);
@@ -205,7 +205,7 @@ fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
         assert!(said.contains("symbolic link") && !said.contains("code: 0"), "{said}");
     }
     assert!(!machine.path("home/.local/share/throughline/by-path").exists());
-    // What is private needs no such folder.
+    // A private project needs no such folder.
     machine.ok(&["init", "--yes", "--private"]);
 }
 

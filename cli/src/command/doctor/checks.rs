@@ -27,9 +27,9 @@ use crate::claude::plugin::Plugin;
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
 use crate::clock;
-use crate::command::elsewhere::{self, Elsewhere};
 use crate::command::off;
 use crate::command::stores::Stores;
+use crate::elsewhere::{self, Elsewhere};
 use crate::failure::{Failure, Result};
 use crate::installation::Installation;
 use crate::world::World;
@@ -496,7 +496,7 @@ fn transcripts(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "transcripts";
     match processor::collect::discover::transcripts(&world.dirs, tree) {
         Ok(found) if found.is_empty() => {
-            let elsewhere = elsewhere::history(world, &tree.main_root);
+            let elsewhere = elsewhere::history(&world.dirs, &tree.main_root);
             let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
             let remedy = match elsewhere.is_empty() {
                 true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),

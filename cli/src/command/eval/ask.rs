@@ -14,7 +14,7 @@ use super::sealed::Sealed;
 use crate::command::receipts;
 use crate::failure::{At as _, Failure, Result};
 
-/// What would reach the model.
+/// Text that would reach the model.
 pub struct Answer {
     /// One piece a memory or excerpt.
     pub pieces: Vec<String>,
@@ -44,7 +44,7 @@ pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
     let (program, payload) = question(sealed, &session, query);
     let text = fire(sealed, program, &payload, now)?;
     let pieces = pieces(sealed, &session, &text, &query.id)?;
-    // What the hooks noted would make the next start process it.
+    // The hooks' notes would make the next start process it.
     remove(&sealed.state().inbox())?;
     Ok(Answer { pieces, text })
 }
