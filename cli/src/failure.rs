@@ -119,7 +119,7 @@ pub trait At<T> {
     /// Turns the error into a failure that names `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
 
-    /// Names a file or folder that the person named: that there is none has a code of its own.
+    /// As [`at`](Self::at), for a path that the person typed: a missing one has an exit code of its own.
     fn named(self, path: &std::path::Path) -> Result<T>;
 }
 

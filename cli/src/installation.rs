@@ -109,7 +109,7 @@ impl Installation {
                 format!("Install the archive again: `sh {installer} {source}{prefix}`")
             }
             Self::Npm => {
-                "Install the npm package again: `npm install --global throughline`".to_owned()
+                "Install the npm packages again, from the files that you installed".to_owned()
             }
             Self::Homebrew => "Install the formula again: `brew reinstall throughline`".to_owned(),
             Self::Nix => "Install the flake's package again, as you installed it".to_owned(),

@@ -103,6 +103,7 @@ fn what_this_machine_built_stands_in_until_the_archive_of_the_platform_is_there(
     let (trial, real) = ("x86_64-unknown-linux-gnu", TARGETS[0]);
     assert_eq!(program(&[trial]), (trial.to_owned(), true));
     assert_eq!(program(&[real, trial]), (real.to_owned(), false));
+    assert_eq!(program(&[trial, real]), (real.to_owned(), false));
 }
 
 #[test]

@@ -92,9 +92,21 @@ pub fn put(
     }
     let mut files = Vec::new();
     for line in lines {
-        let path = packages::put(&world.dirs, root, line)?;
-        writeln!(out, "  ignore line {} in {}", line.line, path.display())?;
-        files.push(path);
+        match packages::put(&world.dirs, root, line) {
+            Ok(path) => {
+                writeln!(out, "  ignore line {} in {}", line.line, path.display())?;
+                files.push(path);
+            }
+            Err(failure) if is_wanted => return Err(failure),
+            // Nothing else depends on it.
+            Err(failure) => writeln!(
+                out,
+                "  {} {failure}\n    Add the line `{}` to {} yourself: a package made here would hold the memories.",
+                paint(CARE, "!"),
+                line.line,
+                line.file.display()
+            )?,
+        }
     }
     Ok(files)
 }
@@ -106,10 +118,11 @@ pub fn would_take_out(world: &World) -> Vec<String> {
     told.collect()
 }
 
-/// Takes the lines out that were written.
+/// Takes the lines out that were written. One that cannot be taken out keeps no other.
 pub fn take_out(world: &World, out: &mut dyn Write) -> Result {
-    for path in packages::take_out(&world.dirs)? {
+    let (changed, failed) = packages::take_out(&world.dirs)?;
+    for path in changed {
         writeln!(out, "Taken out of {}", path.display())?;
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }

@@ -94,7 +94,6 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
     super::guide::take_out(world, &root, out)?;
-    super::ignore_lines::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;
@@ -108,6 +107,7 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
     if changed.is_empty() {
         writeln!(out, "Nothing was registered.")?;
     }
+    super::ignore_lines::take_out(world, out)?;
     if args.purge {
         let mut deleted = purge(world, out)?;
         // The note alone is nobody's memory.

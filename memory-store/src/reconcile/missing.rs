@@ -95,14 +95,14 @@ impl<'a> Traces<'a> {
         if self.has_moved {
             return MissingFile::Unclear;
         }
-        match self.fate_at_rest(entry) {
+        match self.why_at_rest(entry) {
             // A merge or rebase that is given up brings it back.
             MissingFile::Deleted(_) if self.git.marks.is_unfinished() => MissingFile::Unclear,
             certain => certain,
         }
     }
 
-    fn fate_at_rest(&self, entry: &Entry) -> MissingFile {
+    fn why_at_rest(&self, entry: &Entry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
             // The removal was on another branch, perhaps by somebody else.
@@ -125,13 +125,13 @@ impl<'a> Traces<'a> {
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
             (true, false) => MissingFile::Moved,
-            (false, false) => self.fate_of_loose(&path),
+            (false, false) => self.why_loose(&path),
         }
     }
 
     /// Of a file that no commit held when we last looked. Switching branches leaves such files
     /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
-    fn fate_of_loose(&self, path: &Path) -> MissingFile {
+    fn why_loose(&self, path: &Path) -> MissingFile {
         // It may have been committed since, on a branch that was left again.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;

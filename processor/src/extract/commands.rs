@@ -191,5 +191,7 @@ fn told(seen: &CommandUse) -> &'static str {
 /// `prettier --list-different` do.
 fn only_looks(line: &str) -> bool {
     let has = |flags: &[&str]| line.split_whitespace().any(|word| flags.contains(&word));
-    has(&["-l", "-d", "--check", "--diff", "--list-different"]) && !has(&["-w", "--write"])
+    // To other formatters these letters mean something else: `black -l 100`.
+    let lists = has(&["gofmt", "goimports", "gofumpt", "shfmt"]) && has(&["-l", "-d"]);
+    (lists || has(&["--check", "--diff", "--list-different"])) && !has(&["-w", "--write"])
 }

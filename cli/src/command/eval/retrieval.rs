@@ -75,7 +75,7 @@ struct RetrievalLine<'a> {
     ids: Vec<&'a str>,
     /// The scores of these.
     scores: Vec<f32>,
-    /// Features of the memory that the gate liked best, and its threshold.
+    /// Score that the gate gave to the memory that it liked best; below, the score that it asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
