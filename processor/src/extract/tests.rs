@@ -803,5 +803,5 @@ fn a_formatter_that_only_looks_is_not_told_to_format() {
     };
     assert_eq!(title("gofmt -l ."), "`gofmt -l .` checks the formatting");
     assert_eq!(title("gofmt -l -w ."), "`gofmt -l -w .` formats the source");
-    assert_eq!(title("black -l 100 ."), "`black -l 100 .` formats the source");
+    assert_eq!(title("isort -l ."), "`isort -l .` formats the source");
 }
