@@ -4,7 +4,6 @@
 use std::path::{Component, Path, PathBuf};
 
 use memory_store::fs::disk;
-use serde::Serialize;
 
 use crate::world::World;
 
@@ -16,8 +15,7 @@ const ORIGIN_BYTES_MAX: usize = 8 << 10;
 const INSTALLER: &str = "share/throughline-release/get";
 
 /// The way in which the programs came to their folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
     /// A release archive, by `scripts/get`.
     Archive {
@@ -42,8 +40,7 @@ pub enum Installation {
 }
 
 /// Where an archive came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveSource {
     /// A server's address.
     BaseUrl(String),

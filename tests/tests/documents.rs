@@ -146,7 +146,7 @@ fn every_link_leads_somewhere() {
 }
 
 /// Pages that the plugin names. A user of the plugin has no other file of the repository, but reads these on the web.
-/// Whoever plays it sees commands and what they print, in order, and nothing of the machine that made it.
+/// A viewer sees commands and what they print, in order, and nothing of the machine that made it.
 #[test]
 fn the_recording_of_a_first_session_can_be_played() {
     const RECORDING: &str = "pictures/first-session.cast";

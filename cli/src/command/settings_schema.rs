@@ -5,7 +5,6 @@ use std::io::Write;
 
 use memory_store::settings_file::{Field, Form, describe};
 use serde_json::{Map, Value, json};
-use toml_edit::DocumentMut;
 
 use super::view;
 use crate::failure::Result;
@@ -77,25 +76,10 @@ fn table(properties: Map<String, Value>, required: &[&str]) -> Value {
 fn of(field: &Field) -> Value {
     let mut schema = schema(&field.form);
     schema.insert("description".to_owned(), field.meaning.into());
-    if let Some(default) = field.default.and_then(json_of) {
+    if let Some(default) = field.default_json() {
         schema.insert("default".to_owned(), default);
     }
     schema.into()
-}
-
-/// Returns a value of TOML as JSON.
-fn json_of(toml: &str) -> Option<Value> {
-    let document: DocumentMut = format!("value = {toml}").parse().ok()?;
-    let value = document.get("value")?.as_value()?;
-    match value {
-        toml_edit::Value::String(text) => Some(text.value().as_str().into()),
-        toml_edit::Value::Integer(number) => Some((*number.value()).into()),
-        toml_edit::Value::Float(number) => Some((*number.value()).into()),
-        toml_edit::Value::Boolean(value) => Some((*value.value()).into()),
-        toml_edit::Value::Array(values) if values.is_empty() => Some(json!([])),
-        toml_edit::Value::InlineTable(values) if values.is_empty() => Some(json!({})),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn with_transcript() -> Machine {
     machine
 }
 
-/// The same with a Claude Code that could read sessions.
+/// As above, with a Claude Code that could read sessions.
 fn with_client() -> Machine {
     let machine = with_transcript();
     machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
@@ -302,7 +302,7 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     assert_eq!(machine.run(&both).code, 2);
     let set_up = machine.json(&["init", "--yes", "--no-register", "--json"]);
     assert_eq!(set_up["ignore_lines"].as_array().unwrap().len(), 3, "{set_up:#}");
-    // What somebody deletes stays deleted, until it is asked for by name.
+    // A line that somebody deletes stays deleted, until it is asked for by name.
     machine.write("home/work/.dockerignore", "target\r\nbuild\r\n");
     machine.ok(&["init", "--yes", "--no-register"]);
     assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n");
@@ -412,7 +412,7 @@ fn with_the_plugin_nothing_is_registered_and_nothing_is_missing() {
     assert!(machine.read(SETTINGS).contains("mcp__plugin_throughline_throughline__recall"));
     machine.ok(&["uninstall"]);
     assert_eq!(files(&machine.path("home")), before);
-    // Whoever names the settings has them; the plugin gives way.
+    // An option that names the settings decides; the plugin gives way.
     machine.ok(&["init", "--yes", "--settings", "user"]);
     let doctor = machine.run(&["doctor"]);
     assert!(doctor.stdout.contains("the plugin gives way to them"), "{}", doctor.whole());

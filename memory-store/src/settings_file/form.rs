@@ -72,6 +72,12 @@ pub struct Field {
 }
 
 impl Field {
+    /// Returns its default as JSON; `None` where nothing is set.
+    pub fn default_json(&self) -> Option<serde_json::Value> {
+        let table: toml::Table = format!("value = {}", self.default?).parse().ok()?;
+        super::json(table.get("value")?)
+    }
+
     pub(super) fn new(
         name: &'static str,
         form: Form,
