@@ -124,6 +124,40 @@ fn every_file_that_is_named_exists() {
     assert!(named >= 100, "{named} files are named");
 }
 
+/// Returns the paths of all source files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_source_file_that_is_named_by_its_end_exists() {
+    let mut ours = Vec::new();
+    for folder in FOLDERS {
+        sources(&root().join(folder), &mut ours);
+    }
+    let format = "memory-store/FORMAT.md".to_owned();
+    let text = fs::read_to_string(root().join(&format)).unwrap();
+    let mut named = 0;
+    for Page { name, text } in pages().into_iter().chain([Page { name: format, text }]) {
+        for part in quoted(&text) {
+            let path = part.split("::").next().unwrap_or_default();
+            if path.ends_with(".rs") && !path.contains([' ', '*', '<', '{']) {
+                let is_there = ours.iter().any(|source| source.ends_with(path));
+                assert!(is_there, "{name} names {path}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 100, "{named} files are named");
+}
+
 #[test]
 fn every_link_leads_somewhere() {
     for Page { name, text } in pages() {
