@@ -277,7 +277,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
         assert_eq!((source.session.as_deref(), source.turns.len()), (Some("bbbb"), 1), "{body}");
     }
     let body = learned(&sealed, "npm test").memory.body;
-    assert!(body.contains("it passed once, last on 2026-11-03"), "{body}");
+    assert!(body.contains("It passed once, last on 2026-11-03"), "{body}");
     sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     learned(&sealed, "npm test");
     // Once nothing shows it any more, nothing is known of it.

@@ -124,6 +124,33 @@ fn every_file_that_is_named_exists() {
     assert!(named >= 100, "{named} files are named");
 }
 
+/// Newcomers look for the name that a row of "Where is it?" gives, in the files that it gives.
+#[test]
+fn the_table_of_places_names_what_its_files_have() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let table = text.split("## Where is it?").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut named = 0;
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let files: Vec<String> = quoted(row)
+            .filter(|part| part.ends_with(".rs"))
+            .filter_map(|path| fs::read_to_string(root().join(path)).ok())
+            .collect();
+        for name in quoted(row).filter(|part| part.chars().all(|c| c == '_' || c.is_alphanumeric()))
+        {
+            let known = ["match", "throughline", "forget", "start_tokens"];
+            if !known.contains(&name) {
+                let is_there = files.iter().any(|file| {
+                    let kinds = ["fn", "struct", "enum", "const", "static"];
+                    kinds.iter().any(|kind| file.contains(&format!("{kind} {name}")))
+                });
+                assert!(is_there, "{row}: no {name}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 15, "{named} names");
+}
+
 /// Returns the paths of all source files below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -29,7 +29,9 @@ pub struct LeftSession {
     pub branch: String,
     /// The time of its last record.
     pub last: Timestamp,
-    /// The user's request, in the user's words.
+    /// Subject of the session: its title, or the request that it began with. `None` where that is the goal.
+    pub about: Option<String>,
+    /// The user's last request, in the user's words.
     pub goal: String,
     /// Finished steps.
     pub done: Vec<String>,
@@ -119,24 +121,28 @@ impl LeftSession {
         text.push_str(&format!("{})", self.last.date()));
         if self.is_over(now) {
             let merged = if self.merged { ", merged since" } else { "" };
-            text.push_str(&format!("{merged}: \"{}\"", clip(&self.goal, 120)));
+            text.push_str(merged);
+            // "Go ahead" alone tells nobody of long ago what was worked on.
+            let told = self.about.as_deref().unwrap_or(&self.goal);
+            text.push_str(&format!(": \"{}\"", clip(told, 120)));
             return text;
         }
         text.push(':');
         // In the order of their worth: what does not fit any more is left out.
         let lines = [
-            (0, quoted("asked", &self.goal, 150)),
-            (3, quoted("next, in Claude's words", self.next.as_deref().unwrap_or_default(), 130)),
-            (2, plain("not done", &clip(&self.not_done.join("; "), 120))),
+            (1, quoted("asked", &self.goal, 150)),
+            (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
+            (4, quoted("next, in Claude's words", self.next.as_deref().unwrap_or_default(), 130)),
+            (3, plain("not done", &clip(&self.not_done.join("; "), 120))),
             (
-                5,
+                6,
                 plain(
                     "last failing command",
                     &clip(self.failing.as_deref().unwrap_or_default(), 80),
                 ),
             ),
-            (4, plain("uncommitted", &clip(&files(&self.uncommitted), 120))),
-            (1, plain("done", &clip(&self.done.join("; "), 120))),
+            (5, plain("uncommitted", &clip(&files(&self.uncommitted), 120))),
+            (2, plain("done", &clip(&self.done.join("; "), 120))),
         ];
         let mut room = TEXT_CHARS_MAX.saturating_sub(text.chars().count());
         let mut shown: Vec<(usize, String)> = lines
@@ -262,10 +268,32 @@ mod tests {
     }
 
     #[test]
+    fn the_subject_of_a_session_stands_first_and_is_what_stays_of_an_old_one() {
+        let about = |last: &str| LeftSession {
+            about: Some("Totals of invoices".into()),
+            goal: "go ahead".into(),
+            ..session("s", "", last)
+        };
+        let now = Timestamp::parse("2026-10-04").unwrap();
+        let told = |last: &str| {
+            Handoff { sessions: vec![about(last)], inbox_bytes: 0 }.text("own", "", now).unwrap()
+        };
+        let lines = "\n- about: \"Totals of invoices\"\n- asked: \"go ahead\"";
+        let new = told("2026-10-01");
+        assert!(
+            new.starts_with(&format!("Where the work was left (session s, 2026-10-01):{lines}")),
+            "{new}"
+        );
+        let old = "Where the work was left (session s, 2026-08-01): \"Totals of invoices\"";
+        assert_eq!(told("2026-08-01"), old);
+    }
+
+    #[test]
     fn the_text_stays_within_its_bound() {
         let mut long = session("s", "main", "2026-10-01");
         let words = "word ".repeat(200);
         long.goal.clone_from(&words);
+        long.about = Some(words.clone());
         long.next = Some("x".repeat(5000));
         long.failing = Some(words.clone());
         long.done = vec![words.clone(); 3];

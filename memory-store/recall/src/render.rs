@@ -337,9 +337,13 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// Returns a memory's title with the sentences of its text that fit whole.
+/// Returns a memory's title with the sentences of its text that fit whole. A command is all in its title: its text says
+/// how often it passed.
 fn brief(hit: &Hit) -> String {
     let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
+    if hit.kind == Kind::Command && !told.is_empty() {
+        return told;
+    }
     let content = content(hit);
     let Some(text) = content.strip_prefix(told.as_str()).filter(|_| !told.is_empty()) else {
         return cut_by_sentence(content, BRIEF_CHARS);
@@ -588,16 +592,18 @@ mod tests {
 
     #[test]
     fn a_session_starts_with_whole_sentences_or_with_the_statement_alone() {
-        let text = "Run in the project's root; it passed 9 times in 6 sessions, e.g. on Monday. \
+        let text = "It stops at the first failure; the rest is told by the server, e.g. on Monday. \
                     What it prints goes to the log that the build server keeps for two weeks.";
-        let command = hit(Kind::Command, "`make check` runs the tests", text);
-        let line = piece(&command, Detail::Brief, 500).unwrap();
+        let fact = hit(Kind::Fact, "`make check` runs the tests", text);
+        let line = piece(&fact, Detail::Brief, 500).unwrap();
         assert!(
             line.ends_with(
-                "tests. Run in the project's root; it passed 9 times in 6 sessions, e.g. on Monday."
+                "tests. It stops at the first failure; the rest is told by the server, e.g. on Monday."
             ),
             "{line}"
         );
+        let command = hit(Kind::Command, "`make check` runs the tests (in `api`)", "It passed.");
+        assert!(piece(&command, Detail::Brief, 500).unwrap().ends_with("tests (in `api`)"));
         let long = "a rule that needs many words to be told and has no end ".repeat(4);
         let rule = hit(Kind::Convention, "Money is never a float", &long);
         assert!(piece(&rule, Detail::Brief, 500).unwrap().ends_with(": Money is never a float"));

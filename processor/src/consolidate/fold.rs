@@ -166,10 +166,10 @@ fn worth(entry: &DraftEntry, record: &CommandRecord) -> f32 {
 /// Writes the memory of a command and of those that are run with it.
 fn tell(entry: &mut DraftEntry, others: &[Draft]) {
     let Some(record) = entry.draft.command.clone() else { return };
-    let place = if record.directory == "." {
-        "in the project's root".to_owned()
-    } else {
-        format!("in `{}`", record.directory)
+    // A command works in its folder alone, so the title, which a session starts with, names it.
+    let place = match record.directory.as_str() {
+        "." => String::new(),
+        folder => format!(" (in `{folder}`)"),
     };
     let sessions = entry.sessions.len();
     let times =
@@ -180,16 +180,17 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         if !entry.draft.body.is_empty() {
             body = format!("{}. ", entry.draft.body.trim_end_matches('.'));
         }
-        format!("{body}Run {place}; it passed {times}{spread}, last on {}.", record.last.date())
+        entry.draft.title.push_str(&place);
+        format!("{body}It passed {times}{spread}, last on {}.", record.last.date())
     } else {
         let titles = std::iter::once(&entry.draft.title).chain(others.iter().map(|it| &it.title));
         let titles: Vec<&str> = titles.map(|title| title.trim_end_matches('.')).collect();
-        let mut body = format!("Run {place}: {}. ", titles.join("; "));
+        let mut body = format!("{}. ", titles.join("; "));
         let lines = others.iter().filter_map(|other| other.command.as_ref());
         let lines = std::iter::once(&record).chain(lines).map(|it| format!("`{}`", it.line));
         let lines: Vec<String> = lines.collect();
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(last, it)| (last, it));
-        entry.draft.title = format!("{} and {last} are run together", first.join(", "));
+        entry.draft.title = format!("{} and {last} are run together{place}", first.join(", "));
         body.push_str(&format!(
             "The first one passed {times}{spread}, last on {}.",
             record.last.date()
