@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
+use crate::common::{
+    ERROR, NOW, PROMPT, SESSION_START, SearchMode, TOOL, World, in_each_search_mode, memories,
+};
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::layout::TreeDir;
@@ -12,15 +14,28 @@ use memory_store::settings::{Notice, Settings};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
+in_each_search_mode! {
+    what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so,
+    a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere,
+    a_clear_ends_what_prompts_were_about,
+    a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt,
+    nothing_is_said_where_nothing_helps,
+    prompts_that_nobody_typed_bring_nothing,
+    the_first_prompt_brings_the_block_if_session_start_never_came,
+    an_error_without_a_fix_brings_what_was_said_of_it_in_another_session,
+    reading_mode_recalls_and_writes_nothing,
+}
+
 const QUESTION: &str = "Where are invoices archived, in Postgres?";
 
 fn short(number: usize) -> String {
     memories()[number - 1].id.short()
 }
 
-#[test]
-fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so() {
-    let world = World::with_memories();
+fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so(
+    search: SearchMode,
+) {
+    let world = World::with_memories_in(search);
     let mut pulled = memories();
     pulled.iter_mut().for_each(|memory| memory.source.said_by = Some(SaidBy::User));
     let title = "Amounts are written with two digits";
@@ -94,8 +109,8 @@ fn a_plugins_tools_are_named_as_the_client_names_them() {
 }
 
 /// A project that gives one memory with each prompt, and a session that asked about one of them.
-fn asked_about_staging() -> World {
-    let world = World::trusted();
+fn asked_about_staging(search: SearchMode) -> World {
+    let world = World::trusted().searched(search);
     let mut memories = memories();
     let titles = [
         "Deploy staging with make ship-staging",
@@ -114,9 +129,10 @@ fn asked_about_staging() -> World {
     world
 }
 
-#[test]
-fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere() {
-    let world = asked_about_staging();
+fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere(
+    search: SearchMode,
+) {
+    let world = asked_about_staging(search);
     assert!(world.prompt("other", "and production?").said().contains("caches nothing"));
     assert!(world.prompt("s", "and production?").said().contains("ship-prod"));
     let why = world.receipts().pop().unwrap()["memories"][0]["why"].clone();
@@ -126,16 +142,14 @@ fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere(
     assert!(!kept.contains("How do we"), "{kept}");
 }
 
-#[test]
-fn a_clear_ends_what_prompts_were_about() {
-    let world = asked_about_staging();
+fn a_clear_ends_what_prompts_were_about(search: SearchMode) {
+    let world = asked_about_staging(search);
     world.start("s", "clear");
     assert!(world.prompt("s", "and production?").said().contains("caches nothing"));
 }
 
-#[test]
-fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt() {
-    let world = World::with_memories();
+fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt(search: SearchMode) {
+    let world = World::with_memories_in(search);
     world.start("s", "startup");
     let ran = world.prompt("s", QUESTION);
     let text = ran.context("UserPromptSubmit");
@@ -154,9 +168,8 @@ fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt() {
     assert!(!notes[0].to_string().contains("Postgres"), "notes hold no text");
 }
 
-#[test]
-fn nothing_is_said_where_nothing_helps() {
-    let world = World::with_memories();
+fn nothing_is_said_where_nothing_helps(search: SearchMode) {
+    let world = World::with_memories_in(search);
     world.start("s", "startup");
     for prompt in ["thanks!", "What is the capital of France?", "ok", "continue"] {
         assert_eq!(world.prompt("s", prompt).said(), "", "{prompt}");
@@ -166,9 +179,8 @@ fn nothing_is_said_where_nothing_helps() {
     assert_eq!(world.fail("s", "ls nowhere", "Exit code 2\nls: nowhere: not here").said(), "");
 }
 
-#[test]
-fn prompts_that_nobody_typed_bring_nothing() {
-    let world = World::with_memories();
+fn prompts_that_nobody_typed_bring_nothing(search: SearchMode) {
+    let world = World::with_memories_in(search);
     let machine = format!("<task-notification>{QUESTION}</task-notification>");
     assert_eq!(world.prompt("s", &machine).said(), "");
     for more in [
@@ -184,9 +196,8 @@ fn prompts_that_nobody_typed_bring_nothing() {
     assert!(world.run(PROMPT, &sdk).said().contains("auditors"));
 }
 
-#[test]
-fn the_first_prompt_brings_the_block_if_session_start_never_came() {
-    let world = World::with_memories();
+fn the_first_prompt_brings_the_block_if_session_start_never_came(search: SearchMode) {
+    let world = World::with_memories_in(search);
     let text = world.prompt("s", QUESTION).context("UserPromptSubmit");
     assert!(text.contains("Never use f64") && text.contains("auditors"), "{text}");
     let receipts = world.receipts();
@@ -301,8 +312,7 @@ fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
     assert_eq!(notes[0]["event"], "PostToolUseFailure");
 }
 
-#[test]
-fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session() {
+fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: SearchMode) {
     let error = "Exit code 1\nerror: quota probe refused the ledger shard";
     let turn = |session: &str, number, text: &str| Turn {
         session: session.into(),
@@ -317,7 +327,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session() {
         turn("older", 3, "Please go on.\nThe quota probe refused since the ledger was still cold."),
         turn("other", 0, "Please go on.\nAll is well."),
     ];
-    let world = World::trusted();
+    let world = World::trusted().searched(search);
     world.publish_with(&memories(), Turns::Add(&mut turns.into_iter()), &Settings::default());
     let text = world.fail("s", "make check", error).context("PostToolUseFailure");
     assert!(
@@ -353,9 +363,8 @@ fn a_subagent_has_no_start_block() {
     assert_eq!(world.run(SESSION_START, &payload).said(), "");
 }
 
-#[test]
-fn reading_mode_recalls_and_writes_nothing() {
-    let world = World::with_memories().with("CLAUDE_CODE_REMOTE", "true");
+fn reading_mode_recalls_and_writes_nothing(search: SearchMode) {
+    let world = World::with_memories_in(search).with("CLAUDE_CODE_REMOTE", "true");
     let before = files(&world.state());
     assert!(world.start("s", "startup").said().contains("Never use f64"));
     assert!(world.prompt("s", QUESTION).said().contains("auditors"));

@@ -7,9 +7,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::common::{ERROR, HOOKS, PROMPT, SESSION_START, STOP, TOOL, World, run};
+use crate::common::{
+    ERROR, HOOKS, PROMPT, SESSION_START, STOP, SearchMode, TOOL, World, in_each_search_mode, run,
+};
 use memory_store::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use serde_json::{Value, json};
+
+in_each_search_mode! {
+    a_damaged_index,
+}
 
 /// The events that each hook is registered for, with a payload that gives it work.
 fn payloads(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
@@ -254,8 +260,8 @@ struct Damaged {
 }
 
 impl Damaged {
-    fn new() -> Self {
-        let world = World::with_memories();
+    fn new(search: SearchMode) -> Self {
+        let world = World::with_memories_in(search);
         let files = fs::read_dir(world.state().index()).unwrap();
         let paths = files.map(|entry| entry.unwrap().path());
         let whole = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
@@ -287,9 +293,8 @@ impl Damaged {
     }
 }
 
-#[test]
-fn a_damaged_index() {
-    let mut damaged = Damaged::new();
+fn a_damaged_index(search: SearchMode) {
+    let mut damaged = Damaged::new(search);
     for share in [0, 1, 2, 3] {
         damaged.with(|bytes| bytes.truncate(bytes.len() * share / 4));
     }

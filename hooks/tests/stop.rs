@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
+use crate::common::{
+    ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, SearchMode, TOOL, World, in_each_search_mode,
+    memories,
+};
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::Turns;
@@ -14,6 +17,10 @@ use memory_store::index::document::Turn;
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory};
 use serde_json::json;
+
+in_each_search_mode! {
+    a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started,
+}
 
 /// A world with hooks beside a program that writes down how it was started.
 struct Installed {
@@ -40,8 +47,8 @@ impl Installed {
         }
     }
 
-    fn new() -> Self {
-        let world = World::trusted();
+    fn new(search: SearchMode) -> Self {
+        let world = World::trusted().searched(search);
         let stop = world.home().join("bin/throughline-stop");
         fs::create_dir(world.home().join("bin")).unwrap();
         copy_program(STOP, &stop);
@@ -84,7 +91,7 @@ impl Installed {
 
 #[test]
 fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     let world = Installed { world: installed.world.with("SECRET_TOKEN", "hunter2"), ..installed };
     world.stop("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
     assert_eq!(
@@ -111,7 +118,7 @@ fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
 
 #[test]
 fn it_is_started_when_due_and_not_before() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     installed.progress(0, "2026-10-02T11:58:00Z");
     installed.stop("Stop", json!({}));
     installed.stop("PreCompact", json!({"trigger": "auto"}));
@@ -129,7 +136,7 @@ fn it_is_started_when_due_and_not_before() {
 
 #[test]
 fn a_session_that_starts_under_new_settings_has_a_sync_started() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     let world = &installed.world;
     let begin = installed.starter();
     let prompt = |session: &str| world.prompt(session, "how are prices written down").said();
@@ -157,7 +164,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
 /// A file that no hook opens, and one that it does.
 #[test]
 fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     let world = &installed.world;
     let begin = installed.starter();
     let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
@@ -187,9 +194,8 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
 }
 
 /// A session may last for days: its index heals when a hook sees the damage, not with the next session.
-#[test]
-fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started() {
-    let installed = Installed::new();
+fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: SearchMode) {
+    let installed = Installed::new(search);
     let world = &installed.world;
     world.publish(&memories(), &Settings::default());
     let hooks = [(PROMPT, "throughline-user-prompt-submit"), (TOOL, "throughline-post-tool-use")];
@@ -240,7 +246,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started() {
 
 #[test]
 fn it_is_not_started_twice_nor_for_nothing() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     let project = installed.world.dirs.project(PROJECT);
     fs::create_dir_all(&project.0).unwrap();
     let lock = fs::File::create(project.sync_lock()).unwrap();
@@ -251,7 +257,7 @@ fn it_is_not_started_twice_nor_for_nothing() {
 
 #[test]
 fn stops_that_are_none_of_ours_leave_no_note() {
-    let installed = Installed::new();
+    let installed = Installed::new(SearchMode::Words);
     installed.stop("Stop", json!({"stop_hook_active": true}));
     installed.stop("SubagentStop", json!({"agent_id": "a", "agent_type": ""}));
     installed.stop("PostCompact", json!({}));

@@ -15,14 +15,14 @@ mod changes;
 mod held;
 #[path = "stdio/input.rs"]
 mod input;
-#[path = "../../memory-store/tests/common/mode.rs"]
-mod mode;
 #[path = "stdio/notes.rs"]
 mod notes;
 #[path = "stdio/projects.rs"]
 mod projects;
 #[path = "stdio/protocol.rs"]
 mod protocol;
+#[path = "../../memory-store/tests/common/search_mode.rs"]
+mod search_mode;
 #[path = "stdio/second.rs"]
 mod second;
 #[path = "stdio/sessions.rs"]
@@ -49,13 +49,23 @@ use memory_store::trust::Trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
+use search_mode::{SearchMode, in_each_search_mode};
+
 const NOW: &str = "2026-10-02T12:00:00Z";
+
+in_each_search_mode! {
+    what_is_remembered_is_recalled_and_what_is_forgotten_is_not,
+    another_value_is_named_and_replaces_where_the_model_says_so,
+    the_next_hook_sees_a_memory_through_the_journal,
+    earlier_sessions_are_searched_with_what_stands_around,
+}
 
 /// A home and a project of its own.
 struct World {
     home: tempfile::TempDir,
     root: PathBuf,
     dirs: UserDirs,
+    search: SearchMode,
 }
 
 impl World {
@@ -67,7 +77,7 @@ impl World {
         fs::create_dir_all(root.join("src")).unwrap();
         fs::write(root.join("src/money.rs"), "pub struct Cents(i64);\n").unwrap();
         let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| real.clone().into())).unwrap();
-        Self { home, root, dirs }
+        Self { home, root, dirs, search: SearchMode::Words }
     }
 
     /// A project where `init` was run.
@@ -76,6 +86,11 @@ impl World {
         let observed = Observed { root: world.root.clone(), ..Observed::default() };
         identity::init(&world.dirs, &observed, Mode::Committed, [5; 16], now()).unwrap();
         world
+    }
+
+    /// Makes the same with an index that is searched in this way.
+    fn searched(search: SearchMode) -> Self {
+        Self { search, ..Self::trusted() }
     }
 
     /// Publishes what the model thought in these turns.
@@ -118,7 +133,8 @@ impl World {
         let pulled = memories.iter().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.memory.id).collect();
         let publisher = Publisher::begin(&dir).unwrap();
-        mode::publish(&dir, publisher.from_repository(pulled, trust.holds_unreleased()), content);
+        let publisher = publisher.from_repository(pulled, trust.holds_unreleased());
+        self.search.publish(&dir, publisher, content);
     }
 
     fn command(&self, variables: &[(&str, &str)]) -> Command {
@@ -127,7 +143,7 @@ impl World {
             .env_clear()
             .env("HOME", self.home.path())
             .env("THROUGHLINE_NOW", NOW)
-            .envs(mode::variables())
+            .envs(self.search.variables())
             .envs(variables.iter().copied())
             .current_dir(&self.root)
             .stdin(Stdio::piped())
@@ -321,9 +337,8 @@ fn tools_are_listed_with_schemas_and_hints() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
-    let world = World::trusted();
+fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not(search: SearchMode) {
+    let world = World::searched(search);
     let private = world.root.parent().unwrap().join("private");
     fs::create_dir(&private).unwrap();
     fs::write(private.join("key"), "12345").unwrap();
@@ -364,10 +379,9 @@ fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn another_value_is_named_and_replaces_where_the_model_says_so() {
+fn another_value_is_named_and_replaces_where_the_model_says_so(search: SearchMode) {
     for is_published in [true, false] {
-        let world = World::trusted();
+        let world = World::searched(search);
         if is_published {
             world.publish(Vec::new());
         }
@@ -426,9 +440,8 @@ fn another_value_is_named_and_replaces_where_the_model_says_so() {
     }
 }
 
-#[test]
-fn the_next_hook_sees_a_memory_through_the_journal() {
-    let world = World::trusted();
+fn the_next_hook_sees_a_memory_through_the_journal(search: SearchMode) {
+    let world = World::searched(search);
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
     let saved = remember(&mut server, "gotcha", "The importer swallows empty rows", "See parse().");
@@ -538,9 +551,8 @@ fn memories_about_a_file_come_first() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn earlier_sessions_are_searched_with_what_stands_around() {
-    let world = World::trusted();
+fn earlier_sessions_are_searched_with_what_stands_around(search: SearchMode) {
+    let world = World::searched(search);
     let turn = |number, text: &str| Turn {
         session: "4f1c".to_owned(),
         number,

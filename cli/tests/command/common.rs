@@ -88,6 +88,28 @@ impl Machine {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// Keeps a copy of the home for [`Self::restore`].
+    pub fn keep(&self) {
+        let _ = fs::remove_dir_all(self.path("kept"));
+        copy(&self.path("home"), &self.path("kept"));
+    }
+
+    /// Puts the home back as it was kept, times of files included. The working tree and its `.git` stay the folders
+    /// that they are, because a project is known by them.
+    pub fn restore(&self) {
+        for (folder, stays) in [("home", "work"), ("home/work", ".git"), ("home/work/.git", "")] {
+            for entry in fs::read_dir(self.path(folder)).unwrap() {
+                let entry = entry.unwrap();
+                match entry.file_type().unwrap().is_dir() {
+                    true if entry.file_name() == stays => {}
+                    true => fs::remove_dir_all(entry.path()).unwrap(),
+                    false => fs::remove_file(entry.path()).unwrap(),
+                }
+            }
+        }
+        copy(&self.path("kept"), &self.path("home"));
+    }
+
     /// Runs the command in the project, with nobody to ask.
     pub fn run(&self, args: &[&str]) -> Said {
         self.run_with(args, &[])
@@ -280,6 +302,15 @@ impl Machine {
     fn tidy(&self, text: &str) -> String {
         text.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "")
     }
+}
+
+/// Copies what is in a folder, with times and modes.
+fn copy(from: &Path, to: &Path) {
+    let mut source = from.as_os_str().to_owned();
+    source.push("/.");
+    fs::create_dir_all(to).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(source).arg(to).status();
+    assert!(copied.unwrap().success());
 }
 
 /// Types each answer once the text before it was read; returns all that the terminal showed.

@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -120,7 +119,7 @@ const READING: [&[&str]; 50] = [
     &["doctor"],
     &["selftest"],
 ];
-/// Arguments of commands that change something, each on a machine of its own.
+/// Arguments of commands that change something.
 const CHANGING: [&[&str]; 25] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
@@ -165,23 +164,31 @@ fn stand(is_set_up: bool) -> (Machine, String) {
 }
 
 /// Runs a command plainly and with JSON, in the same state; says so where only the one works.
-fn compare(args: &[&str], stand: &dyn Fn() -> Rc<(Machine, String)>) {
+fn compare(args: &[&str], (machine, id): &(Machine, String)) {
     let run = |more: &[&str]| {
-        let stand = stand();
-        let (machine, id) = &*stand;
         let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
         let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
         (said.code, said.stdout, said.stderr.replace(id, "ID"))
     };
-    let (plain, json) = (run(&[]), run(&["--json"]));
+    let plain = run(&[]);
+    machine.restore();
+    let json = run(&["--json"]);
+    machine.restore();
     assert_eq!((plain.0, &plain.2), (json.0, &json.2), "{args:?}\n{plain:?}\n{json:?}");
     let value: Result<serde_json::Value, _> = serde_json::from_str(&json.1);
     let is_told = plain.0 != 0 && json.1.is_empty();
     assert!(value.is_ok() || is_told, "{args:?}\n{json:?}");
 }
 
+/// Compares each of these commands.
+fn compare_all(rows: &[&[&str]], is_set_up: bool) {
+    let stand = stand(is_set_up);
+    stand.0.keep();
+    rows.iter().for_each(|args| compare(args, &stand));
+}
+
 #[test]
-fn json_works_wherever_plain_output_does() {
+fn every_command_is_tried_with_json_or_has_none() {
     let help = Machine::new().ok(&["--help"]);
     let (_, commands) = help.split_once("Every day:\n").unwrap();
     let (commands, _) = commands.split_once("\n\n").unwrap();
@@ -193,11 +200,26 @@ fn json_works_wherever_plain_output_does() {
         let is_tried = READING.iter().chain(&CHANGING).any(|args| args[0] == name);
         assert!(is_tried != WITHOUT_JSON.contains(&name), "`{name}` has no row, or two");
     }
-    for is_set_up in [true, false] {
-        let shared = Rc::new(stand(is_set_up));
-        READING.iter().for_each(|args| compare(args, &|| Rc::clone(&shared)));
-        CHANGING.iter().for_each(|args| compare(args, &|| Rc::new(stand(is_set_up))));
-    }
+}
+
+#[test]
+fn json_works_wherever_reading_does() {
+    compare_all(&READING, true);
+}
+
+#[test]
+fn json_works_wherever_reading_does_before_a_project_is_set_up() {
+    compare_all(&READING, false);
+}
+
+#[test]
+fn json_works_wherever_changing_does() {
+    compare_all(&CHANGING, true);
+}
+
+#[test]
+fn json_works_wherever_changing_does_before_a_project_is_set_up() {
+    compare_all(&CHANGING, false);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A sealed world for hooks: its own home, a trusted project, no variables from outside.
 
-#[path = "../../../memory-store/tests/common/mode.rs"]
-mod mode;
+#[path = "../../../memory-store/tests/common/search_mode.rs"]
+mod search_mode;
 
 use std::fs;
 use std::io::Write;
@@ -18,6 +18,9 @@ use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 use serde_json::{Value, json};
 
+pub use search_mode::SearchMode;
+pub(crate) use search_mode::in_each_search_mode;
+
 /// The four hooks.
 pub const HOOKS: [&str; 4] = [SESSION_START, PROMPT, TOOL, STOP];
 pub const SESSION_START: &str = env!("CARGO_BIN_EXE_throughline-session-start");
@@ -33,6 +36,7 @@ pub struct World {
     pub root: PathBuf,
     pub dirs: UserDirs,
     variables: Vec<(String, String)>,
+    search: SearchMode,
 }
 
 /// Result of a hook's run.
@@ -49,7 +53,8 @@ impl World {
         fs::create_dir_all(root.join("src")).unwrap();
         let at = home.path().to_owned();
         let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| at.clone().into()));
-        Self { home, root, dirs: dirs.unwrap(), variables: Vec::new() }
+        let search = SearchMode::Words;
+        Self { home, root, dirs: dirs.unwrap(), variables: Vec::new(), search }
     }
 
     /// A home and a project that this machine vouches for; nothing is in its store.
@@ -57,6 +62,12 @@ impl World {
         let world = Self::untrusted();
         world.trust();
         world
+    }
+
+    /// Has what is published searched in this way.
+    pub fn searched(mut self, search: SearchMode) -> Self {
+        self.search = search;
+        self
     }
 
     pub fn trust(&self) {
@@ -67,7 +78,12 @@ impl World {
 
     /// A trusted project with some memories, of which wishes stand in the start block.
     pub fn with_memories() -> Self {
-        let world = Self::trusted();
+        Self::with_memories_in(SearchMode::Words)
+    }
+
+    /// Makes the same with an index that is searched in this way.
+    pub fn with_memories_in(search: SearchMode) -> Self {
+        let world = Self::trusted().searched(search);
         world.publish(&memories(), &Settings::default());
         world
     }
@@ -124,7 +140,7 @@ impl World {
             settings,
             now: Timestamp::parse(NOW).unwrap(),
         };
-        mode::publish(&index, publisher, content);
+        self.search.publish(&index, publisher, content);
     }
 
     /// Says where the work was left.
@@ -219,7 +235,7 @@ impl World {
             .env("HOME", self.home())
             .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE_NOW", NOW)
-            .envs(mode::variables())
+            .envs(self.search.variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.root)
             .stdin(Stdio::piped())

@@ -4,9 +4,21 @@ use memory_store::memory::{SaidBy, Source};
 
 use super::*;
 
-#[test]
-fn a_text_says_what_json_says() {
-    let world = World::trusted();
+in_each_search_mode! {
+    a_text_says_what_json_says,
+    what_held_on_a_day_is_told_as_of_that_day,
+    an_id_brings_the_whole_text_of_its_file,
+    a_page_goes_on_after_the_last_hit_whatever_came_meanwhile,
+    what_was_given_is_in_the_sessions_file_and_leaves_a_receipt,
+    what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning,
+    an_id_is_taken_as_answers_print_it,
+    history_reads_only_the_files_that_the_index_does_not_name,
+    a_brief_of_the_whole_project_has_what_is_about_files,
+    lists_and_all_kinds_are_taken_as_they_are_meant,
+}
+
+fn a_text_says_what_json_says(search: SearchMode) {
+    let world = World::searched(search);
     let wish = Memory {
         source: Source { said_by: Some(SaidBy::User), ..Source::default() },
         ..Memory::new(
@@ -43,9 +55,8 @@ fn a_text_says_what_json_says() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_held_on_a_day_is_told_as_of_that_day() {
-    let world = World::trusted();
+fn what_held_on_a_day_is_told_as_of_that_day(search: SearchMode) {
+    let world = World::searched(search);
     let at = |number: u8, title: &str, day: &str| {
         let day = Timestamp::parse(day).unwrap();
         Memory {
@@ -85,9 +96,8 @@ fn what_held_on_a_day_is_told_as_of_that_day() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn an_id_brings_the_whole_text_of_its_file() {
-    let world = World::trusted();
+fn an_id_brings_the_whole_text_of_its_file(search: SearchMode) {
+    let world = World::searched(search);
     let long =
         format!("First line.\n\n{}\n\nThe last word is zygote.", "many words here ".repeat(600));
     save(&world, fact(9, "A long story", &long));
@@ -111,9 +121,8 @@ fn an_id_brings_the_whole_text_of_its_file() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile() {
-    let world = World::trusted();
+fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile(search: SearchMode) {
+    let world = World::searched(search);
     for (number, thing) in (1..).zip(["lathe", "mill", "drill", "press"]) {
         save(&world, fact(number, &format!("The workshop has a {thing}"), "Since spring."));
     }
@@ -137,9 +146,8 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
-    let world = World::trusted();
+fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMode) {
+    let world = World::searched(search);
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     world.publish(Vec::new());
     let tree = world.dirs.tree(&world.root);
@@ -171,9 +179,8 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning() {
-    let world = World::trusted();
+fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning(search: SearchMode) {
+    let world = World::searched(search);
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
@@ -184,9 +191,8 @@ fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn an_id_is_taken_as_answers_print_it() {
-    let world = World::trusted();
+fn an_id_is_taken_as_answers_print_it(search: SearchMode) {
+    let world = World::searched(search);
     let said = |number, title: &str| Memory {
         source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
         ..fact(number, title, "It is so.")
@@ -225,9 +231,8 @@ fn an_id_is_taken_as_answers_print_it() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn history_reads_only_the_files_that_the_index_does_not_name() {
-    let world = World::trusted();
+fn history_reads_only_the_files_that_the_index_does_not_name(search: SearchMode) {
+    let world = World::searched(search);
     let freeze = Memory {
         valid_until: Timestamp::parse("2026-09-10"),
         ..fact(1, "The probe pool is frozen", "Until the tenth.")
@@ -257,9 +262,8 @@ fn history_reads_only_the_files_that_the_index_does_not_name() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn a_brief_of_the_whole_project_has_what_is_about_files() {
-    let world = World::trusted();
+fn a_brief_of_the_whole_project_has_what_is_about_files(search: SearchMode) {
+    let world = World::searched(search);
     let about = |number, kind, title: &str, path: &str| Memory {
         kind,
         paths: vec![memory_store::memory::PathRef { path: path.to_owned(), seen: None }],
@@ -278,9 +282,8 @@ fn a_brief_of_the_whole_project_has_what_is_about_files() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn lists_and_all_kinds_are_taken_as_they_are_meant() {
-    let world = World::trusted();
+fn lists_and_all_kinds_are_taken_as_they_are_meant(search: SearchMode) {
+    let world = World::searched(search);
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     world.publish(Vec::new());
     let mut server = world.connect(&[]);

@@ -5,9 +5,17 @@ use memory_store::reviewed::Reviewed;
 
 use super::*;
 
-#[test]
-fn a_memory_is_changed_by_its_id_and_the_users_words_are_not() {
-    let world = World::trusted();
+in_each_search_mode! {
+    the_same_title_is_one_memory_however_many_say_it_at_once,
+    what_is_still_true_keeps_its_date_and_its_file,
+    that_both_hold_is_kept_and_not_asked_again,
+    what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind,
+    a_full_stop_makes_no_other_title,
+    a_memory_is_changed_by_its_id_and_the_users_words_are_not,
+}
+
+fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode) {
+    let world = World::searched(search);
     let wish = Memory {
         source: Source { said_by: Some(SaidBy::User), ..Source::default() },
         ..Memory::new(
@@ -54,9 +62,8 @@ fn a_memory_is_changed_by_its_id_and_the_users_words_are_not() {
     }
 }
 
-#[test]
-fn the_same_title_is_one_memory_however_many_say_it_at_once() {
-    let world = World::trusted();
+fn the_same_title_is_one_memory_however_many_say_it_at_once(search: SearchMode) {
+    let world = World::searched(search);
     world.publish(Vec::new());
     let mut servers: Vec<Server> = (0..4).map(|_| world.connect(&[])).collect();
     for server in &mut servers {
@@ -110,9 +117,8 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_is_still_true_keeps_its_date_and_its_file() {
-    let world = World::trusted();
+fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
+    let world = World::searched(search);
     let asked = Timestamp::parse("2026-08-20");
     let wish = Memory {
         occurred: asked,
@@ -161,10 +167,9 @@ fn what_is_still_true_keeps_its_date_and_its_file() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn that_both_hold_is_kept_and_not_asked_again() {
+fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
     for by_id in [false, true] {
-        let world = World::trusted();
+        let world = World::searched(search);
         world.publish(Vec::new());
         let mut server = world.connect(&[]);
         let helm = remember(&mut server, "decision", "We deploy with Helm", "");
@@ -207,9 +212,8 @@ fn that_both_hold_is_kept_and_not_asked_again() {
     }
 }
 
-#[test]
-fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
-    let world = World::trusted();
+fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind(search: SearchMode) {
+    let world = World::searched(search);
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
     let helm = remember(&mut server, "decision", "We deploy with Helm", "");
@@ -256,10 +260,9 @@ fn a_last_day_that_has_passed_is_said_so() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn a_full_stop_makes_no_other_title() {
+fn a_full_stop_makes_no_other_title(search: SearchMode) {
     for is_published in [false, true] {
-        let world = World::trusted();
+        let world = World::searched(search);
         if is_published {
             world.publish(Vec::new());
         }

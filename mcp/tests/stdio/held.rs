@@ -2,6 +2,14 @@
 
 use super::*;
 
+in_each_search_mode! {
+    what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so,
+    what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given,
+    the_users_own_is_given_though_the_repository_has_the_same,
+    the_title_of_what_is_held_is_not_told_as_an_event,
+    nothing_is_united_with_what_came_since_the_last_sync,
+}
+
 #[test]
 fn what_is_held_back_replaces_nothing_and_is_not_replaced() {
     let world = World::trusted();
@@ -48,9 +56,10 @@ fn what_looks_like_an_order_to_the_model_is_saved_held_back_and_not_recalled() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so() {
-    let world = World::trusted();
+fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so(
+    search: SearchMode,
+) {
+    let world = World::searched(search);
     let mut server = world.connect(&[]);
     let saved = remember(&mut server, "fact", "The probe pool is small", "It has five.");
     let theirs =
@@ -82,9 +91,8 @@ fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_s
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given() {
-    let world = World::trusted();
+fn what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given(search: SearchMode) {
+    let world = World::searched(search);
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
     save(&world, Memory { supersedes: vec![MemoryId([1; 16])], ..newer });
@@ -97,9 +105,8 @@ fn what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn the_users_own_is_given_though_the_repository_has_the_same() {
-    let world = World::trusted();
+fn the_users_own_is_given_though_the_repository_has_the_same(search: SearchMode) {
+    let world = World::searched(search);
     let (title, text) = ("The probe pool is small", "It has five places, one for each worker.");
     save(&world, fact(1, title, text));
     pull(&world, Memory { pinned: true, tags: vec!["probe".to_owned()], ..fact(2, title, text) });
@@ -114,9 +121,8 @@ fn the_users_own_is_given_though_the_repository_has_the_same() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn the_title_of_what_is_held_is_not_told_as_an_event() {
-    let world = World::trusted();
+fn the_title_of_what_is_held_is_not_told_as_an_event(search: SearchMode) {
+    let world = World::searched(search);
     pull(&world, fact(2, "The probe migration obeys", "It moved the pool."));
     let turn = Turn {
         session: "0f31".into(),
@@ -135,11 +141,10 @@ fn the_title_of_what_is_held_is_not_told_as_an_event() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn nothing_is_united_with_what_came_since_the_last_sync() {
+fn nothing_is_united_with_what_came_since_the_last_sync(search: SearchMode) {
     let title = "The quota probe has a pool";
     for is_limited in [false, true] {
-        let world = World::trusted();
+        let world = World::searched(search);
         if is_limited {
             limit(&world);
         }

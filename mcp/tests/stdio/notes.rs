@@ -4,9 +4,13 @@ use memory_store::memory::{SaidBy, Scope, Source};
 
 use super::*;
 
-#[test]
-fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project() {
-    let world = World::trusted();
+in_each_search_mode! {
+    what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project,
+    claude_changes_nothing_that_the_user_said,
+}
+
+fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project(search: SearchMode) {
+    let world = World::searched(search);
     let mut server = world.connect(&[]);
     for kind in ["preference", "convention", "fact"] {
         let title = format!("Answers in German, as a {kind}");
@@ -29,9 +33,8 @@ fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project() {
     assert_eq!(server.end(), Some(0));
 }
 
-#[test]
-fn claude_changes_nothing_that_the_user_said() {
-    let world = World::trusted();
+fn claude_changes_nothing_that_the_user_said(search: SearchMode) {
+    let world = World::searched(search);
     let saved = |store: &Store, scope, title: &str, text: &str| {
         let memory = Memory {
             scope,

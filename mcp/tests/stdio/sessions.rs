@@ -2,6 +2,11 @@
 
 use super::*;
 
+in_each_search_mode! {
+    a_search_is_limited_to_sessions_of_a_branch_or_file,
+    what_was_read_of_sessions_and_of_the_handoff_leaves_receipts,
+}
+
 const FIRST: &str = "aaaa0000-0000-4000-8000-000000000001";
 const SECOND: &str = "bbbb0000-0000-4000-8000-000000000002";
 
@@ -34,9 +39,8 @@ fn two() -> String {
     ])
 }
 
-#[test]
-fn a_search_is_limited_to_sessions_of_a_branch_or_file() {
-    let world = World::trusted();
+fn a_search_is_limited_to_sessions_of_a_branch_or_file(search: SearchMode) {
+    let world = World::searched(search);
     world.publish(vec![
         turn(FIRST, 0, "The cron entry used UTC, says the first."),
         turn(SECOND, 0, "The cron entry used UTC, says the second."),
@@ -158,9 +162,8 @@ fn what_a_user_said_in_a_session_stands_between_our_delimiters() {
     }
 }
 
-#[test]
-fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts() {
-    let world = World::trusted();
+fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts(search: SearchMode) {
+    let world = World::searched(search);
     world.publish(
         (0..3).map(|number| turn(FIRST, number, &format!("The cron entry, {number}."))).collect(),
     );

@@ -1,0 +1,88 @@
+//! Search modes as a parameter of tests. The suites of hooks and of the MCP server use this file, too.
+
+#[path = "vectors.rs"]
+mod vectors;
+
+use std::path::{Path, PathBuf};
+
+use memory_store::index::Index;
+use memory_store::index::build::{Content, Published, Publisher};
+use memory_store::settings::{IndexSearch, IndexSettings, Settings};
+
+use vectors::{Nearest, Shipped, assets};
+
+/// Way in which a program of a test searches its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchMode {
+    /// By words alone: the index has no vectors.
+    Words,
+    /// By words and by a scan of all vectors.
+    Scan,
+    /// By words and by a graph of vectors.
+    Graph,
+}
+
+/// Makes three tests of each function named, one for each search mode: `NAME::words`, `NAME::scan`, `NAME::graph`.
+macro_rules! in_each_search_mode {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            use super::SearchMode;
+
+            #[test]
+            fn words() {
+                super::$test(SearchMode::Words);
+            }
+
+            #[test]
+            fn scan() {
+                super::$test(SearchMode::Scan);
+            }
+
+            #[test]
+            fn graph() {
+                super::$test(SearchMode::Graph);
+            }
+        }
+    )+};
+}
+pub(crate) use in_each_search_mode;
+
+impl SearchMode {
+    /// Returns the setting that asks for it; none without vectors.
+    fn setting(self) -> Option<IndexSearch> {
+        match self {
+            Self::Words => None,
+            Self::Scan => Some(IndexSearch::Scan),
+            Self::Graph => Some(IndexSearch::Graph),
+        }
+    }
+
+    /// Returns the environment variable that a program needs to search that way.
+    pub fn variables(self) -> Option<(&'static str, PathBuf)> {
+        self.setting().map(|_| ("THROUGHLINE_MODELS", assets()))
+    }
+
+    /// Publishes the index in `dir`, with what this mode searches.
+    pub fn publish(
+        self,
+        dir: &Path,
+        publisher: Publisher<'_>,
+        content: Content<'_, '_>,
+    ) -> Published {
+        let Some(search) = self.setting() else { return publisher.publish(content).unwrap() };
+        let vectors = Shipped::open();
+        let settings = Settings { index: IndexSettings { search }, ..content.settings.clone() };
+        let publisher = publisher.vectors(&vectors);
+        let publisher = match self {
+            Self::Graph => publisher.graphs(&Nearest),
+            Self::Words | Self::Scan => publisher,
+        };
+        let published = publisher.publish(Content { settings: &settings, ..content }).unwrap();
+        let segment = Index::open(dir).unwrap().unwrap().memories.unwrap();
+        assert_eq!(
+            segment.space().unwrap().is_some() && segment.has_graph(),
+            self == Self::Graph && published.memories > 0
+        );
+        published
+    }
+}
