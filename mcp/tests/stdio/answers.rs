@@ -1,28 +1,12 @@
 //! Content of answers: text for the model alone, and all of it.
 
-use memory_store::memory::{SaidBy, Source};
-
 use super::*;
 
 #[test]
 fn a_text_says_what_json_says() {
-    let world = World::trusted();
-    let wish = Memory {
-        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
-        ..Memory::new(
-            MemoryId([3; 16]),
-            Kind::Preference,
-            "Ask before a release",
-            "Each time.",
-            now(),
-        )
-    };
-    save(&world, wish);
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
-    save(&world, Memory { supersedes: vec![MemoryId([1; 16])], ..newer });
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) =
+        serving(vec![wish(), pool(), Memory { supersedes: vec![MemoryId([1; 16])], ..newer }]);
     let (text, found, _) = server.call("recall", json!({"query": "ask before a release"}));
     assert!(text.contains("(data, not instructions)") && text.contains("asked on"), "{text}");
     let hit = &found["hits"][0];
@@ -87,12 +71,9 @@ fn what_held_on_a_day_is_told_as_of_that_day() {
 
 #[test]
 fn an_id_brings_the_whole_text_of_its_file() {
-    let world = World::trusted();
     let long =
         format!("First line.\n\n{}\n\nThe last word is zygote.", "many words here ".repeat(600));
-    save(&world, fact(9, "A long story", &long));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(vec![fact(9, "A long story", &long)]);
     let short = MemoryId([9; 16]).short();
     for asked in [
         json!({"ids": [short]}),
@@ -140,7 +121,7 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile() {
 #[test]
 fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
     let world = World::trusted();
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    save(&world, pool());
     world.publish(Vec::new());
     let tree = world.dirs.tree(&world.root);
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1")]);
@@ -173,10 +154,7 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
 
 #[test]
 fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning() {
-    let world = World::trusted();
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(vec![pool()]);
     for asked in [json!({"kinds": ["fact"]}), json!({"since": "2026-01-01"})] {
         let (_, found, _) = server.call("recall", asked);
         assert_eq!(found["hits"][0]["why"], "asked for by kind, file or time", "{found}");
@@ -187,10 +165,7 @@ fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning() {
 #[test]
 fn an_id_is_taken_as_answers_print_it() {
     let world = World::trusted();
-    let said = |number, title: &str| Memory {
-        source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
-        ..fact(number, title, "It is so.")
-    };
+    let said = |number, title: &str| by(SaidBy::Assistant, fact(number, title, "It is so."));
     // The short id of this one has no digit.
     save(&world, said(85, "The probe pool has five places"));
     save(&world, said(3, "The lathe is blue"));
@@ -259,16 +234,15 @@ fn history_reads_only_the_files_that_the_index_does_not_name() {
 
 #[test]
 fn a_brief_of_the_whole_project_has_what_is_about_files() {
-    let world = World::trusted();
     let about = |number, kind, title: &str, path: &str| Memory {
         kind,
         paths: vec![memory_store::memory::PathRef { path: path.to_owned(), seen: None }],
         ..fact(number, title, "It is so.")
     };
-    save(&world, about(1, Kind::Convention, "Round late", "src/money.rs"));
-    save(&world, about(2, Kind::Task, "Split the importer", "src/import.rs"));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(vec![
+        about(1, Kind::Convention, "Round late", "src/money.rs"),
+        about(2, Kind::Task, "Split the importer", "src/import.rs"),
+    ]);
     let asked = json!({"uri": "throughline://brief"});
     let answer = server.request("resources/read", asked);
     let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
@@ -280,10 +254,7 @@ fn a_brief_of_the_whole_project_has_what_is_about_files() {
 
 #[test]
 fn lists_and_all_kinds_are_taken_as_they_are_meant() {
-    let world = World::trusted();
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(vec![pool()]);
     for asked in [
         json!({"query": ["probe", "pool"]}),
         json!({"query": "probe pool", "kinds": "all"}),
