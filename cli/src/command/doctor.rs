@@ -19,7 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::style::{BAD, CARE, GOOD, NAME, paint};
 use crate::world::World;
 
-/// Checks every link of the chain, each with a remedy.
+/// Checks every part, from Claude Code's settings to the index, and says how to mend what is broken.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Print JSON

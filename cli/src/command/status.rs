@@ -34,7 +34,7 @@ use crate::world::World;
 /// How many receipts the summary takes into account.
 const RECEIPTS_MAX: usize = 200;
 
-/// Shows what is known here and how fresh it is.
+/// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
 #[derive(Debug, Args)]
 pub struct Status {
     /// Print JSON
