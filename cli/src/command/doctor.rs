@@ -92,7 +92,7 @@ pub fn tell(checks: &[Check], json: bool, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     out.flush()?;
-    let noun = if broken == 1 { "link is" } else { "links are" };
+    let noun = if broken == 1 { "part is" } else { "parts are" };
     Err(Failure::new(format!("{broken} {noun} broken"))
         .code(exit::UNHEALTHY)
         .hint("Each line above says what helps."))

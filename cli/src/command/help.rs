@@ -54,7 +54,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("config", "settings, and models"),
             ("off", "be silent for a while"),
             ("on", "speak again"),
-            ("trust", "read a cloned memory folder"),
+            ("trust", "read memories of a clone"),
             ("link", "join another project"),
             ("share", "let your projects ask it"),
             ("sync", "read new transcripts now"),

@@ -110,7 +110,8 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&views, out);
     }
     if memories.is_empty() {
-        writeln!(out, "No memories.")?;
+        let none = if args.archived { "No memory was put aside." } else { "No memories." };
+        writeln!(out, "{none}")?;
         if let Some(missing) = elsewhere::missing_folder(&stores.project) {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }

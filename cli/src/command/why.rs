@@ -16,6 +16,10 @@ use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
+/// Answer where no session was given anything.
+pub const NOTHING_YET: &str = "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what \
+                               that would bring.";
+
 /// Explains why memories were given to Claude, or were not.
 ///
 /// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and what not, with
@@ -73,8 +77,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&found, out);
     }
     if found.is_empty() {
-        writeln!(out, "Nothing was injected here yet.")?;
-        return Ok(());
+        return Ok(writeln!(out, "{NOTHING_YET}")?);
     }
     let titles = titles(&stores, world, &found)?;
     found.iter().try_for_each(|receipt| show(receipt, &titles, out))

@@ -332,7 +332,7 @@ const HABITS: [Habit; 40] = [
         .by(Way::Stdin("In water.")),
     habit("Quiet on a broken pipe", &["list"], 0, "").by(Way::Unread),
     habit("Another folder", &["-C", ".", "list"], 0, "Bread is baked"),
-    habit("Doctor", &["doctor", "--help"], 0, "Checks every link"),
+    habit("Doctor", &["doctor", "--help"], 0, "Checks every part"),
     habit("The same again changes nothing", &["init", "--yes"], 0, "(as it was)"),
     pending("Installed by one line"),
     pending("Ready-made binaries"),

@@ -433,6 +433,11 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
     );
     machine.write("share/throughline/ORIGIN", "source /src/it\n");
     assert_eq!(remedy(), "Run `cd /src/it && scripts/install --bin-dir /bin`.");
+    // Several are told in one line.
+    std::fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("/bin: throughline-stop, throughline-mcp\n"), "{doctor}");
+    assert_eq!(doctor.matches("scripts/install").count(), 1, "{doctor}");
 }
 
 #[test]
