@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use memory_store::fs::disk;
 
+use crate::printable;
 use crate::world::World;
 
 /// The note of an installer, below the folder above the programs. `scripts/get` and `scripts/install` write it.
@@ -33,10 +34,18 @@ pub enum Installation {
     /// The Nix flake.
     Nix,
     /// Built by `scripts/install`.
-    BuiltHere {
-        /// The folder of the sources; `None` where nobody noted it.
-        folder: Option<PathBuf>,
-    },
+    BuiltHere(Option<Build>),
+}
+
+/// A run of `scripts/install`, as far as it was noted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The folder of the sources; `None` where its name cannot be printed.
+    folder: Option<String>,
+    /// The folder of the programs.
+    bin_dir: PathBuf,
+    /// Whether it registered with Claude Code.
+    registered: bool,
 }
 
 /// Where an archive came from.
@@ -74,19 +83,27 @@ impl Installation {
         let prefix = bin_dir.parent().unwrap_or(bin_dir);
         let note = disk::read_if_there(&prefix.join(ORIGIN), ORIGIN_BYTES_MAX).ok().flatten();
         let note = note.and_then(|note| String::from_utf8(note).ok()).unwrap_or_default();
-        let noted = |name: &str| {
-            let value = note.lines().next()?.strip_prefix(name)?.strip_prefix(' ')?;
-            Some(value.to_owned()).filter(|value| !value.is_empty())
+        let mut lines = note.lines();
+        let (name, value) = lines.next().and_then(|line| line.split_once(' ')).unwrap_or_default();
+        // What could repaint a terminal was written by no installer of ours.
+        let value =
+            Some(value).filter(|value| !value.is_empty() && printable::path(value) == *value);
+        let value = value.map(str::to_owned);
+        if name == "source" {
+            let registered = !lines.any(|line| line == "--no-register");
+            let bin_dir = bin_dir.to_owned();
+            return Self::BuiltHere(Some(Build { folder: value, bin_dir, registered }));
+        }
+        let source = match name {
+            "--base-url" => value.map(ArchiveSource::BaseUrl),
+            "--from" => value.map(ArchiveSource::From),
+            _ => None,
         };
-        let source = noted("--base-url")
-            .map(ArchiveSource::BaseUrl)
-            .or_else(|| noted("--from").map(ArchiveSource::From));
         let installer = prefix.join(INSTALLER);
-        let folder = noted("source").map(PathBuf::from);
-        if folder.is_none() && (source.is_some() || installer.is_file()) {
+        if source.is_some() || installer.is_file() {
             return Self::Archive { installer, source, prefix: prefix.to_owned() };
         }
-        Self::BuiltHere { folder }
+        Self::BuiltHere(None)
     }
 
     /// Says how to install the programs again, as a sentence without its full stop.
@@ -110,19 +127,36 @@ impl Installation {
             }
             Self::Homebrew => "Install the formula again: `brew reinstall throughline`".to_owned(),
             Self::Nix => "Install the flake's package again, as you installed it".to_owned(),
-            Self::BuiltHere { folder: None } => "Run `scripts/install` again".to_owned(),
-            Self::BuiltHere { folder: Some(folder) } => {
-                format!("Run `scripts/install` again, in {}", folder.display())
+            Self::BuiltHere(None) => {
+                "Run `scripts/install` again, in the folder of the sources".to_owned()
             }
+            Self::BuiltHere(Some(build)) => build.again(home),
         }
     }
 }
 
-/// Returns a word as a shell takes it.
+impl Build {
+    fn again(&self, home: &Path) -> String {
+        let mut command = "scripts/install".to_owned();
+        if self.bin_dir != home.join(".local/bin") {
+            command += &format!(" --bin-dir {}", word(&self.bin_dir.to_string_lossy()));
+        }
+        if !self.registered {
+            command += " --no-register";
+        }
+        match &self.folder {
+            Some(folder) => format!("Run `cd {} && {command}`", word(folder)),
+            None => format!("Run `{command}` again, in the folder of the sources"),
+        }
+    }
+}
+
+/// Returns a word as a shell takes it, safe to print.
 fn word(text: &str) -> String {
+    let text = printable::path(text);
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-:@+=".contains(c);
     match !text.is_empty() && text.chars().all(is_safe) {
-        true => text.to_owned(),
+        true => text,
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
@@ -150,15 +184,28 @@ mod tests {
     fn each_installer_is_named_with_its_source() {
         let get = "sh HOME/.local/share/throughline-release/get";
         let archive = |source: &str| format!("Install the archive again: `{get} {source}`");
+        let in_sources =
+            |command: &str| format!("Run `{command}` again, in the folder of the sources");
         let installer = (INSTALLER, "");
         for (files, expected) in [
-            (&[][..], "Run `scripts/install` again".to_owned()),
-            (&[(ORIGIN, "source /src/it\n")], "Run `scripts/install` again, in /src/it".to_owned()),
+            (&[][..], in_sources("scripts/install")),
+            (&[(ORIGIN, "source /src/it\n")], "Run `cd /src/it && scripts/install`".to_owned()),
+            (
+                &[(ORIGIN, "source /my src\n--no-register\n")],
+                "Run `cd '/my src' && scripts/install --no-register`".to_owned(),
+            ),
             // Sources were installed over an archive.
             (
                 &[installer, (ORIGIN, "source /src\n")],
-                "Run `scripts/install` again, in /src".to_owned(),
+                "Run `cd /src && scripts/install`".to_owned(),
             ),
+            // A name that would repaint the terminal.
+            (&[(ORIGIN, "source /a\u{1b}[2Jb\n")], in_sources("scripts/install")),
+            (
+                &[(ORIGIN, "source /a\rb\n--no-register\n")],
+                in_sources("scripts/install --no-register"),
+            ),
+            (&[installer, (ORIGIN, "--from /a\u{202e}b\n")], archive("--from FOLDER")),
             (&[(ORIGIN, "--base-url https://a/b\n")], archive("--base-url https://a/b")),
             (&[(ORIGIN, "--from /a b\n")], archive("--from '/a b'")),
             (&[installer], archive("--from FOLDER")),
@@ -166,6 +213,13 @@ mod tests {
         ] {
             assert_eq!(again(files), expected, "{files:?}");
         }
+        let build = Build {
+            folder: Some("/src".to_owned()),
+            bin_dir: "/opt/my bin".into(),
+            registered: true,
+        };
+        let told = Installation::BuiltHere(Some(build)).again(Path::new("/home/a"));
+        assert_eq!(told, "Run `cd /src && scripts/install --bin-dir '/opt/my bin'`");
         let elsewhere = Installation::Archive {
             installer: "/opt/it/get".into(),
             source: None,

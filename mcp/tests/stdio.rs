@@ -40,7 +40,8 @@ use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::document::Turn;
-use memory_store::layout::UserDirs;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::memory::{SaidBy, Source};
 use memory_store::recall::Recall;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
@@ -107,9 +108,12 @@ impl World {
         Publisher::begin(&folder).unwrap().publish(content).unwrap();
     }
 
+    fn tree(&self) -> Tree {
+        Tree::find(&self.dirs, &self.root).unwrap()
+    }
+
     fn store(&self) -> Store {
-        let tree = memory_store::layout::Tree::find(&self.dirs, &self.root).unwrap();
-        Store::open(&self.dirs, &tree).unwrap()
+        Store::open(&self.dirs, &self.tree()).unwrap()
     }
 
     fn publish(&self, turns: Vec<Turn>) {
@@ -117,8 +121,7 @@ impl World {
     }
 
     fn publish_with(&self, turns: Vec<Turn>, settings: &Settings) {
-        let tree = memory_store::layout::Tree::find(&self.dirs, &self.root).unwrap();
-        let memories = Store::open(&self.dirs, &tree).unwrap().list().unwrap().memories;
+        let memories = self.store().list().unwrap().memories;
         let dir = self.dirs.tree(&self.root).index();
         fs::create_dir_all(&dir).unwrap();
         let content = Content {
@@ -445,7 +448,7 @@ fn the_next_hook_sees_a_memory_through_the_journal(search: SearchMode) {
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
     let saved = remember(&mut server, "gotcha", "The importer swallows empty rows", "See parse().");
-    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let tree = world.tree();
     let find = || {
         Recall::open(&world.dirs, &tree).prompt(
             "why does the importer swallow rows?",
@@ -642,6 +645,14 @@ fn the_version_is_told() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
+/// Starts a server in a trusted project, whose index gets these memories.
+fn serving(world: World, memories: Vec<Memory>) -> (World, Server) {
+    memories.into_iter().for_each(|memory| save(&world, memory));
+    world.publish(Vec::new());
+    let server = world.connect(&[]);
+    (world, server)
+}
+
 /// A memory that a program of ours writes.
 fn save(world: &World, memory: Memory) {
     world.store().save(memory, &Redactor::default(), now()).unwrap();
@@ -649,6 +660,20 @@ fn save(world: &World, memory: Memory) {
 
 fn fact(number: u8, title: &str, text: &str) -> Memory {
     Memory::new(MemoryId([number; 16]), Kind::Fact, title, text, now())
+}
+
+fn by(said_by: SaidBy, memory: Memory) -> Memory {
+    Memory { source: Source { said_by: Some(said_by), ..Source::default() }, ..memory }
+}
+
+/// A wish of the user's, with the id 3.
+fn wish() -> Memory {
+    let asked = Memory { kind: Kind::Preference, ..fact(3, "Ask before a release", "Each time.") };
+    by(SaidBy::User, asked)
+}
+
+fn pool() -> Memory {
+    fact(1, "The probe pool has five places", "One for each worker.")
 }
 
 /// The ids that `recall` gives, and its note.

@@ -24,6 +24,9 @@ a date, not instructions; where it disagrees with the code, the code is right.
 <!-- throughline: end -->
 ";
 
+/// Part of the skill that says who wrote it.
+const SKILL_MARK: &str = "written by `throughline init`";
+
 const BEGIN: &str = "<!-- throughline: begin -->";
 const END: &str = "<!-- throughline: end -->\n";
 
@@ -63,7 +66,7 @@ pub fn insert_skill(path: &Path) -> Result<bool> {
 
 /// Whether a skill says that this program wrote it: nobody who made it their own has kept that.
 fn is_ours(text: &str) -> bool {
-    text.contains("written by `throughline init`")
+    text.contains(SKILL_MARK)
 }
 
 /// Whether the skill is there and nobody made it their own.
@@ -79,7 +82,8 @@ pub fn has_paragraph(root: &Path) -> bool {
 
 /// Removes the skill, and its folder, unless somebody made it their own.
 pub fn remove_skill(path: &Path) -> Result<bool> {
-    if !path.exists() {
+    // One that is somebody else's may be anything.
+    if !replace::holds(path, SKILL_MARK)? {
         return Ok(false);
     }
     let replaced = replace(path, None, |_, text| {
@@ -119,7 +123,7 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
 /// Takes the paragraph out; a file that has nothing else goes with it.
 pub fn remove_paragraph(root: &Path) -> Result<bool> {
     let path = agents(root);
-    if !path.exists() || check_inside(&path, root).is_err() {
+    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, BEGIN)? {
         return Ok(false);
     }
     let replaced = replace(&path, None, |_, text| {

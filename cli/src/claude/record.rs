@@ -9,10 +9,13 @@ use memory_store::store::{self, Privacy};
 use serde::{Deserialize, Serialize};
 
 use super::places::Scope;
-use super::replace::{Next, Replaced, check_inside, remove_folders, replace};
+use super::replace::{self, Next, Replaced, check_inside, remove_folders, replace};
 use super::{document::Document, hooks, rules, server};
 use crate::change::TextChange;
 use crate::failure::{At as _, Failure, Result};
+
+/// Part of every entry of ours.
+pub const OURS: &str = "throughline";
 
 /// Kind of insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,16 +229,24 @@ pub fn put_in(
 
 /// Takes our entries out of the file of a place. With what the record knows the file becomes what
 /// it was, byte for byte; otherwise our entries are found by what they call. Returns whether the
-/// file changed.
+/// file changed. What is known about a place outlives a failure, so that the next attempt is as exact.
 pub fn take_out(record: &mut Record, place: &Place<'_>) -> Result<bool> {
-    let known = record.get(place).cloned();
+    let changed = take_out_of(record.get(place).cloned(), place)?;
     record.forget(place);
+    Ok(changed)
+}
+
+fn take_out_of(known: Option<Insertion>, place: &Place<'_>) -> Result<bool> {
     // Without the file there is nothing to take out, and nothing to lock.
     if !place.path.exists() {
         return Ok(false);
     }
     // Nor through a link out of the project: what we put in lay inside.
     if place.bound().is_some_and(|root| check_inside(place.path, root).is_err()) {
+        return Ok(false);
+    }
+    // A damaged file that was never ours needs no repair.
+    if place.path.is_file() && !replace::holds(place.path, OURS)? {
         return Ok(false);
     }
     let replaced = replace(place.path, None, |path, text| {

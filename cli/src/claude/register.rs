@@ -96,20 +96,19 @@ fn variables(world: &World, scope: Scope) -> serde_json::Value {
 }
 
 /// Takes hooks and server out of every file that the record knows, of the user's own files, and of
-/// the files of the project at `root`. Returns the files that changed, and what kept the first of the others
-/// from being looked at.
-pub fn unregister(world: &World, root: &Path) -> Result<(Vec<PathBuf>, Option<Failure>)> {
+/// the files of the project at `root`. Returns the files that changed, and why others could not be.
+pub fn unregister(world: &World, root: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut record = Record::read(&world.dirs);
-    let (mut changed, mut failed) = (Vec::new(), None);
+    let (mut changed, mut failures) = (Vec::new(), Vec::new());
     // The last insertion first: each finds the file as it left it.
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
         match take_out(&mut record, &insertion.place(root)) {
             Ok(true) => changed.push(insertion.path.clone()),
             Ok(false) => {}
-            Err(failure) => failed = failed.or(Some(failure)),
+            Err(failure) => failures.push(failure),
         }
-        record.write(&world.dirs)?;
+        failures.extend(record.write(&world.dirs).err());
     }
     for scope in Scope::ALL {
         for (path, purpose) in [
@@ -120,13 +119,13 @@ pub fn unregister(world: &World, root: &Path) -> Result<(Vec<PathBuf>, Option<Fa
             match take_out(&mut record, &Place { path: &path, purpose, scope, root }) {
                 Ok(true) => changed.push(path),
                 Ok(false) => {}
-                Err(failure) => failed = failed.or(Some(failure)),
+                Err(failure) => failures.push(failure),
             }
         }
     }
     changed.sort();
     changed.dedup();
-    Ok((changed, failed))
+    (changed, failures)
 }
 
 /// Registrations in one settings file or server file.

@@ -115,6 +115,26 @@ pub fn check_inside(path: &Path, root: &Path) -> Result {
 
 /// Reads a file that people write; `None` when there is none.
 pub fn read(path: &Path) -> Result<Option<String>> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("{}: not UTF-8 from byte {at} on", path.display()))
+            .code(crate::exit::INVALID)
+            .hint("Save the file as UTF-8; it was left as it is.")
+    })?;
+    Ok(Some(text))
+}
+
+/// Returns whether a file holds `mark`, also where the rest of it is damaged. A folder in its place holds none.
+pub fn holds(path: &Path, mark: &str) -> Result<bool> {
+    if path.is_dir() {
+        return Ok(false);
+    }
+    let bytes = read_bytes(path)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).contains(mark))
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>> {
     let file = match open_regular::open(path, Links::Follow) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.at(path)?,
@@ -124,13 +144,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::new(format!("{}: too large for a settings file", path.display())));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::new(format!("{}: not UTF-8 from byte {at} on", path.display()))
-            .code(crate::exit::INVALID)
-            .hint("Save the file as UTF-8; it was left as it is.")
-    })?;
-    Ok(Some(text))
+    Ok(Some(bytes))
 }
 
 fn back_up(path: &Path, text: &str, now: Timestamp) -> Result<PathBuf> {

@@ -20,10 +20,10 @@ use crate::world::World;
 /// Bytes of a body that is read from stdin.
 const BODY_BYTES_MAX: u64 = 64 << 10;
 
-/// Adds a memory. One of the same kind and title is updated.
+/// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
 #[derive(Debug, Args)]
 pub struct Add {
-    /// Statement, in one line
+    /// The memory in one sentence; it is also its title
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
     /// failed-approach, task, session
@@ -38,22 +38,22 @@ pub struct Add {
         allow_hyphen_values = true
     )]
     body: String,
-    /// A search word; may be repeated
+    /// A tag, by which it is found, too; may be repeated
     #[arg(long, short = 't')]
     tag: Vec<String>,
-    /// A file or glob it is about, relative to the project's root; may be repeated
+    /// A file it is about, or a glob, relative to the project's root; may be repeated
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// For all of your projects
+    /// Keep it with your own memories, for all of your projects
     #[arg(long)]
     user: bool,
-    /// Keep it in front whatever its age
+    /// Give it at the start of every session
     #[arg(long)]
     pin: bool,
-    /// This memory replaces that one, which is kept and no longer given; may be repeated
+    /// The memory that this one replaces: it stays in its file and is given no more; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     supersedes: Vec<String>,
-    /// Both hold: ask nothing about memories that this one seems to repeat or contradict
+    /// Add it although it seems to repeat or contradict another: both are true
     #[arg(long)]
     both: bool,
     /// Say what would be done, and do nothing

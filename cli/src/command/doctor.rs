@@ -19,7 +19,7 @@ use crate::failure::{Failure, Result};
 use crate::style::{BAD, CARE, GOOD, NAME, paint};
 use crate::world::World;
 
-/// Checks every link of the chain, each with a remedy.
+/// Checks every part, from Claude Code's settings to the index, and says how to mend what is broken.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// Print JSON
@@ -92,7 +92,7 @@ pub fn tell(checks: &[Check], json: bool, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     out.flush()?;
-    let noun = if broken == 1 { "link is" } else { "links are" };
+    let noun = if broken == 1 { "part is" } else { "parts are" };
     Err(Failure::new(format!("{broken} {noun} broken"))
         .code(exit::UNHEALTHY)
         .hint("Each line above says what helps."))

@@ -41,19 +41,19 @@ pub struct Edit {
     /// Another kind
     #[arg(long, value_parser = super::kind, add = super::complete::kinds())]
     kind: Option<Kind>,
-    /// Adds a search word; may be repeated
+    /// Adds a tag; may be repeated
     #[arg(long)]
     tag: Vec<String>,
-    /// Removes a search word; may be repeated
+    /// Removes a tag; may be repeated
     #[arg(long)]
     untag: Vec<String>,
     /// Adds a file or glob that it is about; may be repeated
     #[arg(long)]
     path: Vec<String>,
-    /// Keeps it in front whatever its age
+    /// Gives it at the start of every session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
-    /// Lets it age again
+    /// Ends `--pin`
     #[arg(long)]
     unpin: bool,
     /// Say what would be done, and do nothing

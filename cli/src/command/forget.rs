@@ -15,13 +15,13 @@ use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
-/// Puts memories aside; they are not learned again.
+/// Puts memories aside: they are neither given nor learned again until `throughline restore`.
 #[derive(Debug, Args)]
 pub struct Forget {
     /// Ids, or their last characters; without any, a list to choose from at a terminal
     #[arg(add = super::complete::ids())]
     id: Vec<String>,
-    /// Remove them for good instead, also what was put aside before
+    /// Delete their files instead of putting them aside; also works for those put aside before
     #[arg(long)]
     delete: bool,
     /// Say what would be done, and do nothing

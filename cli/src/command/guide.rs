@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::merge_setup;
+use super::uninstall::TakenOut;
 use crate::claude::document::Document;
 use crate::claude::places::Scope;
 use crate::claude::record::{Place, Purpose, Record, put_in};
@@ -111,18 +112,15 @@ pub fn would_take_out(world: &World, root: &Path) -> Vec<String> {
 }
 
 /// Takes skills, the paragraph and the merge driver out; the rules go with what is registered.
-pub fn take_out(world: &World, root: &Path, out: &mut dyn Write) -> Result {
+pub fn take_out(world: &World, root: &Path, taken_out: &mut TakenOut) {
     for scope in [Scope::User, Scope::Project] {
         let path = guide::skill(world, scope, root);
-        if guide::remove_skill(&path)? {
-            writeln!(out, "Removed {}", path.display())?;
-        }
+        let removed = guide::remove_skill(&path);
+        taken_out.add("Removed", removed.map(|is_removed| is_removed.then_some(path)));
     }
-    for path in merge_setup::remove(root)? {
-        writeln!(out, "Taken out of {}", path.display())?;
-    }
-    if guide::remove_paragraph(root)? {
-        writeln!(out, "Taken out of {}", guide::agents(root).display())?;
-    }
-    Ok(())
+    taken_out.add("Taken out of", merge_setup::remove_line(root));
+    taken_out.add("Taken out of", merge_setup::remove_driver(root));
+    let removed = guide::remove_paragraph(root);
+    taken_out
+        .add("Taken out of", removed.map(|is_removed| is_removed.then(|| guide::agents(root))));
 }

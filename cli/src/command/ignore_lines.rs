@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use memory_store::identity::Mode;
 
 use super::init::Init;
+use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::packages::{self, IgnoreLine};
+use crate::packages::{self, IgnoreLine, Maker};
 use crate::style::{CARE, paint};
 use crate::world::World;
 
@@ -47,29 +48,49 @@ pub fn planned(args: &Init, world: &World, root: &Path, lacking: &[IgnoreLine]) 
     lacking.iter().filter(is_planned).cloned().collect()
 }
 
-/// Shows the lines of a plan, and what becomes of them.
+/// Shows the lines of a plan, with the reason for them and a way to leave them out.
 pub fn show(lines: &[IgnoreLine], consent: Consent, out: &mut dyn Write) -> Result {
     if lines.is_empty() {
         return Ok(());
     }
-    match consent {
-        Consent::Given | Consent::WithMemories => writeln!(
-            out,
-            "  packages    made without memories, by these lines (or `--no-ignore-lines`)"
-        )?,
-        Consent::Asked => {
-            writeln!(out, "  packages    you are asked: made without memories, by these lines")?;
+    let packages = packages_of(lines);
+    let why = match consent {
+        Consent::WithMemories => {
+            format!("in the repository, memories would be part of {packages};")
         }
-        Consent::Missing => writeln!(
-            out,
-            "  {} A package made here would hold the memories. `throughline init --with ignore-lines` writes:",
-            paint(CARE, "!")
-        )?,
-    }
+        Consent::Given | Consent::Asked | Consent::Missing => {
+            format!("{packages} made here would contain the memories;")
+        }
+    };
+    writeln!(
+        out,
+        "  packages    {why}\n              one line more in each of these files leaves them out:"
+    )?;
     for IgnoreLine { file, line, .. } in lines {
-        writeln!(out, "    {:<24} {line}", file.display())?;
+        writeln!(out, "    {:<24} {line}", view::path(file))?;
     }
+    let how = match consent {
+        Consent::Given => "`--no-ignore-lines` leaves these files as they are",
+        Consent::WithMemories => "added if you keep memories there; not with `--no-ignore-lines`",
+        Consent::Asked => "you are asked before they are added",
+        Consent::Missing => "not added yet: `throughline init --with ignore-lines` does it",
+    };
+    writeln!(out, "              {how}")?;
     Ok(())
+}
+
+/// Names the packages that lines are for.
+fn packages_of(lines: &[IgnoreLine]) -> String {
+    let named =
+        [(Maker::Npm, "npm packages"), (Maker::Docker, "Docker images"), (Maker::Cargo, "crates")];
+    let made = |maker: Maker| lines.iter().any(|line| line.maker == maker);
+    let named: Vec<&str> =
+        named.into_iter().filter(|(maker, _)| made(*maker)).map(|(_, name)| name).collect();
+    match named.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// Writes lines; returns the files. `is_wanted` where an option names them, which is told when there are none.
@@ -116,13 +137,4 @@ pub fn would_take_out(world: &World) -> Vec<String> {
     let paths = packages::would_take_out(&world.dirs);
     let told = paths.iter().map(|path| format!("take the ignore line out of {}", path.display()));
     told.collect()
-}
-
-/// Takes the lines out that were written. One that cannot be taken out keeps no other.
-pub fn take_out(world: &World, out: &mut dyn Write) -> Result {
-    let (changed, failed) = packages::take_out(&world.dirs)?;
-    for path in changed {
-        writeln!(out, "Taken out of {}", path.display())?;
-    }
-    failed.map_or(Ok(()), Err)
 }

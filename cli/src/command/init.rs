@@ -43,7 +43,7 @@ pub struct Init {
     /// your settings, for all projects
     #[arg(long, conflicts_with = "private")]
     pub drafts: bool,
-    /// Tell what there is to be learned, and change nothing
+    /// Show what would be learned from the sessions that are there, and change nothing
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
     /// Show what it would do, and do nothing
@@ -52,26 +52,28 @@ pub struct Init {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Which of Claude Code's settings files the hooks go into; where nothing is said, those of the user
+    /// Whose settings of Claude Code get the hooks: yours for all projects (user, the default), yours in this project
+    /// (local), or everybody's in it (project)
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub settings: Option<Scope>,
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
-    /// Also tell Claude when to use memory, let git merge memory files key by key, or keep packages free of them
+    /// Extras: skill, agents and rules tell Claude when to use memory, merge-driver lets git merge memory files,
+    /// ignore-lines keeps packages made here free of memories
     #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     guides: Vec<Guide>,
-    /// Leave the files of packages alone: without, a line in each keeps a committed memory folder out of npm, Docker and
-    /// Cargo packages
+    /// Add no lines to .npmignore, .dockerignore and Cargo.toml; these lines keep committed memories out of packages
+    /// that are made here
     #[arg(long, conflicts_with = "register_only")]
     pub no_ignore_lines: bool,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
     register_only: bool,
-    /// Leave existing transcripts alone
+    /// Do not read the sessions that are there
     #[arg(long)]
     no_sync: bool,
-    /// Who reads sessions: rules, ollama, ollama:MODEL or claude
+    /// Who looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,
     /// Ask nothing and do it

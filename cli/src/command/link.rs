@@ -12,7 +12,7 @@ use super::{trust, view};
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
-/// Makes this working tree part of another project of this machine.
+/// Makes this working tree part of another project on this machine, so that both share their memories.
 #[derive(Debug, Args)]
 pub struct Link {
     /// A working tree of the project, or the start of the project's id

@@ -25,16 +25,16 @@ pub struct List {
     /// Only this kind; may be repeated
     #[arg(long, value_parser = super::kind, add = super::complete::kinds(), value_name = "KIND")]
     kind: Vec<Kind>,
-    /// Only with this tag; may be repeated
+    /// Only what has this tag; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Only about this file or folder, or files that start so
+    /// Only what is about this file or folder, or about paths that begin like this
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Memories that `forget` put aside instead
+    /// Only those that `forget` put aside; `throughline restore ID` brings one back
     #[arg(long)]
     archived: bool,
-    /// Also what was replaced or rejected
+    /// Also those that were replaced by a newer one or rejected in a review
     #[arg(long)]
     all: bool,
     /// At most this many
@@ -110,7 +110,8 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&views, out);
     }
     if memories.is_empty() {
-        writeln!(out, "No memories.")?;
+        let none = if args.archived { "No memory was put aside." } else { "No memories." };
+        writeln!(out, "{none}")?;
         if let Some(missing) = elsewhere::missing_folder(&stores.project) {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }

@@ -21,13 +21,13 @@ use crate::wrap;
 const TIME_COLUMNS: usize = 15;
 const EVENT_COLUMNS: usize = 7;
 
-/// Lists the last injections, one line each; `throughline why` has the reasons.
+/// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
 #[derive(Debug, Args)]
 pub struct Log {
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
-    /// Only of this Claude Code session, as its id starts
+    /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print JSON
@@ -58,7 +58,7 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&lines, out);
     }
     if lines.is_empty() {
-        writeln!(out, "Nothing was injected here yet.")?;
+        writeln!(out, "{}", why::NOTHING_YET)?;
     }
     lines.iter().try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(world, wrap::room()))?))
 }

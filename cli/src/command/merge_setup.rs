@@ -47,25 +47,38 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
     Ok(is_new || replaced.is_some())
 }
 
-/// Takes it out again; returns what was changed.
-pub fn remove(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut changed = Vec::new();
+/// Takes the line out of `.gitattributes`; returns that file where it changed.
+pub fn remove_line(root: &Path) -> Result<Option<PathBuf>> {
     let path = attributes(root);
-    if path.exists() && check_inside(&path, root).is_ok() {
-        let replaced = replace(&path, None, |_, text| {
-            Ok(match text.filter(|text| has_line(text)).map(without_line) {
-                None => Next::Keep,
-                Some(rest) if rest.is_empty() => Next::Remove,
-                Some(rest) => Next::Write(rest),
-            })
-        })?;
-        changed.extend(replaced.map(|_| path));
+    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
+        return Ok(None);
     }
-    if driver::registered(root).is_some_and(|command| is_ours(&command)) && driver::unregister(root)
-    {
-        changed.push(root.join(".git/config"));
+    let replaced = replace(&path, None, |_, text| {
+        Ok(match text.filter(|text| has_line(text)).map(without_line) {
+            None => Next::Keep,
+            Some(rest) if rest.is_empty() => Next::Remove,
+            Some(rest) => Next::Write(rest),
+        })
+    })?;
+    Ok(replaced.map(|_| path))
+}
+
+/// Takes the driver out of the repository's configuration; returns that file where it changed.
+///
+/// # Errors
+/// When git leaves it there.
+pub fn remove_driver(root: &Path) -> Result<Option<PathBuf>> {
+    if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
+        return Ok(None);
     }
-    Ok(changed)
+    let path = root.join(".git/config");
+    match driver::unregister(root) {
+        true => Ok(Some(path)),
+        false => {
+            Err(Failure::new(format!("{}: git does not remove the merge driver", path.display()))
+                .hint("`git config --local --unset-all merge.throughline.driver` says why."))
+        }
+    }
 }
 
 /// Whether there is something to take out.

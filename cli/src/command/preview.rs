@@ -72,15 +72,23 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
 pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
     let Preview { transcripts, worth, more, kinds } = preview;
     if *transcripts == 0 {
-        writeln!(out, "No transcripts of this project are there.")?;
+        writeln!(out, "Claude Code has no session of this project yet.")?;
         return Ok(());
     }
-    let found = format!("{worth} worth keeping, {more} more");
-    writeln!(out, "{} in {transcripts} transcripts", paint(STRONG, found))?;
-    let count = |kind: Kind| kinds.get(kind.name()).map(|count| format!("{} {count}", kind.name()));
+    let all = worth + more;
+    let found = match all {
+        1 => "1 memory".to_owned(),
+        all => format!("{all} memories"),
+    };
+    let read = view::plural(*transcripts, "transcript");
+    writeln!(out, "{} would be learned from {read}", paint(STRONG, found))?;
+    let count = |kind: Kind| kinds.get(kind.name()).map(|count| view::counted(*count, kind));
     let kinds: Vec<String> = Kind::ALL.into_iter().filter_map(count).collect();
     if !kinds.is_empty() {
         writeln!(out, "  {}", paint(QUIET, kinds.join(", ")))?;
+    }
+    if *worth > 0 && *more > 0 {
+        writeln!(out, "  {}", paint(QUIET, format!("{worth} of them are well founded")))?;
     }
     Ok(())
 }

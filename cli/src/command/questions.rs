@@ -55,7 +55,7 @@ pub fn answers(
             }
             Question::Hooks => answers.scope = hooks(world, scene)?,
             Question::Packages => {
-                let question = "Keep memories out of packages by these lines?";
+                let question = "Add these lines, so that packages are made without memories?";
                 answers.ignore_lines = ask::confirm(world, question, true)?;
             }
         }

@@ -12,7 +12,8 @@ use serde::Serialize;
 use super::changes::line;
 use super::stores::Stores;
 use super::view::{self, Sentences};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -43,6 +44,13 @@ struct Restored {
     file: Option<PathBuf>,
 }
 
+/// Says that nothing of this id was put aside.
+fn not_aside(id: &str) -> Failure {
+    Failure::new(format!("no memory with the id {id} was put aside or deleted"))
+        .code(exit::NOT_FOUND)
+        .hint("`throughline list --archived` and `throughline tombstones` show what can be brought back.")
+}
+
 /// Says what would be brought back.
 fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
@@ -59,7 +67,7 @@ fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
         let is_meant = |id_of: String| id_of.to_lowercase().ends_with(&id.to_lowercase());
         let Some(tombstone) = gone.iter().find(|tombstone| is_meant(tombstone.id.to_string()))
         else {
-            return Err(Error::NotFound { id: id.clone(), found: 0 }.into());
+            return Err(not_aside(id));
         };
         told.push(format!(
             "let {} \"{}\" be learned again",
@@ -90,7 +98,10 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         match of_store {
             Ok(of_store) => restored.push((id, of_store)),
             Err(error) => {
-                failure = Some(error);
+                failure = Some(match error {
+                    Error::NotFound { found: 0, .. } => not_aside(id),
+                    error => error.into(),
+                });
                 break;
             }
         }
@@ -119,5 +130,5 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         view::json(&views, out)?;
     }
-    failure.map_or(Ok(()), |error| Err(error.into()))
+    failure.map_or(Ok(()), Err)
 }

@@ -23,30 +23,33 @@ use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Shows what was learned since the last time and what may be true no longer, with one key each to keep, edit, drop or
-/// supersede it; takes in what waits; releases what was held back.
+/// Goes through the memories that need a decision of yours.
+///
+/// These are new since the last review, about files that changed since, contradicting one another, waiting to come into
+/// the repository, or held back. At a terminal each takes one key: keep, edit, drop or replace. The options decide
+/// about single memories, also in scripts.
 #[derive(Debug, Args)]
 pub struct Review {
-    /// Take this one in; may be repeated
+    /// Take this waiting memory in; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     accept: Vec<String>,
-    /// Turn this one down: it is not learned again; may be repeated
+    /// Drop this waiting memory, which is not learned again; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     reject: Vec<String>,
-    /// Confirm that this one holds although its files changed; may be repeated
+    /// Confirm that this memory is still true although its files changed; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
-    /// Take all in
+    /// Take in all that wait
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
-    /// Let this one out: it is given like any other, until its text changes; may be repeated. With what `show`
-    /// and this command write behind the id (`ID@MARK`), only as it was then
+    /// Give this memory, which was held back, like any other until its text changes; may be repeated. `ID@MARK`, as
+    /// `show` prints it, does so only if the text is still the one that was shown
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     release: Vec<String>,
-    /// This one holds and replaces what it contradicts; may be repeated
+    /// This memory is true, and replaces what it contradicts; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     prefer: Vec<String>,
-    /// This one and what it contradicts both hold; may be repeated
+    /// This memory and what it contradicts are both true; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     both: Vec<String>,
     /// Say what would be done, and do nothing

@@ -48,13 +48,13 @@ pub struct Search {
     /// Only this kind; may be repeated
     #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
     kind: Vec<Kind>,
-    /// Only what has this search word; may be repeated
+    /// Only what has this tag; may be repeated
     #[arg(long, short = 't')]
     tag: Vec<String>,
     /// Only what is about this file; may be repeated
     #[arg(long, short = 'p')]
     path: Vec<String>,
-    /// Only of this Claude Code session, as its id starts
+    /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Nothing older: a date, or for example "last week"

@@ -107,9 +107,12 @@ impl<'a> Chain<'a> {
     fn check(&self, name: &'static str, step: impl FnOnce() -> Result<String, String>) -> Check {
         let start = Instant::now();
         let seen = step();
-        let took = start.elapsed().as_secs_f64() * 1e3;
+        let took = match start.elapsed() {
+            took if took < Duration::from_secs(1) => format!("{:.1} ms", took.as_secs_f64() * 1e3),
+            took => format!("{:.1} s", took.as_secs_f64()),
+        };
         match seen {
-            Ok(seen) => Check::good(name, format!("{seen} ({took:.1} ms)")),
+            Ok(seen) => Check::good(name, format!("{seen} ({took})")),
             Err(why) => Check::bad(
                 name,
                 why,

@@ -119,7 +119,11 @@ fn status(manager: Manager, how: &How, world: &World, out: &mut dyn Write) -> Re
         (_, true) => writeln!(out, "Installed: {}", report.file)?,
         (_, false) => writeln!(out, "Not installed; `throughline service install` does it.")?,
     }
-    let runs = if report.running { "`throughline watch` runs." } else { "Nobody watches now." };
+    let runs = if report.running {
+        "`throughline watch` runs."
+    } else {
+        "`throughline watch` does not run."
+    };
     writeln!(out, "{runs}")?;
     Ok(())
 }

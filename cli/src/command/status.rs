@@ -34,7 +34,7 @@ use crate::world::World;
 /// How many receipts the summary takes into account.
 const RECEIPTS_MAX: usize = 200;
 
-/// Shows what is known here and how fresh it is.
+/// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
 #[derive(Debug, Args)]
 pub struct Status {
     /// Print JSON
@@ -255,7 +255,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     };
     let kinds: Vec<String> = Kind::ALL
         .iter()
-        .filter_map(|kind| Some(format!("{} {}", summary.by_kind.get(kind.name())?, kind.name())))
+        .filter_map(|kind| Some(view::counted(*summary.by_kind.get(kind.name())?, *kind)))
         .collect();
     line(
         "memories",
@@ -292,7 +292,11 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
     line("last sync", format!("{last}{waiting}"))?;
     let tokens = summary.injected_tokens_mean;
-    line("recalled", format!("{} times lately, {tokens} tokens on average", summary.injections))?;
+    let given = match summary.injections {
+        0 => "nothing to a session yet".to_owned(),
+        count => format!("{} lately, {tokens} tokens on average", view::plural(count, "time")),
+    };
+    line("given", given)?;
     line("recall", summary.recall.clone())?;
     if let Some(second) = &summary.second_space {
         line("second space", second.clone())?;

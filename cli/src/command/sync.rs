@@ -23,13 +23,13 @@ use crate::world::World;
 /// Turns what is new in the transcripts into memories.
 #[derive(Debug, Args)]
 pub struct Sync {
-    /// Take every transcript in this folder as this project's, too
+    /// Also read all transcripts in this folder, as sessions of this project
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     from: Option<PathBuf>,
-    /// Every project of this machine
+    /// Do so for every project on this machine
     #[arg(long)]
     all: bool,
-    /// Take everything up again, and build the index anew
+    /// Read all sessions again, and build the index anew; what you wrote or deleted stays so
     #[arg(long)]
     rebuild: bool,
     /// Ask the model again about parts of sessions that were set aside because they failed again and again

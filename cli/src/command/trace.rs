@@ -117,12 +117,12 @@ fn show(recalled: &Recalled, others_max: usize, out: &mut dyn Write) -> Result {
         }
     }
     if let Some(silent) = recalled.silent {
-        writeln!(out, "Silent: {}.", reason(silent))?;
+        writeln!(out, "Nothing would be given: {}.", reason(silent))?;
     }
     let others = || recalled.trace.iter().filter(|traced| traced.outcome != CandidateOutcome::Hit);
     let shown = others().count().min(others_max);
     if shown > 0 {
-        writeln!(out, "\nNot these:")?;
+        writeln!(out, "\nNot given:")?;
     }
     for traced in others().take(shown) {
         writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
@@ -148,7 +148,7 @@ fn sums(traced: &Traced) -> String {
     text.push_str(&format!(" + more {more:.2}; "));
     match (traced.named, threshold.is_finite()) {
         (true, _) => text.push_str("named, so the gate is open"),
-        (false, true) => text.push_str(&format!("gate {gate:.2} of {threshold:.2}")),
+        (false, true) => text.push_str(&format!("gate {gate:.2}, needed {threshold:.2}")),
         (false, false) => text.push_str("the gate is closed to it"),
     }
     text

@@ -23,21 +23,22 @@ use crate::world::World;
 /// Vouches for this project's memory folder, so that it is read; then shows the memories in it that are from the
 /// repository, and releases them.
 ///
-/// What this machine did not derive, write or release is labelled as from the repository wherever it is given, is
-/// told as nobody's wish, and starts no session but as a convention of the project. With `pulled = "reviewed"` in your
-/// own settings it is not given at all. A release is for what was shown: what comes into a file later is from the
-/// repository again. What looks like an order to Claude stays held until `throughline review --release` lets it out.
+/// Memories that this machine did not learn, write or release are labelled as from the repository wherever they are
+/// given. They are never told as your wishes, and only conventions among them are given at a session's start. With
+/// `pulled = "reviewed"` in your settings they are not given at all. A release is for the text that was shown: a text
+/// that is changed later is from the repository again. What looks like an order to Claude is held back until
+/// `throughline review --release`.
 #[derive(Debug, Args)]
 pub struct Trust {
     /// The working tree; without it, the current one
     dir: Option<PathBuf>,
-    /// List what this machine vouches for
+    /// List the working trees that this machine vouches for
     #[arg(long, conflicts_with_all = ["dir", "revoke", "yes"])]
     list: bool,
     /// Release without asking
     #[arg(long, short)]
     yes: bool,
-    /// Withdraw it again; memories stay where they are
+    /// Read the memory folder no more; its files stay where they are
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
     /// Say what would be done, and do nothing

@@ -11,9 +11,12 @@ use serde::Serialize;
 
 use super::ask;
 use super::view::{self, Sentences};
-use crate::claude::register;
+use crate::claude::places::Scope;
+use crate::claude::record::OURS;
+use crate::claude::{register, replace};
 use crate::elsewhere::memories;
-use crate::failure::{At as _, Result};
+use crate::failure::{At as _, Failure, Result};
+use crate::packages;
 use crate::world::World;
 
 /// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
@@ -50,6 +53,52 @@ struct Done {
     changed: Vec<PathBuf>,
     /// Folders that were deleted, but for the programs' own files.
     deleted: Vec<PathBuf>,
+    /// Parts that could not be taken out, and why.
+    failed: Vec<String>,
+}
+
+/// Parts that were taken out. One that fails keeps no other, nor does an output that nobody reads any more.
+#[derive(Default)]
+pub struct TakenOut {
+    /// Sentences to the person.
+    told: Vec<String>,
+    /// Failures, each once: several parts may lie in one file.
+    failures: Vec<Failure>,
+}
+
+impl TakenOut {
+    /// Adds a part by the file that it changed, if any.
+    pub fn add(&mut self, done: &str, part: Result<Option<PathBuf>>) {
+        match part {
+            Ok(Some(path)) => self.told.push(format!("{done} {}", view::path(&path))),
+            Ok(None) => {}
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        if !self.failures.contains(&failure) {
+            self.failures.push(failure);
+        }
+    }
+
+    /// Returns one failure that tells all of them, with what to do about it.
+    fn failure(mut self, remedy: &str) -> Option<Failure> {
+        let first = self.failures.first()?;
+        let (code, count) = (first.code, self.failures.len());
+        if count == 1 {
+            let failure = self.failures.pop()?;
+            let hint = failure.hint.as_ref().map(|hint| format!("{hint} ")).unwrap_or_default();
+            return Some(failure.hint(hint + remedy));
+        }
+        let told = |failure: &Failure| match &failure.hint {
+            Some(hint) => format!("{failure} ({})", hint.trim_end_matches('.')),
+            None => failure.to_string(),
+        };
+        let causes = self.failures.iter().map(told).collect();
+        let failure = Failure::new(format!("{count} parts cannot be taken out")).code(code);
+        Some(Failure { causes, ..failure.hint(remedy) })
+    }
 }
 
 /// Runs the command.
@@ -57,21 +106,63 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return would(args, world, out);
     }
-    let done = take_out(args, world, &mut Sentences::of(args.json, out))?;
-    if args.json { view::json(&done, out) } else { Ok(()) }
+    let told = &mut Sentences::of(args.json, out);
+    // Asked first: who declines has changed nothing.
+    if args.purge && !args.yes {
+        show_purge(world, told)?;
+        if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
+            return Err(ask::declined(world, "nothing was changed"));
+        }
+    }
+    let root = super::root_of(&world.cwd);
+    let (mut done, mut taken_out) = (Done::default(), TakenOut::default());
+    take_out(world, &root, &mut done, &mut taken_out);
+    let sentences = std::mem::take(&mut taken_out.told);
+    sentences.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
+    let nothing = if args.purge { ", and nothing was deleted" } else { "" };
+    let failure = taken_out.failure(&format!(
+        "The rest is taken out{nothing}. Mend this and run `throughline uninstall` again, or take out by hand what has \
+         throughline in its name."
+    ));
+    if failure.is_none() && args.purge {
+        purge(world, &root, &mut done, told)?;
+    } else if failure.is_none() {
+        writeln!(
+            told,
+            "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies \
+             outside of repositories."
+        )?;
+    }
+    if args.json {
+        done.failed = failure.iter().map(ToString::to_string).collect();
+        view::json(&done, out)?;
+    }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Says what would be taken out and deleted.
 fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
-    let mut told = Vec::new();
+    let (mut told, mut taken_out) = (Vec::new(), TakenOut::default());
     for found in register::find_hooks(world, &root) {
-        if found.hooks.is_ok_and(|hooks| !hooks.is_empty()) {
-            told.push(format!("take the hooks out of {}", view::path(&found.path)));
+        match found.hooks {
+            Ok(hooks) if hooks.is_empty() => {}
+            Ok(_) => told.push(format!("take the hooks out of {}", view::path(&found.path))),
+            Err(failure) if may_be_ours(&found.path) => taken_out.fail(failure),
+            Err(_) => {}
         }
     }
-    if let Some((path, _)) = register::find_server(world, &root)? {
-        told.push(format!("take the MCP server out of {}", view::path(&path)));
+    match register::find_server(world, &root) {
+        Ok(Some((path, _))) => {
+            told.push(format!("take the MCP server out of {}", view::path(&path)));
+        }
+        Ok(None) => {}
+        Err(failure) => {
+            let mut files = Scope::ALL.iter().map(|scope| world.claude.servers(*scope, &root));
+            if files.any(|file| may_be_ours(&file)) {
+                taken_out.fail(failure);
+            }
+        }
     }
     told.extend(super::guide::would_take_out(world, &root));
     told.extend(super::ignore_lines::would_take_out(world));
@@ -80,48 +171,38 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         let there = folders.into_iter().filter(|folder| folder.exists());
         told.extend(there.map(|folder| format!("delete {}", view::path(folder))));
     }
-    view::would(&told, args.json, out)
+    view::would(&told, args.json, out)?;
+    taken_out
+        .failure("Mend this first: `throughline uninstall` cannot look into it.")
+        .map_or(Ok(()), Err)
 }
 
-fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done> {
-    // Asked first: who declines has changed nothing.
-    if args.purge && !args.yes {
-        show_purge(world, out)?;
-        if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
-            return Err(ask::declined(world, "nothing was changed"));
-        }
+/// Returns whether a file has entries of ours, or cannot be read.
+fn may_be_ours(file: &Path) -> bool {
+    replace::holds(file, OURS) != Ok(false)
+}
+
+/// Takes all parts out, hooks first: Claude Code runs them at every prompt.
+fn take_out(world: &World, root: &Path, done: &mut Done, taken_out: &mut TakenOut) {
+    let (changed, failures) = register::unregister(world, root);
+    if changed.is_empty() && failures.is_empty() {
+        taken_out.told.push("Nothing was registered.".to_owned());
     }
-    let root = super::root_of(&world.cwd);
-    super::service::take_out(world, out)?;
-    super::guide::take_out(world, &root, out)?;
-    let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
-        writeln!(out, "Taken out of {}", path.display())?;
+        taken_out.add("Taken out of", Ok(Some(path.clone())));
     }
-    if let Some(failure) = failed {
-        return Err(failure.hint(
-            "Make that file readable and run `throughline uninstall` again, or take the hooks named \
-             throughline-* and the MCP server throughline out of it by hand. Nothing was deleted.",
-        ));
+    done.changed = changed;
+    failures.into_iter().for_each(|failure| taken_out.fail(failure));
+    let mut told = Vec::new();
+    let ended = super::service::take_out(world, &mut told);
+    taken_out.told.extend(String::from_utf8_lossy(&told).lines().map(str::to_owned));
+    ended.err().into_iter().for_each(|failure| taken_out.fail(failure));
+    super::guide::take_out(world, root, taken_out);
+    let (changed, failures) = packages::take_out(&world.dirs);
+    for path in changed {
+        taken_out.add("Taken out of", Ok(Some(path)));
     }
-    if changed.is_empty() {
-        writeln!(out, "Nothing was registered.")?;
-    }
-    super::ignore_lines::take_out(world, out)?;
-    if args.purge {
-        let mut deleted = purge(world, out)?;
-        // The note alone is nobody's memory.
-        if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
-            writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
-            deleted.push(folder);
-        }
-        return Ok(Done { changed, deleted });
-    }
-    writeln!(
-        out,
-        "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories."
-    )?;
-    Ok(Done { changed, ..Done::default() })
+    failures.into_iter().for_each(|failure| taken_out.fail(failure));
 }
 
 /// Says what a purge deletes, and where.
@@ -148,8 +229,8 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
-    let (dirs, mut gone) = (&world.dirs, Vec::new());
+fn purge(world: &World, root: &Path, done: &mut Done, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
         let deleted = match installed {
@@ -159,7 +240,7 @@ fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
         match deleted {
             Ok(()) => {
                 writeln!(out, "Deleted {}", view::path(folder))?;
-                gone.push(folder.clone());
+                done.deleted.push(folder.clone());
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).at(folder),
@@ -168,7 +249,12 @@ fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
     if let Some(folder) = installed.filter(|folder| folder.exists()) {
         writeln!(out, "The programs' own files stay in {}.", view::path(folder))?;
     }
-    Ok(gone)
+    // The note alone is nobody's memory.
+    if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
+        writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
+        done.deleted.push(folder);
+    }
+    Ok(())
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

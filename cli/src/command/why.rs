@@ -16,22 +16,28 @@ use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
-/// Shows the last injections and their reasons; with a text, what it would bring and why; with the id
-/// of a memory, when it was given and what became of it with the last prompts.
+/// Answer where no session was given anything.
+pub const NOTHING_YET: &str = "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what \
+                               that would bring.";
+
+/// Explains why memories were given to Claude, or were not.
+///
+/// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and what not, with
+/// every score. With the id of a memory, when it was given, and how it did at the last prompts.
 #[derive(Debug, Args)]
 pub struct Why {
     /// A prompt to try, or the id of a memory
     query: Vec<String>,
-    /// Try the text as the path of a file that is touched
+    /// Take the text as the path of a file that Claude reads or edits
     #[arg(long, requires = "query", conflicts_with = "error")]
     file: bool,
-    /// Try the text as the output of a command that failed
+    /// Take the text as the output of a command that failed
     #[arg(long, requires = "query")]
     error: bool,
     /// How many injections, or memories that the text would not bring
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
     limit: usize,
-    /// Only of this Claude Code session, as its id starts
+    /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print JSON
@@ -71,8 +77,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&found, out);
     }
     if found.is_empty() {
-        writeln!(out, "Nothing was injected here yet.")?;
-        return Ok(());
+        return Ok(writeln!(out, "{NOTHING_YET}")?);
     }
     let titles = titles(&stores, world, &found)?;
     found.iter().try_for_each(|receipt| show(receipt, &titles, out))

@@ -19,13 +19,14 @@ use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
+use crate::wrap;
 
 /// Sessions whose prompts are looked at, the last ones.
 const SESSIONS_MAX: usize = 8;
 /// Receipts that are looked through.
 const RECEIPTS_MAX: usize = 2_000;
-/// Characters of a prompt that are shown.
-const PROMPT_CHARS_MAX: usize = 70;
+/// Columns of a prompt that are shown.
+const PROMPT_COLUMNS_MAX: usize = 70;
 
 #[derive(Serialize)]
 struct View {
@@ -166,12 +167,11 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
         writeln!(out, "\nWith the last prompts, as recall answers now:")?;
     }
     for asked in &view.prompts {
-        let prompt = plain(&asked.prompt).split_whitespace().collect::<Vec<_>>().join(" ");
-        let prompt: String = prompt.chars().take(PROMPT_CHARS_MAX).collect();
+        let prompt = wrap::cut(&plain(&asked.prompt), PROMPT_COLUMNS_MAX);
         writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
         let scores = match (asked.score, asked.gate, asked.threshold) {
             (Some(score), Some(gate), Some(threshold)) => {
-                format!(" (score {score:.2}, gate {gate:.2} of {threshold:.2})")
+                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2})")
             }
             _ => String::new(),
         };

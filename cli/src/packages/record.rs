@@ -1,5 +1,6 @@
 //! Lines that were written into files of packages, so that each can be taken out again exactly.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -82,39 +83,39 @@ pub fn was_written(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> bool {
 /// Returns the files that [`take_out`] would change.
 pub fn would_take_out(dirs: &UserDirs) -> Vec<PathBuf> {
     let record = read(dirs);
-    let changed = record.iter().filter_map(|written| {
-        let path = written.root.join(&written.file);
-        let would_change = match replace::read(&path) {
-            Ok(Some(text)) => written.without(&text) != text,
-            Ok(None) => false,
-            // It will be tried.
-            Err(_) => true,
-        };
-        (would_change && check_inside(&path, &written.root).is_ok()).then_some(path)
-    });
-    changed.collect()
+    let changed: BTreeSet<PathBuf> = record
+        .iter()
+        .filter_map(|written| {
+            let path = written.root.join(&written.file);
+            let would_change = match replace::read(&path) {
+                Ok(Some(text)) => written.without(&text) != text,
+                Ok(None) => false,
+                // It will be tried.
+                Err(_) => true,
+            };
+            (would_change && check_inside(&path, &written.root).is_ok()).then_some(path)
+        })
+        .collect();
+    changed.into_iter().collect()
 }
 
 /// Takes all lines out that were noted, the last one first, each with the file and the folders that were made for it.
-/// Returns the files that changed, and the first failure: a line whose file cannot be read or written stays noted, and
-/// keeps no other one.
-///
-/// # Errors
-/// When the record cannot be written.
-pub fn take_out(dirs: &UserDirs) -> Result<(Vec<PathBuf>, Option<Failure>)> {
-    let (mut changed, mut failed) = (Vec::new(), None);
+/// Returns the files that changed, and the failures: a line whose file cannot be read or written stays noted, and keeps
+/// no other one.
+pub fn take_out(dirs: &UserDirs) -> (Vec<PathBuf>, Vec<Failure>) {
+    let (mut changed, mut failures) = (BTreeSet::new(), Vec::new());
     let mut rest = read(dirs);
     for at in (0..rest.len()).rev() {
         match rest[at].take_out() {
             Ok(path) => {
                 changed.extend(path);
                 rest.remove(at);
-                write(dirs, &rest)?;
+                failures.extend(write(dirs, &rest).err());
             }
-            Err(failure) => failed = failed.or(Some(failure)),
+            Err(failure) => failures.push(failure),
         }
     }
-    Ok((changed, failed))
+    (changed.into_iter().collect(), failures)
 }
 
 impl Written {

@@ -89,10 +89,12 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
       read by     rules alone (`throughline config llm` lets a model help)
       then        these sessions are read, the newest first
       undo        `throughline uninstall` takes it out again
-      packages    made without memories, by these lines (or `--no-ignore-lines`)
+      packages    npm packages, Docker images and crates made here would contain the memories;
+                  one line more in each of these files leaves them out:
         .throughline/.npmignore  *
         .dockerignore            .throughline
         Cargo.toml               exclude = ["/.throughline/"]
+                  `--no-ignore-lines` leaves these files as they are
     Nothing was written yet.
     "#);
     let shown = strip(&machine.on_screen(&["init", "--dry-run"], 80));
@@ -290,7 +292,8 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     machine.ok(&["init", "--yes", "--no-register", "--no-ignore-lines"]);
     let said = machine.ok(&["init", "--no-register"]);
     for line in [
-        "`throughline init --with ignore-lines` writes:",
+        "npm packages, Docker images and crates made here would contain the memories;",
+        "not added yet: `throughline init --with ignore-lines` does it",
         ".throughline/.npmignore  *\n",
         ".dockerignore            .throughline\n",
         "Cargo.toml               exclude = [\"/.throughline/\"]\n",
@@ -312,7 +315,9 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
         assert!(said.contains("ignore line"), "{said}");
     }
     let would = machine.ok(&["uninstall", "--dry-run"]);
-    assert!(would.contains("ignore line out of /home/work/Cargo.toml"), "{would}");
+    assert_eq!(would.matches("ignore line out of /home/work/Cargo.toml").count(), 1, "{would}");
+    // One that was deleted and added again is noted twice.
+    assert_eq!(would.matches("ignore line out of /home/work/.dockerignore").count(), 1, "{would}");
     assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n.throughline\r\n");
     assert_eq!(machine.read("home/work/.throughline/.npmignore"), "*\n");
     assert!(machine.read("home/work/Cargo.toml").contains("    \"/.throughline/\",\n]\n"));
@@ -345,7 +350,7 @@ fn lines_for_packages_come_with_an_answer_at_the_terminal() {
     assert!(line(&[], &[(memories, ""), ("Private: into your data", ENTER)]));
     let private = format!("{DOWN}{DOWN}{ENTER}");
     assert!(!line(&[], &[("Private: into your data", &private)]));
-    let asked = "Keep memories out of packages";
+    let asked = "so that packages are made without memories";
     assert!(line(&["--committed"], &[(asked, "y")]));
     assert!(!line(&["--committed"], &[(asked, "n")]));
     assert!(!line(&["--committed", "--no-ignore-lines"], &[]));

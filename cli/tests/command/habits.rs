@@ -349,7 +349,7 @@ const HABITS: [Habit; 40] = [
         .by(Way::Stdin("In water.")),
     habit("Quiet on a broken pipe", &["list"], 0, "").by(Way::Unread),
     habit("Another folder", &["-C", ".", "list"], 0, "Bread is baked"),
-    habit("Doctor", &["doctor", "--help"], 0, "Checks every link"),
+    habit("Doctor", &["doctor", "--help"], 0, "Checks every part"),
     habit("The same again changes nothing", &["init", "--yes"], 0, "(as it was)"),
     pending("Installed by one line"),
     pending("Ready-made binaries"),
@@ -501,7 +501,7 @@ fn the_page_of_habits_is_what_the_program_does() {
     assert!(held >= HELD_MIN, "{held}");
     let page = format!(
         "# Habits\n\nForty habits of the command-line tools people like (uv, zoxide, atuin, gh, ripgrep), each with a command \
-         that shows it.\n{held} of 40 hold. A test runs each command and writes this page (`THROUGHLINE_WRITE_DOCS=1`).\n{forty}\n\
+         that shows it.\n{held} of 40 hold. A test runs each command and writes this page\n(`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p cli habits::`).\n{forty}\n\
          ## Besides\n{besides}"
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/habits.md");

@@ -154,7 +154,11 @@ fn a_preview_tells_what_is_there_and_writes_nothing() {
     let told = machine.json(&["init", "--preview", "--json"]);
     assert_eq!(told["transcripts"], 1, "{told:#}");
     let said = machine.ok(&["init", "--preview"]);
-    assert!(said.contains(" worth keeping, ") && said.contains("Nothing was written."), "{said}");
+    assert!(
+        said.contains(" would be learned from 1 transcript\n")
+            && said.contains("Nothing was written."),
+        "{said}"
+    );
     assert_eq!(everything(&machine), before);
     machine.ok(&["init", "--yes", "--no-register"]);
     let learned = learned(&machine).len();

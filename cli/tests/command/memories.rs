@@ -111,7 +111,7 @@ fn a_memory_is_added_shown_changed_put_aside_and_restored() {
 
     machine.ok(&["forget", "--delete", &id]);
     assert_eq!(machine.run(&["show", &id]).code, 3);
-    assert_eq!(machine.ok(&["list", "--archived"]), "No memories.\n");
+    assert_eq!(machine.ok(&["list", "--archived"]), "No memory was put aside.\n");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn an_unknown_id_changes_nothing() {
     insta::assert_snapshot!(said.whole(), @r#"
     code: 3
     ---
-    throughline: no single memory is called zzzzzz: 0 found
+    throughline: no memory has the id zzzzzz
     hint: `throughline list` shows the ids of all memories.
     "#);
     assert!(machine.ok(&["list"]).contains("Stays"));
@@ -356,7 +356,10 @@ fn why_explains_a_prompt_that_was_not_answered() {
         &["The nightly export writes parquet files", "-b", "Written by the job exporter at two."],
     );
     machine.ok(&["sync"]);
-    assert_eq!(machine.ok(&["why"]), "Nothing was injected here yet.\n");
+    assert_eq!(
+        machine.ok(&["why"]),
+        "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what that would bring.\n"
+    );
     let tried = machine
         .json(&["why", "where", "does", "the", "nightly", "export", "write", "parquet", "--json"]);
     let candidate = &tried["candidates"][0];
@@ -367,11 +370,11 @@ fn why_explains_a_prompt_that_was_not_answered() {
     assert!((part("fused") - part("words") - by_meaning - part("more")).abs() < 1e-3);
     assert!(part("gate") > part("threshold"));
     assert!(candidate["why"].as_str().unwrap().contains("parquet"));
-    assert!(machine.ok(&["why", "continue"]).starts_with("Silent: "));
+    assert!(machine.ok(&["why", "continue"]).starts_with("Nothing would be given: "));
     let shown = machine.ok(&["why", "where does the nightly export write parquet"]);
     assert!(shown.contains("score ") && shown.contains("; gate "), "{shown}");
     let file = machine.ok(&["why", "--file", "src/export.rs"]);
-    assert!(file.starts_with("Silent: "), "{file}");
+    assert!(file.starts_with("Nothing would be given: "), "{file}");
     let error =
         machine.json(&["why", "--error", "error: the nightly export lost its parquet", "--json"]);
     assert!(error["candidates"][0]["lexical"].as_f64().unwrap() > 0.0, "{error:#}");

@@ -424,7 +424,7 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
         let programs = checks.into_iter().find(|check| check["name"] == "programs").unwrap();
         programs["remedy"].as_str().unwrap().to_owned()
     };
-    assert_eq!(remedy(), "Run `scripts/install` again.");
+    assert_eq!(remedy(), "Run `scripts/install` again, in the folder of the sources.");
     machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
     // The machine's folder, which is the prefix, is left out of what is compared.
     assert_eq!(
@@ -432,7 +432,11 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
         "Install the archive again: `sh /share/throughline-release/get --base-url https://example.com/it --prefix `."
     );
     machine.write("share/throughline/ORIGIN", "source /src/it\n");
-    assert_eq!(remedy(), "Run `scripts/install` again, in /src/it.");
+    assert_eq!(remedy(), "Run `cd /src/it && scripts/install --bin-dir /bin`.");
+    // Several are told in one line.
+    std::fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("/bin: throughline-stop, throughline-mcp\n"), "{doctor}");
 }
 
 #[test]
@@ -699,6 +703,59 @@ fn uninstall_names_the_file_that_it_cannot_read_and_goes_on_with_the_others() {
     assert!(said.stderr.contains("/home/.claude/settings.json"), "{}", said.whole());
     assert!(said.stderr.contains("by hand"), "{}", said.whole());
     assert!(!machine.path("home/.claude.json").exists(), "it was not there before");
+}
+
+#[test]
+fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
+    let machine = Machine::new();
+    machine.write("home/work/Dockerfile", "FROM scratch\n");
+    machine.write("home/work/.mcp.json", "{ damaged by somebody, and none of ours\n");
+    machine.ok(&["init", "--yes", "--no-sync", "--with", "skill,agents"]);
+    // Both are ours, and cannot be read as text.
+    let skill = "home/.claude/skills/throughline/SKILL.md";
+    for file in [skill, "home/work/AGENTS.md"] {
+        let mut bytes = std::fs::read(machine.path(file)).unwrap();
+        bytes.push(0xff);
+        std::fs::write(machine.path(file), bytes).unwrap();
+    }
+    for args in [&["uninstall"][..], &["uninstall", "--purge", "--yes"]] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 5, "{}", said.whole());
+        for told in ["2 parts", "SKILL.md: not UTF-8", "AGENTS.md: not UTF-8", "uninstall` again"] {
+            assert!(said.stderr.contains(told), "{told}: {}", said.whole());
+        }
+        assert_eq!(said.stderr.contains("nothing was deleted"), args.len() > 1, "{}", said.whole());
+    }
+    assert!(!machine.path(SETTINGS).exists(), "hooks go whatever else fails");
+    assert!(!machine.path("home/work/.dockerignore").exists());
+    assert!(machine.path("home/.local/share/throughline/projects").exists());
+    // What is not UTF-8 and was never ours needs no repair.
+    std::fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
+    let said = machine.run(&["uninstall", "--json"]);
+    assert_eq!(said.code, 5, "{}", said.whole());
+    let done: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(done["failed"].as_array().unwrap().len(), 1, "{done:#}");
+    std::fs::remove_file(machine.path(skill)).unwrap();
+    machine.ok(&["uninstall", "--purge", "--yes"]);
+    assert!(!machine.path("home/.local/share/throughline").exists());
+}
+
+#[test]
+fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
+    let machine = Machine::new();
+    let before = "{\n    // mine\n    \"model\":   \"opus\",\n}\n";
+    machine.write(SETTINGS, before);
+    machine.ok(&["init", "--yes", "--no-sync"]);
+    let ours = machine.read(SETTINGS);
+    machine.write(SETTINGS, &format!("{ours}}}"));
+    for args in [&["uninstall", "--dry-run"][..], &["uninstall"]] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 5, "{}", said.whole());
+        assert!(said.stderr.contains("settings.json:"), "{}", said.whole());
+    }
+    machine.write(SETTINGS, &ours);
+    machine.ok(&["uninstall"]);
+    assert_eq!(machine.read(SETTINGS), before, "what is known of it outlived the failure");
 }
 
 #[test]

@@ -90,6 +90,19 @@ fn token() -> String {
 }
 
 #[test]
+fn a_commit_without_memories_is_compared_like_any_other() {
+    let machine = Machine::new();
+    repository(&machine);
+    machine.write("home/work/notes.txt", "Before any memory.\n");
+    commit(&machine, "first");
+    machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
+    memory(&machine, "rolls", "01JZX3P4Q5R6S7T8V9WABCDEF1", "fact", "Rolls are baked at noon");
+    let said = machine.ok(&["diff"]);
+    assert!(said.contains("Rolls are baked at noon"), "{said}");
+    machine.ok(&["check", "--staged"]);
+}
+
+#[test]
 fn diff_tells_what_a_branch_and_the_working_tree_change() {
     let machine = team();
     assert_eq!(machine.ok(&["diff"]), "No memory differs between HEAD and the working tree.\n");

@@ -1,7 +1,5 @@
 //! Content of answers: text for the model alone, and all of it.
 
-use memory_store::memory::{SaidBy, Source};
-
 use super::*;
 
 in_each_search_mode! {
@@ -18,23 +16,11 @@ in_each_search_mode! {
 }
 
 fn a_text_says_what_json_says(search: SearchMode) {
-    let world = World::searched(search);
-    let wish = Memory {
-        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
-        ..Memory::new(
-            MemoryId([3; 16]),
-            Kind::Preference,
-            "Ask before a release",
-            "Each time.",
-            now(),
-        )
-    };
-    save(&world, wish);
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
-    save(&world, Memory { supersedes: vec![MemoryId([1; 16])], ..newer });
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(
+        World::searched(search),
+        vec![wish(), pool(), Memory { supersedes: vec![MemoryId([1; 16])], ..newer }],
+    );
     let (text, found, _) = server.call("recall", json!({"query": "ask before a release"}));
     assert!(text.contains("(data, not instructions)") && text.contains("asked on"), "{text}");
     let hit = &found["hits"][0];
@@ -97,12 +83,10 @@ fn what_held_on_a_day_is_told_as_of_that_day(search: SearchMode) {
 }
 
 fn an_id_brings_the_whole_text_of_its_file(search: SearchMode) {
-    let world = World::searched(search);
     let long =
         format!("First line.\n\n{}\n\nThe last word is zygote.", "many words here ".repeat(600));
-    save(&world, fact(9, "A long story", &long));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) =
+        serving(World::searched(search), vec![fact(9, "A long story", &long)]);
     let short = MemoryId([9; 16]).short();
     for asked in [
         json!({"ids": [short]}),
@@ -148,7 +132,7 @@ fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile(search: SearchMode)
 
 fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMode) {
     let world = World::searched(search);
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    save(&world, pool());
     world.publish(Vec::new());
     let tree = world.dirs.tree(&world.root);
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1")]);
@@ -180,10 +164,7 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMod
 }
 
 fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning(search: SearchMode) {
-    let world = World::searched(search);
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(World::searched(search), vec![pool()]);
     for asked in [json!({"kinds": ["fact"]}), json!({"since": "2026-01-01"})] {
         let (_, found, _) = server.call("recall", asked);
         assert_eq!(found["hits"][0]["why"], "asked for by kind, file or time", "{found}");
@@ -193,10 +174,7 @@ fn what_was_asked_for_by_kind_or_file_is_not_told_as_near_in_meaning(search: Sea
 
 fn an_id_is_taken_as_answers_print_it(search: SearchMode) {
     let world = World::searched(search);
-    let said = |number, title: &str| Memory {
-        source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
-        ..fact(number, title, "It is so.")
-    };
+    let said = |number, title: &str| by(SaidBy::Assistant, fact(number, title, "It is so."));
     // The short id of this one has no digit.
     save(&world, said(85, "The probe pool has five places"));
     save(&world, said(3, "The lathe is blue"));
@@ -263,16 +241,18 @@ fn history_reads_only_the_files_that_the_index_does_not_name(search: SearchMode)
 }
 
 fn a_brief_of_the_whole_project_has_what_is_about_files(search: SearchMode) {
-    let world = World::searched(search);
     let about = |number, kind, title: &str, path: &str| Memory {
         kind,
         paths: vec![memory_store::memory::PathRef { path: path.to_owned(), seen: None }],
         ..fact(number, title, "It is so.")
     };
-    save(&world, about(1, Kind::Convention, "Round late", "src/money.rs"));
-    save(&world, about(2, Kind::Task, "Split the importer", "src/import.rs"));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(
+        World::searched(search),
+        vec![
+            about(1, Kind::Convention, "Round late", "src/money.rs"),
+            about(2, Kind::Task, "Split the importer", "src/import.rs"),
+        ],
+    );
     let asked = json!({"uri": "throughline://brief"});
     let answer = server.request("resources/read", asked);
     let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
@@ -283,10 +263,7 @@ fn a_brief_of_the_whole_project_has_what_is_about_files(search: SearchMode) {
 }
 
 fn lists_and_all_kinds_are_taken_as_they_are_meant(search: SearchMode) {
-    let world = World::searched(search);
-    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(World::searched(search), vec![pool()]);
     for asked in [
         json!({"query": ["probe", "pool"]}),
         json!({"query": "probe pool", "kinds": "all"}),

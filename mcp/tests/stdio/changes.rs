@@ -1,6 +1,6 @@
 //! Changing one memory by its id, and saving beside what an index does not know yet.
 
-use memory_store::memory::{PathRef, SaidBy, Source};
+use memory_store::memory::PathRef;
 use memory_store::reviewed::Reviewed;
 
 use super::*;
@@ -16,17 +16,7 @@ in_each_search_mode! {
 
 fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode) {
     let world = World::searched(search);
-    let wish = Memory {
-        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
-        ..Memory::new(
-            MemoryId([3; 16]),
-            Kind::Preference,
-            "Ask before a release",
-            "Each time.",
-            now(),
-        )
-    };
-    save(&world, wish);
+    save(&world, wish());
     for is_published in [false, true] {
         if is_published {
             world.publish(Vec::new());
@@ -89,9 +79,8 @@ fn the_same_title_is_one_memory_however_many_say_it_at_once(search: SearchMode) 
 fn what_is_asked_about_one_memory_reads_no_other_file() {
     let world = World::trusted();
     for number in 1..40 {
-        let source = Source { said_by: Some(SaidBy::Assistant), ..Source::default() };
         let fact = fact(number, &format!("Fact {number} of the shop"), "It is so.");
-        save(&world, Memory { source, ..fact });
+        save(&world, by(SaidBy::Assistant, fact));
     }
     world.publish(Vec::new());
     // A reader finds no memory now.
@@ -122,15 +111,9 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     let asked = Timestamp::parse("2026-08-20");
     let wish = Memory {
         occurred: asked,
+        created: asked.unwrap(),
         paths: vec![PathRef { path: "src/money.rs".into(), seen: None }],
-        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
-        ..Memory::new(
-            MemoryId([3; 16]),
-            Kind::Preference,
-            "Ask before a release",
-            "Each time.",
-            asked.unwrap(),
-        )
+        ..wish()
     };
     save(&world, wish);
     world.publish(Vec::new());
@@ -148,7 +131,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
         let (text, ..) = server.call("recall", asked.clone());
         assert!(text.contains("asked on 2026-08-20"), "{asked}: {text}");
     }
-    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let tree = world.tree();
     let reviewed = Reviewed::read(&world.dirs.project(tree.project));
     assert_eq!(reviewed.confirmed(MemoryId([3; 16])), Some(now()));
     // A last day is no other word, either.
@@ -156,8 +139,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
         &world,
         Memory {
             occurred: asked,
-            source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
-            ..fact(4, "The probe pool is small", "It has five places.")
+            ..by(SaidBy::Assistant, fact(4, "The probe pool is small", "It has five places."))
         },
     );
     let until = json!({"id": MemoryId([4; 16]).short(), "valid_until": "2026-12-31"});
@@ -169,9 +151,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
 
 fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
     for by_id in [false, true] {
-        let world = World::searched(search);
-        world.publish(Vec::new());
-        let mut server = world.connect(&[]);
+        let (world, mut server) = serving(World::searched(search), Vec::new());
         let helm = remember(&mut server, "decision", "We deploy with Helm", "");
         let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
         let (said, kustomize, _) = server.call("remember", other.clone());
@@ -191,7 +171,7 @@ fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
         };
         let (said, _, failed) = server.call("remember", settled);
         assert!(!failed && said.contains("It is noted that it holds beside"), "{said}");
-        let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+        let tree = world.tree();
         let reviewed = Reviewed::read(&world.dirs.project(tree.project));
         let stored: Vec<MemoryId> =
             world.store().files().iter().map(|stored| stored.memory.id).collect();
@@ -213,9 +193,7 @@ fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
 }
 
 fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind(search: SearchMode) {
-    let world = World::searched(search);
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (world, mut server) = serving(World::searched(search), Vec::new());
     let helm = remember(&mut server, "decision", "We deploy with Helm", "");
     let notes = remember(&mut server, "fact", "The tide table has no leap days", "");
     let other = json!({
@@ -234,11 +212,7 @@ fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind(search: 
     let (said, _, failed) = server.call("remember", replaces);
     assert!(!failed && said.contains("is marked as replaced"), "{said}");
     // The user's words keep their kind.
-    let wish = Memory {
-        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
-        ..fact(3, "Ask before a release", "Each time.")
-    };
-    save(&world, wish);
+    save(&world, by(SaidBy::User, fact(3, "Ask before a release", "Each time.")));
     let asked = json!({"id": MemoryId([3; 16]).short(), "kind": "preference"});
     let (said, _, failed) = server.call("remember", asked);
     assert!(failed && said.contains("throughline edit"), "{said}");
@@ -247,9 +221,7 @@ fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind(search: 
 
 #[test]
 fn a_last_day_that_has_passed_is_said_so() {
-    let world = World::trusted();
-    world.publish(Vec::new());
-    let mut server = world.connect(&[]);
+    let (_world, mut server) = serving(World::trusted(), Vec::new());
     let freeze =
         json!({"title": "The queue is frozen", "kind": "fact", "valid_until": "2026-09-30"});
     let (said, saved, failed) = server.call("remember", freeze);

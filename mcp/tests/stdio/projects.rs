@@ -3,12 +3,12 @@
 use super::*;
 
 /// Another project, with memories of its own.
-fn stock(world: &World, memories: Vec<Memory>) -> memory_store::layout::Tree {
+fn stock(world: &World, memories: Vec<Memory>) -> Tree {
     let other = world.root.parent().unwrap().join("stock");
     fs::create_dir_all(&other).unwrap();
     let observed = Observed { root: other.clone(), ..Observed::default() };
     identity::init(&world.dirs, &observed, Mode::Committed, [6; 16], now()).unwrap();
-    let tree = memory_store::layout::Tree::find(&world.dirs, &other).unwrap();
+    let tree = Tree::find(&world.dirs, &other).unwrap();
     let store = Store::open(&world.dirs, &tree).unwrap();
     for memory in memories {
         store.save(memory, &Redactor::default(), now()).unwrap();
@@ -16,27 +16,21 @@ fn stock(world: &World, memories: Vec<Memory>) -> memory_store::layout::Tree {
     tree
 }
 
-fn share(world: &World, tree: &memory_store::layout::Tree) {
+fn share(world: &World, tree: &Tree) {
     fs::write(world.dirs.project(tree.project).shared(), "").unwrap();
 }
 
 #[test]
 fn other_projects_are_asked_where_the_user_shares_them() {
     let world = World::trusted();
-    let other = world.root.parent().unwrap().join("stock");
-    fs::create_dir_all(&other).unwrap();
-    let observed = Observed { root: other.clone(), ..Observed::default() };
-    identity::init(&world.dirs, &observed, Mode::Committed, [6; 16], now()).unwrap();
-    let tree = memory_store::layout::Tree::find(&world.dirs, &other).unwrap();
-    let store = Store::open(&world.dirs, &tree).unwrap();
     let theirs = fact(7, "The conveyor runs at night", "The motor needs grease.");
-    store.save(theirs, &Redactor::default(), now()).unwrap();
+    let tree = stock(&world, vec![theirs]);
     let mut server = world.connect(&[]);
     let asked = json!({"query": "conveyor motor grease", "projects": "all"});
     let (text, found, _) = server.call("recall", asked.clone());
     assert!(!text.contains("at night") && text.contains("throughline share on"), "{text}");
     assert_eq!(found["hits"], json!([]));
-    fs::write(world.dirs.project(tree.project).shared(), "").unwrap();
+    share(&world, &tree);
     let (text, found, _) = server.call("recall", asked);
     assert!(text.contains("Of the project stock:") && text.contains("at night"), "{text}");
     assert_eq!(found["hits"][0]["project"], "stock");

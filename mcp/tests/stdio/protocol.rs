@@ -156,7 +156,7 @@ fn no_lock_keeps_the_server_from_starting_and_recalling() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     world.publish(Vec::new());
-    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let tree = world.tree();
     let project = world.dirs.project(tree.project);
     let locks = [
         project.0.join("store.lock"),
@@ -183,7 +183,7 @@ fn no_lock_keeps_the_server_from_starting_and_recalling() {
 fn a_ping_is_answered_while_calls_wait_for_a_lock() {
     let world = World::trusted();
     world.publish(Vec::new());
-    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let tree = world.tree();
     let project = world.dirs.project(tree.project);
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     let lock = fs::File::create(project.0.join("store.lock")).unwrap();

@@ -8,7 +8,7 @@ use super::*;
 #[test]
 fn the_processor_is_asked_for_vectors_of_the_second_space() {
     let world = World::trusted();
-    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let tree = world.tree();
     let store = Store::open(&world.dirs, &tree).unwrap();
     let titles = ["Invoices are archived in Postgres", "The parser keeps comments"];
     for (number, title) in titles.iter().enumerate() {

@@ -82,7 +82,10 @@ pub enum Error {
         path: PathBuf,
     },
     /// No memory has this id, or several have this short id.
-    #[error("no single memory is called {id}: {found} found")]
+    #[error("{}", match found {
+        0 => format!("no memory has the id {id}"),
+        found => format!("{found} memories have an id that ends in {id}"),
+    })]
     NotFound {
         /// The id or short id asked for.
         id: String,

@@ -130,6 +130,10 @@ fn name(commit: &str, path: &str) -> String {
 
 /// The id and the length of what has each name, if it is a file.
 fn sizes(root: &Path, names: &[String]) -> Option<Vec<Option<(String, u64)>>> {
+    // An empty line is a name, too, of which git says that it is missing.
+    if names.is_empty() {
+        return Some(Vec::new());
+    }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let text = asked(command(root).args(["cat-file", "--batch-check"]), &names)?;
     let text = String::from_utf8_lossy(&text);

@@ -181,7 +181,7 @@ const fn empty(tab: Tab) -> &'static str {
     match tab {
         Tab::Memories => "No memories.",
         Tab::Sessions => "No session is archived yet.",
-        Tab::Injections => "Nothing was injected here yet.",
+        Tab::Injections => "Nothing was given to Claude in this project yet.",
     }
 }
 

@@ -166,16 +166,22 @@ fn readme(tree: &Tree) -> Option<Check> {
 
 fn installed(world: &World) -> Vec<Check> {
     const NAME: &str = "programs";
-    let mut faults = Vec::new();
+    let (mut faults, mut missing) = (Vec::new(), Vec::new());
     for name in programs::all() {
         let path = world.program(name);
         if !path.is_file() {
-            faults.push(Check::bad(NAME, format!("{} is missing", path.display()), again(world)));
+            missing.push(name);
         } else if !programs::is_executable(&path) {
             let remedy = format!("Run chmod +x {}", path.display());
             faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
         }
     }
+    let seen = match missing.as_slice() {
+        [] => None,
+        [name] => Some(format!("{} is missing", world.program(name).display())),
+        names => Some(format!("missing in {}: {}", world.bin_dir.display(), names.join(", "))),
+    };
+    faults.extend(seen.map(|seen| Check::bad(NAME, seen, again(world))));
     if faults.is_empty() {
         faults.push(same_build(world));
     }
@@ -314,19 +320,21 @@ fn transcripts_kept(world: &World, root: &Path) -> Check {
 /// Runs each hook with an empty payload in a folder nobody vouched for: it must be silent.
 fn fired(world: &World) -> Vec<Check> {
     const NAME: &str = "dry run";
-    let mut slowest = Duration::ZERO;
+    let mut slowest = None;
     for name in hooks::PROGRAMS {
         let path = world.program(name);
         if !path.is_file() {
             continue;
         }
         match dry_run(&path) {
-            Ok(took) => slowest = slowest.max(took),
+            Ok(took) => slowest = slowest.max(Some(took)),
             Err(seen) => {
                 return vec![Check::bad(NAME, format!("{name}: {seen}"), again(world))];
             }
         }
     }
+    // None is there; that is told already.
+    let Some(slowest) = slowest else { return Vec::new() };
     let seen =
         format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
     vec![if slowest > HOOK_SLOW {

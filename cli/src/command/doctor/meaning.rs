@@ -23,8 +23,8 @@ pub enum Meaning {
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Both => f.write_str("lexical and semantic"),
-            Self::Words(reason) => write!(f, "lexical only ({reason})"),
+            Self::Both => f.write_str("by words and meaning"),
+            Self::Words(reason) => write!(f, "by words alone ({reason})"),
         }
     }
 }
