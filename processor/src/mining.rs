@@ -182,8 +182,8 @@ impl Miner<'_> {
             .with_context(|| format!("{name}: no such archived session"))?;
         let owns = |record: &_| self.ownership.owns(name, record);
         let known = |uuid: &str| self.ownership.knows(uuid);
-        let others = Assembly { owns: &owns, known: &known };
         let header = &file.header;
+        let others = Assembly { owns: &owns, known: &known, tasks: &header.growth.tasks };
         let mut sessions =
             assemble(&header.session, header.agent.as_deref(), &file.records, &others);
         if !header.from_folder {

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
+use super::tasks::Tasks;
 use crate::extract::goes_on;
 
-/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A model that is
-/// asked about a part sees the end of that part: few sessions are so long.
-pub const PART_BYTES: u64 = 16 << 20;
+/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A turn more
+/// costs what twice as many bytes cost to mine. Smaller parts would separate turns that explain one another.
+pub const PART_BYTES: u64 = 192 << 10;
 
 /// How far the part that goes on has grown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct Growth {
     /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
+    /// Tasks as they stood where the part begins.
+    #[serde(skip_serializing_if = "Tasks::is_none")]
+    pub tasks: Tasks,
 }
 
 /// The record that a part begins with.
@@ -74,7 +78,9 @@ impl Growth {
         let at = records.iter().position(is_cut).filter(|at| *at > 0)?;
         self.bytes -= cut.before;
         let rest = records.split_off(at);
-        Some(std::mem::replace(records, rest))
+        let closed = std::mem::replace(records, rest);
+        self.tasks = self.tasks.after(&closed);
+        Some(closed)
     }
 }
 
