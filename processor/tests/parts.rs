@@ -188,6 +188,39 @@ fn leave_only_parts(sealed: &Sealed) {
 }
 
 #[test]
+fn tasks_are_told_as_they_stand_at_the_end_of_the_session() {
+    let task = |script: &mut Script, id: &str, subject: &str| {
+        let call = script.call("TaskCreate", json!({"subject": subject}));
+        script.result(&call, "Task created", json!({"task": {"id": id, "subject": subject}}));
+    };
+    let done = |script: &mut Script, id: &str| {
+        let call = script.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
+        script.result(&call, "Updated task", json!({"success": true}));
+    };
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please plan the move of the ledger to the new format.");
+    task(&mut script, "1", "Convert the old ledgers");
+    task(&mut script, "2", "Document the new ledger format");
+    script.say("The plan stands.");
+    for number in 0..8 {
+        story(&mut script, number);
+    }
+    script.prompt("Please finish what is planned for the ledger.");
+    done(&mut script, "1");
+    script.say("The old ledgers are converted.");
+    sealed.write_script(&script);
+    sync_in_parts(&sealed);
+    let kept = kept(&sealed);
+    assert!(kept.archive.len() > 2, "{:?}", kept.archive.keys());
+    let tasks: Vec<&String> =
+        kept.memories.values().filter(|text| text.contains("kind: task")).collect();
+    let [task] = tasks[..] else { panic!("{tasks:#?}") };
+    assert!(task.contains("# Open: Document the new ledger format"), "{task}");
+    assert!(!task.contains("Convert the old ledgers"), "{task}");
+}
+
+#[test]
 fn a_transcript_that_is_read_from_its_beginning_brings_nothing_twice() {
     let sealed = Sealed::new();
     let lines = lines(&sealed);

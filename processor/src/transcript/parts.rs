@@ -111,6 +111,9 @@ impl std::io::Write for Count {
 /// Character between the name of a session and the number of a part.
 const MARK: char = '~';
 
+/// The highest number of a part whose name sorts behind those of the parts before it.
+pub const NUMBER_MAX: u32 = 99_999;
+
 /// The name of the archive file of a part.
 pub fn name(session: &str, number: u32) -> String {
     if number == 0 { session.to_owned() } else { format!("{session}{MARK}{number:05}") }
