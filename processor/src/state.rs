@@ -136,10 +136,9 @@ impl State {
     pub fn whole_sessions(&self) -> BTreeMap<&str, SessionState> {
         let mut whole: BTreeMap<&str, SessionState> = BTreeMap::new();
         for (name, part) in &self.sessions {
-            let session = whole.entry(parts::of_name(name).0).or_insert_with(|| SessionState {
-                first: part.first,
-                ..SessionState::default()
-            });
+            let session = whole
+                .entry(parts::of_name(name).0)
+                .or_insert_with(|| SessionState { first: part.first, ..SessionState::default() });
             session.first = session.first.min(part.first);
             session.last = session.last.max(part.last);
             session.left = session.left.take().or_else(|| part.left.clone());

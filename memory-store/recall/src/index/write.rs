@@ -352,3 +352,31 @@ fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_of_turns_take_fewer_slots_and_are_all_found() {
+        let key = |number: u64| {
+            let bytes = *blake3::hash(&number.to_le_bytes()).as_bytes();
+            u64::from_le_bytes(bytes[..8].try_into().unwrap())
+        };
+        let blocks: Blocks = (0..10_000).map(|number| (key(number), (1, vec![7]))).collect();
+        let (of_memories, _) = hashed_terms(&blocks, Collection::Memories);
+        let (of_turns, _) = hashed_terms(&blocks, Collection::Turns);
+        assert_eq!((of_memories.len() / SLOT, of_turns.len() / SLOT), (32_768, 16_384));
+        let run = longest_run(&of_turns);
+        assert!(run > 4 && run <= RUN_MAX, "{run}");
+        let slots: Vec<u64> = of_turns
+            .chunks_exact(SLOT)
+            .map(|slot| u64::from_le_bytes(slot[..8].try_into().unwrap()))
+            .collect();
+        for key in blocks.keys() {
+            let from = *key as usize & (slots.len() - 1);
+            let mut probed = slots[from..].iter().chain(&slots).take(RUN_MAX);
+            assert!(probed.any(|slot| slot == key), "{key}");
+        }
+    }
+}
