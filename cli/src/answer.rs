@@ -1,4 +1,4 @@
-//! What another program answers, in bounded time.
+//! Answers of other programs, in bounded time.
 
 use std::io::{Read, Write as _};
 use std::path::Path;
@@ -12,7 +12,7 @@ const ANSWER_BYTES_MAX: u64 = 256;
 /// and `doctor` says how long it took.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// What a program says to `--version`; `None` when it does not end with success in this time.
+/// Asks a program for its `--version`; `None` when it does not end with success in this time.
 pub fn version(program: &Path, answer_max: Duration) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -70,7 +70,7 @@ pub fn read(child: &mut Child) -> String {
 fn begins(pipe: Option<impl Read>, bytes_max: u64) -> String {
     let mut said = Vec::new();
     if let Some(pipe) = pipe {
-        // What was read until something went wrong is what it said.
+        // Its answer is all that was read until something went wrong.
         let _ = pipe.take(bytes_max).read_to_end(&mut said);
     }
     String::from_utf8_lossy(&said).into_owned()

@@ -27,11 +27,15 @@ impl TextChange {
         }
     }
 
+    /// Returns whether a text is as the change left it.
+    pub fn is_untouched(&self, text: &str) -> bool {
+        blake3::hash(text.as_bytes()).to_hex().as_str() == self.after
+    }
+
     /// Returns the text without the change, byte for byte: when it is as we left it, or when the inserted part still
     /// stands in it as a whole, once.
     pub fn undo(&self, text: &str) -> Option<String> {
-        let untouched = blake3::hash(text.as_bytes()).to_hex().as_str() == self.after;
-        let start = if untouched {
+        let start = if self.is_untouched(text) {
             self.start
         } else {
             let mut found = text.match_indices(&self.inserted);

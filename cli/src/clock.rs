@@ -103,7 +103,7 @@ mod tests {
         ] {
             assert_eq!(ago_in(at(then), now, &zone), expected, "{then}");
         }
-        // What no calendar has is told as it is.
+        // A time that no calendar has is told as it is.
         let beyond = Timestamp(i64::MAX);
         assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
     }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(time_in(at, &zone(2)), "2026-03-29 01:30 +02:00");
         assert_eq!(date_in(at, &zone(2)), "2026-03-29");
         assert_eq!(date_in(at, &zone(-7)), "2026-03-28");
-        // What no calendar has is told as it is.
+        // A time that no calendar has is told as it is.
         assert_eq!(time_in(Timestamp(i64::MAX), &zone(2)), Timestamp(i64::MAX).to_string());
     }
 }

@@ -8,7 +8,7 @@ pub const FAILED: u8 = 1;
 pub const NOTHING: u8 = 1;
 /// The command line was not understood (also clap's own code).
 pub const USAGE: u8 = 2;
-/// What was named does not exist, for example no memory has this id.
+/// Nothing has the given name, for example no memory has this id.
 pub const NOT_FOUND: u8 = 3;
 /// `throughline init` or `throughline trust` has not been run for this folder.
 pub const NOT_SET_UP: u8 = 4;

@@ -5,22 +5,22 @@ use std::io;
 
 use processor::upkeep::purge::Unclear;
 
-use crate::command::view::plain;
 use crate::exit;
+use crate::printable::plain;
 
 /// The result of a command.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
-/// What happened, why, what to do next, and the exit code that says so to a script.
+/// An error for a person: what happened, why, what to do next, and the exit code that says so to a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// One of the codes in [`exit`].
     pub code: u8,
-    /// What happened.
+    /// Statement of what happened.
     pub message: String,
     /// Why, outermost first.
     pub causes: Vec<String>,
-    /// What to do next.
+    /// Next step for the person.
     pub hint: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub trait At<T> {
     /// Turns the error into a failure that names `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
 
-    /// The same of a file or folder that the person named: that there is none has a code of its own.
+    /// As [`at`](Self::at), for a path that the person typed: a missing one has an exit code of its own.
     fn named(self, path: &std::path::Path) -> Result<T>;
 }
 

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 pub const NAME: Style = AnsiColor::Cyan.on_default();
 /// Headings and titles.
 pub const STRONG: Style = Style::new().bold();
-/// What is good to know, but seldom needed.
+/// Details that are seldom needed.
 pub const QUIET: Style = Style::new().dimmed();
 /// All is well.
 pub const GOOD: Style = AnsiColor::Green.on_default();

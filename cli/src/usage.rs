@@ -1,4 +1,4 @@
-//! What is said about a command line that is not understood, where clap knows no better.
+//! Messages about a command line that is not understood, where clap knows no better.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -1,4 +1,4 @@
-//! What a command knows of the machine it runs on. The environment is read here, once.
+//! The machine that a command runs on. The environment is read here, once.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,13 +13,13 @@ use memory_store::mode::{self, Mode};
 use memory_store::recall::Recall;
 use memory_store::settings_file;
 use memory_store::time::DAY_MS;
-use processor::lock::Busy;
+use processor::lock::{BUSY_MAX, Busy};
 use processor::progress::Progress;
 use processor::publish::custom_embedder::Asker;
-use processor::sync::{BUSY_MAX, SyncOptions};
+use processor::sync::SyncOptions;
 
 use crate::claude::places::ClaudeDirs;
-use crate::command::elsewhere;
+use crate::elsewhere;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 
@@ -50,9 +50,9 @@ pub struct World {
     pub interactive: bool,
     /// Whether what is printed goes to a terminal, so that who is asked about it has seen it.
     pub is_seen: bool,
-    /// What Throughline may do here, apart from `throughline off`.
+    /// Mode of Throughline here, apart from `throughline off`.
     pub mode: Mode,
-    /// What `THROUGHLINE` says when that names no mode.
+    /// Value of `THROUGHLINE` when that names no mode.
     pub unclear_mode: Option<String>,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
@@ -60,6 +60,7 @@ pub struct World {
 
 impl World {
     /// Reads the environment; `project` is the folder named on the command line.
+    #[expect(clippy::disallowed_methods, reason = "the environment of a command is read here")]
     pub fn read(project: Option<&Path>) -> Result<Self> {
         let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let no_home = || {
@@ -130,10 +131,10 @@ impl World {
         })
     }
 
-    /// What to do in a folder that is not set up.
+    /// Says what to do in a folder that is not set up.
     fn way_in(&self) -> String {
-        let root = crate::command::root_of(&self.cwd);
-        if let Some(moved) = elsewhere::moved(self, &root).first() {
+        let root = root_of(&self.cwd);
+        if let Some(moved) = elsewhere::moved(&self.dirs, &root).first() {
             let told = moved.told();
             return format!("It may have been moved: {told}. Otherwise run `throughline init`.");
         }
@@ -257,6 +258,12 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     });
     let folder = linked.or_else(|| real.parent().map(Path::to_owned));
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
+}
+
+/// The root of the git working tree that a folder lies in, or the folder itself.
+pub fn root_of(folder: &Path) -> PathBuf {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists());
+    root.unwrap_or(folder).to_owned()
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ mod tests {
             ("  name  one two three", "  name  one two\n        three"),
             ("  ! one two three four", "  ! one two\n    three four"),
             ("    -> one two three", "    -> one two\n       three"),
-            // What is set off far to the right is no column of names.
+            // Text that is set off far to the right is no column of names.
             ("one two three  four", "one two three\nfour"),
             // A word is never broken.
             ("a/very/long/path/of/a/file one two", "a/very/long/path/of/a/file\none two"),

@@ -6,7 +6,7 @@ use memory_store::index::format::believe_checksums;
 use memory_store::index::journal::Journal;
 use memory_store::index::manifest::Manifest;
 
-/// What was read is read again from what it is written as.
+/// Checks that a journal is read again from what it is written as.
 pub(crate) fn run(bytes: &[u8]) {
     believe_checksums();
     let journal = Journal::decode(bytes);

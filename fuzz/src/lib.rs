@@ -1,4 +1,4 @@
-//! What reads bytes of others, driven by bytes of any kind: one function for each fuzz target.
+//! Readers of foreign bytes, driven by bytes of any kind: one function for each fuzz target.
 //!
 //! A *target* takes bytes and panics when something does not hold. libFuzzer drives all of them in one program
 //! (`main.rs`, built by `scripts/fuzz`); `tests/replay.rs` runs the *corpus* through them: bytes that lead far, and all that

@@ -35,10 +35,10 @@ pub struct Hook {
     pub mode: Mode,
     /// The time.
     pub now: Timestamp,
-    /// The working tree, which this machine vouches for unless it `is_strange`.
+    /// The working tree, which this machine vouches for unless it `is_untrusted`.
     pub tree: Tree,
     /// True if something else may stand by now where the tree was; see [`untrusted_tree`].
-    is_strange: bool,
+    is_untrusted: bool,
     /// The state of the working tree.
     pub state: TreeDir,
     /// The event that the hook answers.
@@ -67,7 +67,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
         && let Some(hook) = Hook::from_process(deadline)
     {
         let answer: fn(&Hook) -> Output =
-            if hook.is_strange { untrusted_tree::answer } else { answer };
+            if hook.is_untrusted { untrusted_tree::answer } else { answer };
         answer(&hook).print(hook.event.what.name(), &hook.deadline);
     }
     // SAFETY: as above. Nothing is left to be flushed or freed.
@@ -77,6 +77,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
 impl Hook {
     /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
     fn from_process(mut deadline: Deadline) -> Option<Self> {
+        #[expect(clippy::disallowed_methods, reason = "the environment of a hook is read here")]
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
@@ -101,7 +102,7 @@ impl Hook {
                 project_dir.and_then(|folder| Tree::locate(&dirs, &folder)).or(here)
             }
         };
-        let (tree, is_strange) = match place? {
+        let (tree, is_untrusted) = match place? {
             Place::Trusted(tree) => (tree, false),
             Place::Changed(tree) => (tree, true),
         };
@@ -113,7 +114,7 @@ impl Hook {
             mode,
             now,
             tree,
-            is_strange,
+            is_untrusted,
             state,
             event,
             degraded,
@@ -124,6 +125,10 @@ impl Hook {
     /// Opens what is remembered, to be asked something; what a session starts with needs no model.
     pub fn recall(&self) -> Recall {
         let program = program::path();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "models are looked for only where recall needs them"
+        )]
         let dirs = self.dirs.clone().with_models(|name| std::env::var_os(name), program.as_deref());
         Recall::open(&dirs, &self.tree)
     }
@@ -206,6 +211,7 @@ impl Hook {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "asked only where something went wrong")]
 fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use memory_store_base::MemoryId;
 use memory_store_base::background::{inbox_bytes, is_running};
-use memory_store_base::handoff::Left;
+use memory_store_base::handoff::Handoff;
 use memory_store_base::layout::ProjectDir;
 use memory_store_base::progress::Progress;
 use memory_store_recall::{Hit, Recall, render};
@@ -31,6 +31,7 @@ const MORE: [&str; 2] = [
 ];
 
 /// Returns the end of the block: a server that a plugin brings has the plugin's name in those of its tools.
+#[expect(clippy::disallowed_methods, reason = "set by Claude Code for a plugin's hook")]
 fn more() -> &'static str {
     MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
 }
@@ -142,7 +143,7 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     let project = hook.dirs.project(hook.tree.project);
     loop {
         // A shorter inbox is a new one: the old one was worked through.
-        if Left::read(&hook.state.left()).inbox_bytes >= awaited
+        if Handoff::read(&hook.state.left()).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
             return true;
@@ -219,7 +220,7 @@ impl Now {
 
 /// Composes the start block for a session that starts now.
 fn compose(hook: &Hook, recall: &Recall) -> Now {
-    let left = Left::read(&hook.state.left());
+    let left = Handoff::read(&hook.state.left());
     let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
     let text = left.text(own, &branch, hook.now);
     let shown = left.shown(own, &branch, hook.now);

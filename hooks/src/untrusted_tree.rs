@@ -1,7 +1,7 @@
 //! Answers events in a tree whose fingerprint is not the trusted one, without reading it. The processor is asked
 //! whether it is the same after all, for example cloned again, and when it is not, the person is told once.
 
-use memory_store_base::fs::tree_fingerprint::{Seal, Strange};
+use memory_store_base::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 
 use crate::event::What;
 use crate::hook::Hook;
@@ -15,16 +15,16 @@ pub fn answer(hook: &Hook) -> Output {
         return Output::default();
     }
     let root = &hook.tree.main_root;
-    let Some(now) = Seal::of(root) else { return Output::default() };
+    let Some(now) = TreeFingerprint::of(root) else { return Output::default() };
     let state = hook.dirs.tree(root);
-    let is_this = |found: &Strange| found.seal == now;
-    if let Some(found) = Strange::read(&state.strange()).filter(is_this) {
+    let is_this = |found: &UntrustedTree| found.fingerprint == now;
+    if let Some(found) = UntrustedTree::read(&state.untrusted_tree()).filter(is_this) {
         // Of hooks that run at once, one renames it.
-        let told = std::fs::rename(state.strange(), state.strange_told());
+        let told = std::fs::rename(state.untrusted_tree(), state.untrusted_tree_told());
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
         return Output { message, ..Output::default() };
     }
-    if Strange::read(&state.strange_told()).filter(is_this).is_none() {
+    if UntrustedTree::read(&state.untrusted_tree_told()).filter(is_this).is_none() {
         hook.attempt("processor", stop::start_processor(hook));
     }
     Output::default()

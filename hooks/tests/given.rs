@@ -1,11 +1,9 @@
 //! Tests of injections: the exact envelope, each memory once, a receipt for everything.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
+use crate::common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::layout::TreeDir;

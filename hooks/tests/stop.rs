@@ -1,14 +1,12 @@
 //! The stop hook: notes, and a processor that is started when it is due and shares nothing.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
+use crate::common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::Turns;
@@ -230,7 +228,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started() {
                 assert!(installed.started().is_some(), "{}, {} cut", event.1, path.display());
             }
         }
-        // What a sync could not heal a moment ago is not begun with each call.
+        // A sync that could not heal a moment ago is not begun with each call.
         settled(NOW);
         run(&format!("c{cuts}"), &events[0]);
         assert_eq!(installed.started(), None, "{}", path.display());

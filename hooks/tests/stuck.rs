@@ -3,8 +3,6 @@
 //!
 //! No time is measured here: a hook that hangs is killed after a while, and then it has no exit status.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -13,7 +11,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{PROJECT, PROMPT, SESSION_START, STOP, TOOL, World};
+use crate::common::{PROJECT, PROMPT, SESSION_START, STOP, TOOL, World};
 use serde_json::{Value, json};
 
 /// After this a hook has hung: many times what it gives itself.

@@ -67,6 +67,7 @@ Options:
 
 fn run() -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
+    #[expect(clippy::disallowed_methods, reason = "the environment of the server is read here")]
     let environment = Environment::read(|name| std::env::var_os(name), cwd)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

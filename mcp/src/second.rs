@@ -105,7 +105,7 @@ impl Program {
     }
 
     fn is_strange(&self) -> String {
-        format!("{PROGRAM} gave no answer; run scripts/install again")
+        format!("{PROGRAM} gave no answer; `throughline doctor` says what helps")
     }
 
     /// Runs the program with a text on its standard input, and returns what it prints.

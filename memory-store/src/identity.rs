@@ -2,7 +2,7 @@
 //!
 //! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`, outside of the
 //! repository, so that nothing a repository brings along can vouch for itself. A folder at the path later is only
-//! believed to be the same while its seal holds ([`crate::fs::tree_fingerprint`]), or when git says so ([`review`]).
+//! believed to be the same while its fingerprint holds ([`crate::fs::tree_fingerprint`]), or when git says so ([`review`]).
 
 mod remote;
 
@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, read_if_there, remove, replace};
-use crate::fs::tree_fingerprint::{Seal, Strange};
+use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use crate::id::ProjectId;
 use crate::layout::{
-    ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record, sealed_record,
+    ByPath, KnownFingerprint, Place, ProjectDir, Tree, TreeDir, UserDirs, by_path_record,
+    fingerprint_record,
 };
 use crate::store::lock;
 use crate::time::Timestamp;
@@ -123,14 +124,21 @@ impl Identity {
     }
 
     /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same, for example cloned
-    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a seal it is
+    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a fingerprint it is
     /// enough that one is.
-    fn objection(&self, observed: &Observed, sealed: &Sealed, now: &Seal) -> Option<&'static str> {
-        let is_old = *sealed == Sealed::No;
+    fn objection(
+        &self,
+        observed: &Observed,
+        sealed: &KnownFingerprint,
+        now: &TreeFingerprint,
+    ) -> Option<&'static str> {
+        let is_old = *sealed == KnownFingerprint::No;
         let owned = match sealed {
-            Sealed::As(seal) => now.is_owned_by(seal.owner()),
+            KnownFingerprint::As(fingerprint) => now.is_owned_by(fingerprint.owner()),
             // Git asks whom a repository belongs to before it says anything of it.
-            Sealed::No | Sealed::Broken => now.is_ours() || !observed.root_commits.is_empty(),
+            KnownFingerprint::No | KnownFingerprint::Broken => {
+                now.is_ours() || !observed.root_commits.is_empty()
+            }
         };
         if !owned {
             return Some("it belongs to another user");
@@ -263,7 +271,7 @@ pub fn similar(dirs: &UserDirs, observed: &Observed) -> Result<Vec<Known>> {
 }
 
 /// Looks again at a working tree whose record says something else than the disk, or nothing, before
-/// anything of it is read: what is the same by its history gets a new seal, and what is not is left
+/// anything of it is read: what is the same by its history gets a new fingerprint, and what is not is left
 /// alone from here on. `observe` asks git, and is only called where that is needed. Returns why it
 /// is not what was vouched for; `None` when there is nothing to object, or nothing there.
 pub fn review(
@@ -272,39 +280,41 @@ pub fn review(
     observe: impl FnOnce(&Path) -> Observed,
 ) -> Result<Option<&'static str>> {
     let root = &tree.main_root;
-    let (Some(record), Some(now)) = (ByPath::read(dirs, root), Seal::of(root)) else {
+    let (Some(record), Some(now)) = (ByPath::read(dirs, root), TreeFingerprint::of(root)) else {
         return Ok(None);
     };
-    match &record.seal {
-        Sealed::As(seal) if *seal == now && record.is_summed => return Ok(None),
-        Sealed::As(seal) if seal.holds(&now) => {
+    match &record.fingerprint {
+        KnownFingerprint::As(fingerprint) if *fingerprint == now && record.is_summed => {
+            return Ok(None);
+        }
+        KnownFingerprint::As(fingerprint) if fingerprint.holds(&now) => {
             write_record(dirs, record.project, root)?;
             return Ok(None);
         }
-        Sealed::As(_) | Sealed::No | Sealed::Broken => {}
+        KnownFingerprint::As(_) | KnownFingerprint::No | KnownFingerprint::Broken => {}
     }
     let observed = observe(root).of(root);
     let is_silent = observed.root_commits.is_empty() && observed.remotes.is_empty();
-    if record.seal == Sealed::No && is_silent && now.has_git() && now.is_ours() {
+    if record.fingerprint == KnownFingerprint::No && is_silent && now.has_git() && now.is_ours() {
         // Git cannot be asked now, or there is no commit yet: as before.
         return Ok(None);
     }
     let identity = Identity::read(&dirs.project(record.project))?;
     let lost = || new_identity(record.project.0, Timestamp::default());
     let identity = identity.unwrap_or_else(lost);
-    let Some(why) = identity.objection(&observed, &record.seal, &now) else {
+    let Some(why) = identity.objection(&observed, &record.fingerprint, &now) else {
         return self::record(dirs, identity, &observed, None).map(|_| None);
     };
-    if record.seal == Sealed::No {
+    if record.fingerprint == KnownFingerprint::No {
         let mut broken = by_path_record(record.project, root);
         broken.extend_from_slice(b"unknown\n");
         replace(&dirs.by_path(root), &broken, Privacy::Private)?;
     }
     let state = dirs.tree(root);
-    let strange = Strange { seal: now, why: why.to_owned() };
-    let known = [state.strange(), state.strange_told()];
-    if !known.iter().any(|path| Strange::read(path).as_ref() == Some(&strange)) {
-        replace(&state.strange(), strange.text().as_bytes(), Privacy::Private)?;
+    let strange = UntrustedTree { fingerprint: now, why: why.to_owned() };
+    let known = [state.untrusted_tree(), state.untrusted_tree_told()];
+    if !known.iter().any(|path| UntrustedTree::read(path).as_ref() == Some(&strange)) {
+        replace(&state.untrusted_tree(), strange.text().as_bytes(), Privacy::Private)?;
     }
     Ok(Some(why))
 }
@@ -490,15 +500,15 @@ fn record(
 
 fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     let path = dirs.by_path(root);
-    let record = match Seal::of(root) {
-        Some(seal) => sealed_record(project, root, &seal),
+    let record = match TreeFingerprint::of(root) {
+        Some(fingerprint) => fingerprint_record(project, root, &fingerprint),
         None => by_path_record(project, root),
     };
     if std::fs::read(&path).ok().as_ref() != Some(&record) {
         replace(&path, &record, Privacy::Private)?;
     }
     let state = dirs.tree(root);
-    [state.strange(), state.strange_told()].iter().try_for_each(|path| remove(path))
+    [state.untrusted_tree(), state.untrusted_tree_told()].iter().try_for_each(|path| remove(path))
 }
 
 /// Removes what is made of a project's memories and sessions; a sync makes it again.
@@ -660,8 +670,8 @@ mod tests {
         assert_eq!(look(&home, &tree, &unknown), (Some("git does not tell its history"), false));
         let around = Observed { root: home.folder.path().to_owned(), ..observed.clone() };
         assert_eq!(look(&home, &tree, &around), (Some("git does not tell its history"), false));
-        let strange = Strange::read(&home.dirs.tree(&tree.root).strange()).unwrap();
-        assert_eq!(strange.seal, Seal::of(&tree.root).unwrap());
+        let strange = UntrustedTree::read(&home.dirs.tree(&tree.root).untrusted_tree()).unwrap();
+        assert_eq!(strange.fingerprint, TreeFingerprint::of(&tree.root).unwrap());
 
         // Cloned again it is what it was, a shallow clone by its remote.
         let shallow = Observed {
@@ -669,7 +679,7 @@ mod tests {
             ..home.observed("work", &["x"], &["https://example.com/a/b"])
         };
         assert_eq!(look(&home, &tree, &shallow), (None, true));
-        assert!(!home.dirs.tree(&tree.root).strange().exists());
+        assert!(!home.dirs.tree(&tree.root).untrusted_tree().exists());
         replace_folder(&tree);
         assert_eq!(look(&home, &tree, &observed), (None, true));
         // A person may say that another history is the same project, or a new one.

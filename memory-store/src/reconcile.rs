@@ -24,8 +24,8 @@ use crate::redact::Redactor;
 use crate::store::Store;
 use crate::time::Timestamp;
 
-use decide::{Turn, Wanted};
-pub use git_snapshot::Marks;
+use decide::{Decision, Wanted};
+pub use git_snapshot::GitSnapshot;
 use plan::Plan;
 use survey::Survey;
 
@@ -66,7 +66,7 @@ pub struct GitState {
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
     /// State of git's own files before it was asked all this.
-    pub marks: Marks,
+    pub marks: GitSnapshot,
 }
 
 /// Result of [`reconcile`], in numbers of memories.
@@ -180,10 +180,10 @@ fn plan(
             plan.outcome.tombstoned += usize::from(wanted.is_some());
             continue;
         }
-        let mut turn = Turn { survey, plan: &mut plan, redactor, keeps, now };
+        let mut decision = Decision { survey, plan: &mut plan, redactor, keeps, now };
         let done = match (ledger.entry(id), wanted) {
-            (entry, Some(wanted)) => turn.want(entry, wanted),
-            (Some(entry), None) => turn.unwanted(entry),
+            (entry, Some(wanted)) => decision.want(entry, wanted),
+            (Some(entry), None) => decision.unwanted(entry),
             (None, None) => Ok(()),
         };
         // One odd file, or one that stands in the way, must not keep the others from theirs.

@@ -4,6 +4,8 @@
 //! A wrong key is reported with its file and name, and the value that was in effect before stays: but where the
 //! user said what is to be kept in or out, and it cannot be read, the strictest holds that they may have meant.
 
+mod form;
+mod keys;
 mod values;
 
 use std::collections::BTreeMap;
@@ -21,11 +23,10 @@ use crate::layout::{Tree, UserDirs};
 use crate::pulled_setting;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
 use crate::settings::{Embedder, Llm, NameFinder, Promote, Pulled, RedactSettings, Settings};
+pub use form::{Described, Field, Form};
+use keys::KEYS;
 pub use values::CONTEXT_TOKENS;
-use values::{
-    embedder, half_lives, ignore_paths, kinds, llm, names, number, parsed, place_of_pattern,
-    promote, pulled, redact, share,
-};
+use values::place_of_pattern;
 
 /// Bytes that a settings file may have.
 const FILE_BYTES_MAX: usize = 256 << 10;
@@ -97,6 +98,21 @@ pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
                 Some((_, path)) => Origin::File(path.clone()),
                 None => Origin::Default,
             },
+        })
+        .collect()
+}
+
+/// Says of each setting what it takes and means, and its default.
+pub fn describe() -> Vec<Described> {
+    let defaults = values(&Settings::default());
+    KEYS.iter()
+        .map(|key| Described {
+            name: key.name,
+            in_repository: key.in_repository,
+            form: (key.form)(),
+            default: defaults.get(key.name).map(Value::to_string),
+            default_json: defaults.get(key.name).and_then(json).unwrap_or_default(),
+            meaning: key.meaning,
         })
         .collect()
 }
@@ -254,62 +270,9 @@ fn without_path(error: Error, path: &Path) -> String {
     }
 }
 
-/// A setting that files may give.
-struct SettingKey {
-    name: &'static str,
-    /// True if a repository may set it: budgets, kinds, half-lives. Never endpoints, commands, redaction, trust, or
-    /// what is kept for how long.
-    in_repository: bool,
-    set: fn(&mut Settings, Value) -> Result<(), String>,
-}
-
 /// Settings whose default keeps less in, or out, than the user may have wanted: where one cannot be read, the strictest
 /// holds. Redaction has its own way.
 const GUARDED: [&str; 4] = ["promote", "pulled", "ignore_paths", "names"];
-
-/// A block longer than this would pass Claude Code's limit of 10,000 characters.
-const TOKENS: RangeInclusive<u32> = 0..=2_400;
-const MEMORIES: RangeInclusive<u32> = 0..=20;
-const DAYS: RangeInclusive<u32> = 1..=36_500;
-
-/// Form of the index's settings.
-const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
-
-static KEYS: [SettingKey; 21] = [
-    repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
-    repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
-    repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
-    repository("tool_tokens", |s, v| number(v, TOKENS).map(|v| s.tool_tokens = v)),
-    repository("tool_memories", |s, v| number(v, MEMORIES).map(|v| s.tool_memories = v)),
-    repository("memories_per_session", |s, v| {
-        share(v, 0.0..=1_000.0).map(|v| s.memories_per_session = v)
-    }),
-    repository("kinds", |s, v| kinds(v).map(|v| s.kinds = v)),
-    repository("half_life_days", half_lives),
-    user("alpha", |s, v| share(v, 0.0..=1.0).map(|v| s.alpha = v)),
-    user("due_minutes", |s, v| number(v, 0..=10_080).map(|v| s.due_minutes = v)),
-    user("notice", |s, v| parsed(v, "\"off\", \"first\" or \"each\"").map(|v| s.notice = v)),
-    user("promote", promote),
-    user("pulled", pulled),
-    user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
-    user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
-    user("ignore_paths", ignore_paths),
-    user("redact", redact),
-    user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
-    user("llm", |s, v| llm(v).map(|v| s.llm = v)),
-    user("names", names),
-    user("embedder", |s, v| embedder(v).map(|v| s.embedder = Some(v))),
-];
-
-type Set = fn(&mut Settings, Value) -> Result<(), String>;
-
-const fn repository(name: &'static str, set: Set) -> SettingKey {
-    SettingKey { name, in_repository: true, set }
-}
-
-const fn user(name: &'static str, set: Set) -> SettingKey {
-    SettingKey { name, in_repository: false, set }
-}
 
 #[cfg(test)]
 mod tests {
@@ -559,6 +522,124 @@ mod tests {
             let (settings, warnings) = llm(wrong);
             assert_eq!((settings.llm, warnings.len()), (None, 1), "{wrong}");
             assert!(!warnings[0].to_string().contains("sk-abc"), "{}", warnings[0]);
+        }
+    }
+
+    /// Returns lines that a form takes, each with whether it does: values at both ends of a range, and one beyond.
+    fn samples(name: &str, form: &Form) -> Vec<(String, bool)> {
+        let line = |value: String, is_taken: bool| (format!("{name} = {value}\n"), is_taken);
+        match form {
+            Form::Whole { least, most } => {
+                let below = i128::from(*least) - 1;
+                let mut samples =
+                    vec![line(below.to_string(), false), line(least.to_string(), true)];
+                if let Some(most) = most {
+                    samples.push(line(most.to_string(), true));
+                    samples.push(line((most + 1).to_string(), false));
+                }
+                samples.push(line("\"text\"".to_owned(), false));
+                samples
+            }
+            Form::Number { least, most } => vec![
+                line(format!("{:.2}", least - 0.25), false),
+                line(format!("{least:.1}"), true),
+                line(format!("{most:.1}"), true),
+                line(format!("{:.2}", most + 0.25), false),
+            ],
+            Form::Text => vec![line("\"text\"".to_owned(), true), line("1".to_owned(), false)],
+            Form::Name => vec![line("\"text\"".to_owned(), true), line("\"\"".to_owned(), false)],
+            Form::Variable => {
+                let taken = ["\"\"", "\"MY_KEY_2\""].map(|text| line(text.to_owned(), true));
+                let refused = ["\"2A\"", "\"a\""].map(|text| line(text.to_owned(), false));
+                [taken, refused].concat()
+            }
+            Form::OneOf(texts) => {
+                let mut samples: Vec<_> =
+                    texts.iter().map(|text| line(format!("\"{text}\""), true)).collect();
+                samples.push(line("\"none of them\"".to_owned(), false));
+                samples
+            }
+            Form::Texts => vec![line("[\"a\"]".to_owned(), true), line("[1]".to_owned(), false)],
+            Form::ListOf(texts) => {
+                vec![line(format!("{texts:?}"), true), line("[\"none of them\"]".to_owned(), false)]
+            }
+            Form::Map { keys, value } => {
+                let taken = keys.iter().flat_map(|key| samples(key, value));
+                let unknown =
+                    samples("none-of-them", value).into_iter().map(|(text, _)| (text, false));
+                taken
+                    .chain(unknown)
+                    .map(|(text, is)| line(format!("{{ {} }}", text.trim()), is))
+                    .collect()
+            }
+            Form::Table(fields) => {
+                let sample_of = |field: &Field| -> Option<String> {
+                    samples(field.name, &field.form)
+                        .into_iter()
+                        .find(|(_, is)| *is)
+                        .map(|(text, _)| text)
+                };
+                let needed: Vec<_> = fields.iter().filter(|field| field.is_required).collect();
+                let mut tables = Vec::new();
+                for field in fields {
+                    let others = needed.iter().filter(|other| other.name != field.name);
+                    let others: String = others.filter_map(|other| sample_of(other)).collect();
+                    for (text, is_taken) in samples(field.name, &field.form) {
+                        // One provider needs the address of its server.
+                        let host =
+                            if text.contains("openai") { "host = \"localhost\"\n" } else { "" };
+                        tables.push((format!("[{name}]\n{others}{host}{text}"), is_taken));
+                    }
+                    if field.is_required {
+                        tables.push((format!("[{name}]\n{others}"), false));
+                    }
+                }
+                tables
+            }
+        }
+    }
+
+    #[test]
+    fn each_form_is_that_of_the_values_that_are_taken() {
+        let mut tried = 0;
+        for described in describe() {
+            for (text, is_taken) in samples(described.name, &described.form) {
+                let told = warnings(&files_of_user(&text));
+                assert_eq!(told.is_empty(), is_taken, "{text}{told:?}");
+                tried += 1;
+            }
+        }
+        assert!(tried > 150, "{tried}");
+    }
+
+    #[test]
+    fn fields_of_tables_have_the_defaults_that_hold_without_them() {
+        let load = |text: &str| load(&files_of_user(text).dirs, None);
+        for described in describe() {
+            let Form::Table(fields) = &described.form else { continue };
+            let with = |takes: fn(&Field) -> Option<&'static str>| -> String {
+                let lines = fields.iter().filter_map(|field| {
+                    let value = takes(field).or(match field.form {
+                        Form::OneOf(ref texts) if field.is_required => Some(texts[0]),
+                        _ => None,
+                    });
+                    value.map(|value| (field.name, value))
+                });
+                let lines = lines.map(|(name, value)| {
+                    let is_toml = format!("a = {value}").parse::<Table>().is_ok();
+                    let quoted = if is_toml { value.to_owned() } else { format!("\"{value}\"") };
+                    format!("{name} = {quoted}\n")
+                });
+                format!("[{}]\n{}", described.name, lines.collect::<String>())
+            };
+            let model = |field: &Field| (field.is_required && field.name == "model").then_some("m");
+            let (without, told) = load(&with(model));
+            assert_eq!(told, []);
+            let written = with(|field| {
+                field.default.or((field.is_required && field.name == "model").then_some("m"))
+            });
+            let (with, told) = load(&written);
+            assert_eq!((with, told), (without, Vec::new()), "{written}");
         }
     }
 

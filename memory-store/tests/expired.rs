@@ -1,9 +1,7 @@
 //! A memory whose time is over suppresses nothing: what it replaced holds again, what it says again is given, and
 //! an error that it cured is looked for elsewhere. Both where the index was published before and after that time.
 
-mod common;
-
-use common::{Fixture, NOW, id, memory};
+use crate::common::{Fixture, NOW, id, memory};
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::memory::Memory;

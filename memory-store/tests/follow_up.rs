@@ -1,10 +1,8 @@
 //! Prompts that go on where the one before ended, asked of a made-up shop: what they bring with the
 //! topic of the prompt before, and that it opens the gate for nothing else.
 
-mod common;
-
-use common::vectors::{Shipped, assets};
-use common::{Fixture, NOW, memory};
+use crate::common::vectors::{Shipped, assets};
+use crate::common::{Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::recall::{Recall, Topic};

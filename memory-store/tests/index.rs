@@ -1,16 +1,14 @@
 //! An index from publishing to recall: the journeys that every caller takes.
 
-mod common;
-
-use common::vectors::{Shipped, assets};
-use common::{Fixture, NOW, id, memory};
+use crate::common::vectors::{Shipped, assets};
+use crate::common::{self, Fixture, NOW, id, memory};
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
-use memory_store::recall::{Collection, Fate, Reason, Search};
+use memory_store::recall::{CandidateOutcome, Collection, Reason, Search};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
 use memory_store::trust::Trust;
@@ -70,7 +68,7 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     assert_eq!(titles(&found.hits), ["A timer inside the mailer empties it"]);
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
-    assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(id(71))));
+    assert_eq!((older.outcome, older.instead), (CandidateOutcome::Superseded, Some(id(71))));
     // A memory given before does not let the old one through.
     let again = recall.prompt(prompt, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
@@ -120,7 +118,7 @@ fn the_fix_of_another_error_of_the_same_command_is_held_back() {
         "error: cannot find type `Statement` in this scope: it was renamed to `MonthlyStatement`";
     let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
     let fix = found.trace.iter().find(|traced| traced.title.starts_with("money_fmt")).unwrap();
-    assert_eq!((fix.fate, fix.named), (Fate::Gate, false));
+    assert_eq!((fix.outcome, fix.named), (CandidateOutcome::Gate, false));
     assert!(fix.features.covered > 0.0 && fix.threshold.is_infinite());
 }
 

@@ -3,11 +3,9 @@
 //! Whatever is in the files, recall ends, does not panic, and either answers as before or says
 //! that it is degraded. It never answers something else.
 
-mod common;
-
 use std::fs;
 
-use common::{Fixture, NOW};
+use crate::common::{self, Fixture, NOW};
 use memory_store::index::Index;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;

@@ -2,16 +2,14 @@
 //!
 //! `tests/golden/<version>` holds the index and the memory files of the made-up project, as the
 //! first build of that version wrote them. To make the folder for a new version, run
-//! `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p memory-store --test index_golden`
+//! `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p memory-store --test tests index_golden::`
 //! once and commit it; the folders of older versions are never written again.
-
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::vectors::{Nearest, Shipped, assets};
-use common::{Fixture, NOW, memory};
+use crate::common::vectors::{Nearest, Shipped, assets};
+use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::index::Index;
 use memory_store::index::build::{Publisher, StartPlan, Turns};

@@ -1,11 +1,9 @@
 //! Vectors in an index: they are written, carried along, replaced by better ones, and found.
 
-mod common;
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use common::{Fixture, NOW};
+use crate::common::{self, Fixture, NOW};
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::index::build::{Publisher, Turns, Vectors, settle};
 use memory_store::index::document::Turn;

@@ -1,12 +1,10 @@
 //! Several writers at once, and writers that stop in the middle.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{Fixture, NOW, memory};
+use crate::common::{Fixture, NOW, memory};
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal;

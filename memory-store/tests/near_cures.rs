@@ -1,9 +1,7 @@
 //! A command that fails as one failed before, in other words, brings what cured it; others bring nothing of that.
 
-mod common;
-
-use common::vectors::{Shipped, assets};
-use common::{Fixture, NOW, id, memory};
+use crate::common::vectors::{Shipped, assets};
+use crate::common::{Fixture, NOW, id, memory};
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::memory::Memory;
 use memory_store::signature::error_signature;

@@ -1,8 +1,6 @@
 //! Neighbours of a new memory as a person or a model is told of them: found in the index and its journal.
 
-mod common;
-
-use common::{Fixture, NOW, id, memory};
+use crate::common::{Fixture, NOW, id, memory};
 use memory_store::memory::{Memory, PathRef};
 use memory_store::neighbour::{NEIGHBOURS_MAX, Neighbour, Statement, Verdict, find};
 use memory_store::{Kind, MemoryId};

@@ -1,13 +1,11 @@
 //! Tests of quarantine: an order to the model is kept and labelled, and not given by an index, its journal or a reader
 //! without an index. A person may let it out, until its text changes.
 
-mod common;
-
-use common::{Fixture, NOW, content, memory};
+use crate::common::{self, Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
-use memory_store::recall::{Fate, Hit, Search};
+use memory_store::recall::{CandidateOutcome, Hit, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
@@ -75,8 +73,8 @@ fn an_index_holds_it_back_and_says_so() {
     assert!(!is_given(&fixture, id));
     assert_eq!(found(&fixture, id), Some(true));
     let traced = fixture.recall().with_traces().prompt(PROMPT, NOW, &|_| false).trace;
-    let fate = traced.iter().find(|traced| traced.id == id).map(|traced| traced.fate);
-    assert_eq!(fate, Some(Fate::Held));
+    let outcome = traced.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
+    assert_eq!(outcome, Some(CandidateOutcome::Held));
 }
 
 #[test]

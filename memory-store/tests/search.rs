@@ -1,12 +1,10 @@
 //! Explicit search as a person uses it: operators, filters, slips of the keyboard, and what became
 //! of memories that something newer replaces.
 
-mod common;
-
 use std::fs;
 
-use common::vectors::{Shipped, assets};
-use common::{Fixture, NOW, id, memory};
+use crate::common::vectors::{Shipped, assets};
+use crate::common::{Fixture, NOW, id, memory};
 use memory_store::embed::model::{self, Model};
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;

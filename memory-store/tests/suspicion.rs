@@ -9,10 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use corpora::{Case, HARMLESS, POISON, cases};
+use crate::corpora::{Case, HARMLESS, POISON, cases};
 use memory_store::suspicion::{Origin, Reason, suspicion, suspicion_of};
-
-mod corpora;
 
 fn is_held(case: &Case) -> bool {
     suspicion_of(&case.title, &case.text, Origin::Repository).is_some()

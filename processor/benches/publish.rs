@@ -7,6 +7,10 @@
 //! vectors of the transformer: how many texts it embeds in a second, and what it costs to take them in.
 //! Times are what the process took of the processor, all threads together, so that a busy machine does
 //! not count.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 mod corpus;

@@ -29,7 +29,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::ignore::Ignore;
 use crate::git::blobs::{self, Blob};
-use crate::state::{State, read_json, write_json};
+use crate::private_files::{read_json, write_json};
+use crate::state::State;
 use files::{Absent, FILE_BYTES_MAX, Files, Now};
 use relied::Sessions;
 use sketch::{Content, ContentHash, Sketch};

@@ -2,10 +2,12 @@
 
 pub mod archive;
 pub mod discover;
+pub mod expired;
 pub mod forks;
 pub mod ignore;
 pub mod inbox;
 pub mod newest;
+pub mod purged;
 pub mod session_list;
 pub mod trees;
 
@@ -26,8 +28,10 @@ use crate::collect::archive::{
     name_of, span,
 };
 use crate::collect::discover::{Seen, Territory, Transcript};
+use crate::collect::expired::Expired;
 use crate::collect::ignore::Ignore;
 use crate::collect::newest::in_order;
+use crate::collect::purged::Purged;
 use crate::extract::Roots;
 use crate::handoff;
 use crate::progress::Progress;
@@ -37,8 +41,6 @@ use crate::transcript::parts;
 use crate::transcript::read::Counts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
-use crate::upkeep::expired::Expired;
-use crate::upkeep::purge::journal::Purged;
 
 /// Transcripts that one session is known to have been read from.
 const SOURCES_MAX: usize = 32;
@@ -110,7 +112,7 @@ pub struct SessionRead {
     name: String,
     file: SessionFile,
     end: End,
-    fate: Fate,
+    outcome: ReadOutcome,
     closed: Vec<(String, SessionState)>,
     counts: Counts,
 }
@@ -126,7 +128,7 @@ struct End {
 
 /// Decision about a session that was read.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+enum ReadOutcome {
     /// It holds nothing to keep.
     Dropped,
     /// It is archived as it is.
@@ -198,16 +200,16 @@ impl Collector<'_> {
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
-        let fate = if !worth_keeping && length == 0 && file.header.parts == 0 {
-            Fate::Dropped
+        let outcome = if !worth_keeping && length == 0 && file.header.parts == 0 {
+            ReadOutcome::Dropped
         } else if file.header == known && file.records.len() == length && !cleaned {
-            Fate::Known
+            ReadOutcome::Known
         } else {
-            Fate::New
+            ReadOutcome::New
         };
         let redactor = self.redactor.with_known(self.secrets.known().clone());
         let end = end_of(&file, self.territory, &redactor);
-        Ok(SessionRead { name: name.to_owned(), file, end, fate, closed, counts })
+        Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
     /// Takes out of the records that are read together what is not to be kept; whether anything that is known was
@@ -292,13 +294,13 @@ impl Collector<'_> {
     }
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
-        let SessionRead { name, file, end, fate, closed, counts } = read;
+        let SessionRead { name, file, end, outcome, closed, counts } = read;
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
-        let entry = match fate {
-            Fate::Dropped => return Ok(Collected { name, state: None, closed, counts }),
-            Fate::Known => self.archive.entry(&name)?,
-            Fate::New => self.archive.store(&file)?,
+        let entry = match outcome {
+            ReadOutcome::Dropped => return Ok(Collected { name, state: None, closed, counts }),
+            ReadOutcome::Known => self.archive.entry(&name)?,
+            ReadOutcome::New => self.archive.store(&file)?,
         };
         Ok(Collected { name, state: Some(state_with(&file, &entry, end)), closed, counts })
     }

@@ -38,7 +38,7 @@ fn collect(folder: &Path, levels: u32, stamps: &mut Vec<String>) {
 }
 
 fn line(path: &Path, metadata: &Metadata) -> String {
-    let modified_ns = crate::collect::archive::modified_ns(metadata);
+    let modified_ns = crate::private_files::modified_ns(metadata);
     format!("{} {} {modified_ns}", path.display(), metadata.len())
 }
 

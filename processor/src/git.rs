@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
 use memory_store::layout::{STORE_DIR, read_short};
-use memory_store::reconcile::{GitState, Marks};
+use memory_store::reconcile::{GitSnapshot, GitState};
 use version::Version;
 
 /// How long one call of git may take.
@@ -135,11 +135,11 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// Returns the present marks of git's own files of a working tree.
-pub(crate) fn marks(root: &Path) -> Marks {
+pub(crate) fn marks(root: &Path) -> GitSnapshot {
     let folders = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
     match lines(root, &folders).as_slice() {
-        [own, shared] => Marks::take(Path::new(own), Path::new(shared)),
-        _ => Marks::default(),
+        [own, shared] => GitSnapshot::take(Path::new(own), Path::new(shared)),
+        _ => GitSnapshot::default(),
     }
 }
 
@@ -379,6 +379,10 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
 
 /// Gives git settings that win over those of all files. What the user set in the same way stays.
 fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "settings that the user gave git in the same way"
+    )]
     let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok());
     let mut count = given.unwrap_or(0_usize);
     for (key, value) in settings {

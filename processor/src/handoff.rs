@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use memory_store::Timestamp;
-use memory_store::handoff::{Left, LeftSession};
+use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
 use memory_store::suspicion;
 use memory_store::time::DAY_MS;
@@ -92,7 +92,7 @@ pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
 }
 
 /// Returns where the work was left in a working tree: its sessions, newest first.
-pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Left {
+pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Handoff {
     sessions.retain(|left| now.0 - left.last.0 <= FORGOTTEN_DAYS * DAY_MS);
     sessions.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.session.cmp(&b.session)));
     sessions.dedup_by(|a, b| a.session == b.session);
@@ -109,7 +109,7 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Le
             left.branch.clear();
         }
     }
-    Left { sessions, inbox_bytes: 0 }
+    Handoff { sessions, inbox_bytes: 0 }
 }
 
 /// Returns the work done: the commits of the last request, or the statements of its last message.

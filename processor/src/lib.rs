@@ -13,6 +13,7 @@ pub mod llm;
 pub mod lock;
 pub mod log;
 pub mod mining;
+pub mod private_files;
 pub mod progress;
 pub mod publish;
 pub mod replay;

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::collect::archive::create_private;
+use crate::private_files::create_private;
+
+/// How long a sync that is under way is waited for by one that a person started.
+pub const BUSY_MAX: Duration = Duration::from_secs(600);
 
 /// Held while a processor works on a project.
 #[derive(Debug)]

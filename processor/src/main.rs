@@ -11,9 +11,9 @@ use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::collect::session_list;
 use processor::collect::trees;
-use processor::lock::Busy;
+use processor::lock::{BUSY_MAX, Busy};
 use processor::publish::custom_embedder::Asker;
-use processor::sync::{BUSY_MAX, SyncOptions, sync};
+use processor::sync::{SyncOptions, sync};
 use processor::{background, git, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
@@ -39,11 +39,13 @@ fn run() -> Result<()> {
         return Ok(());
     }
     let asked = Asked::read(std::env::args().skip(1))?;
+    #[expect(clippy::disallowed_methods, reason = "the environment of this program is read here")]
     let get = |name: &str| std::env::var_os(name);
     let program = std::env::current_exe().ok();
     let dirs = UserDirs::resolve(get).context("HOME is not set")?;
     let dirs = dirs.with_models(get, program.as_deref());
     let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
+    #[expect(clippy::disallowed_methods, reason = "the environment of this program is read here")]
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
     if mode == Mode::Full {
         git::hung::remember(&dirs, now());
@@ -94,6 +96,7 @@ fn print_version() {
 
 /// The time, or the one that tests set.
 fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "the time that tests set")]
     let set = std::env::var("THROUGHLINE_NOW").ok().and_then(|text| Timestamp::from_setting(&text));
     set.unwrap_or_else(|| {
         #[expect(clippy::disallowed_methods, reason = "the one place of this program")]

@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::Archive;
 use crate::collect::discover::Territory;
+use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
-use crate::state::{FILE_BYTES_MAX, SessionState, State, read_bounded, write_whole};
+use crate::private_files::{FILE_BYTES_MAX, GZIP_MAGIC, read_bounded, write_whole};
+use crate::state::{SessionState, State, Summary};
 use crate::transcript::parts;
 use crate::transcript::session::Session;
 use crate::transcript::{Assembly, Redact, assemble};
-use crate::upkeep::audit::files::GZIP_MAGIC;
-use crate::upkeep::expired::Remains;
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
@@ -75,26 +75,6 @@ impl From<Remains> for MinedFile {
             failure: None,
         }
     }
-}
-
-/// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Summary {
-    /// Key of the session's content and of the extractor.
-    pub key: String,
-    /// The kinds that count, as the settings had them.
-    pub kinds: Vec<Kind>,
-    /// The session.
-    pub session: String,
-    /// Its turns.
-    pub turns: usize,
-    /// The working directory of its first turn.
-    pub cwd: String,
-    /// How many drafts of these kinds there are.
-    pub drafts: usize,
-    /// A hash of them.
-    pub digest: String,
 }
 
 impl MinedFile {

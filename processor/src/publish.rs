@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::handoff::Left;
+use memory_store::handoff::Handoff;
 use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
@@ -122,7 +122,7 @@ fn publish(
         holds && from_repository || trust.is_order(&stored.memory, &redactor, from_repository)
     };
     let (settings, now) = (publication.settings, publication.now);
-    let left = Left::read(&publication.dirs.tree(root).left());
+    let left = Handoff::read(&publication.dirs.tree(root).left());
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
     let start = start_plan::plan(
         &listing.memories,

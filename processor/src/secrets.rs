@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::collect::archive::modified_ns;
+use crate::private_files::modified_ns;
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::PromptBy;

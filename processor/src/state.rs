@@ -2,21 +2,18 @@
 //! and the transcripts; losing it costs time, nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use memory_store::Timestamp;
+use anyhow::Result;
 use memory_store::handoff::LeftSession;
 use memory_store::layout::ProjectDir;
-use serde::de::DeserializeOwned;
+use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::archive::create_private;
 use crate::collect::discover::Seen;
 use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
-use crate::mining::Summary;
+use crate::private_files::{Damaged, read_checked, read_json, write_checked};
 use crate::transcript::parts;
 
 /// Changes whenever the meaning of what is remembered changes.
@@ -24,9 +21,6 @@ const VERSION: u32 = 2;
 
 /// Sessions of one working directory of which it is remembered where they were left: twice as many as are told.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
-
-/// The most that is read of a file of this kind.
-pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// State of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +91,26 @@ pub struct SessionState {
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
     pub mined: Option<Summary>,
+}
+
+/// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// Key of the session's content and of the extractor.
+    pub key: String,
+    /// The kinds that count, as the settings had them.
+    pub kinds: Vec<Kind>,
+    /// The session.
+    pub session: String,
+    /// Its turns.
+    pub turns: usize,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// How many drafts of these kinds there are.
+    pub drafts: usize,
+    /// A hash of them.
+    pub digest: String,
 }
 
 impl Default for State {
@@ -204,88 +218,12 @@ fn path(home: &ProjectDir) -> PathBuf {
     home.mined().join("state.json")
 }
 
-/// Reads a JSON file; `None` when it is missing, damaged or too large.
-pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&read_bounded(path)?).ok()
-}
-
-/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the
-/// field passes over it.
-const CHECK: &str = ",\"check\":\"";
-
-/// A file of which nothing may be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
-
-/// Reads what [`write_checked`] wrote; `None` when it is missing. Of older versions it has no checksum.
-pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
-    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-        return Ok(None);
-    }
-    let bytes = read_bounded(path).ok_or(Damaged)?;
-    if let Some(at) = memchr::memmem::rfind(&bytes, CHECK.as_bytes())
-        && bytes[at..] != *check(&bytes[..at]).as_bytes()
-    {
-        return Err(Damaged);
-    }
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
-}
-
-/// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
-pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
-    anyhow::ensure!(bytes.pop() == Some(b'}'), "{}: this is no object", path.display());
-    let check = check(&bytes);
-    bytes.extend(check.into_bytes());
-    write_whole(path, &bytes)
-}
-
-/// The end of an object that begins so.
-fn check(begin: &[u8]) -> String {
-    format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
-}
-
-/// Removes a file; whether there was one.
-pub fn remove_if_there(path: &Path) -> Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
-    }
-}
-
-/// Reads a file of this kind; `None` when it is missing or too large.
-pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
-    let len = fs::metadata(path).ok()?.len();
-    (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())?
-}
-
-/// Replaces a JSON file, all at once; leaves it alone when it says the same.
-pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
-    bytes.push(b'\n');
-    write_whole(path, &bytes)
-}
-
-/// Replaces a file that can be derived again: by rename, without waiting for the disk.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    if fs::read(path).is_ok_and(|before| before == bytes) {
-        return Ok(());
-    }
-    let folder = path.parent().context("a file has a folder")?;
-    create_private(folder)?;
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".writing-")
-        .tempfile_in(folder)
-        .with_context(|| folder.display().to_string())?;
-    std::io::Write::write_all(&mut temporary, bytes).with_context(|| path.display().to_string())?;
-    temporary.persist(path).with_context(|| path.display().to_string())?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::private_files::write_json;
 
     #[test]
     fn a_flipped_bit_is_noticed_or_changes_nothing() {

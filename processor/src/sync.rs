@@ -44,21 +44,22 @@ use memory_store::{Timestamp, settings_file};
 use crate::anchors::Anchors;
 use crate::collect::archive::{Archive, Entry};
 use crate::collect::discover::Territory;
+use crate::collect::expired::Expired;
 use crate::collect::forks::Ownership;
+use crate::collect::purged::Purged;
 use crate::collect::trees;
 use crate::git;
 use crate::handoff;
 use crate::llm::Model;
 use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
+use crate::private_files::write_json;
 use crate::progress::Progress;
 use crate::publish::claude_md::Known;
 use crate::publish::embed::Embedding;
 use crate::publish::{self, Publication};
 use crate::secrets::Secrets;
-use crate::state::{Learned, State, read_roots, write_json};
-use crate::upkeep::expired::Expired;
-use crate::upkeep::purge::journal::Purged;
+use crate::state::{Learned, State, read_roots};
 use facts::TreeFacts;
 use heal::Distrusted;
 use stage::{StagedTree, StagedTrees};
@@ -67,9 +68,6 @@ pub use report::SyncReport;
 
 /// The folder below the project's private one in which a model's answers are kept.
 pub(crate) const LLM_DIR: &str = "llm";
-
-/// How long a sync that is under way is waited for by one that a person started.
-pub const BUSY_MAX: Duration = Duration::from_secs(600);
 
 /// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
 /// the question how their drafts relate.

@@ -18,7 +18,7 @@ use memory_store::store::{Store, Stored, read_below};
 use memory_store::trust::{self, Trust};
 
 use crate::git;
-use crate::state::{read_json, write_json};
+use crate::private_files::{read_json, write_json};
 
 /// Files that git is asked about in one look; of more all count as brought by it.
 const FILES_MAX: usize = 200;

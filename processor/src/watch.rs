@@ -203,7 +203,7 @@ fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
             let mut bytes = Vec::new();
             let file = File::open(record.path()).ok()?;
             file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-            // `<project> <path>`, then the seal.
+            // `<project> <path>`, then the fingerprint.
             let line = bytes.split(|byte| *byte == b'\n').next()?;
             let at = line.iter().position(|byte| *byte == b' ')?;
             let root = Path::new(std::ffi::OsStr::from_bytes(&line[at + 1..]));

@@ -2,8 +2,6 @@
 //! to change, and told where it is not. Values are made up, and put together at run time so that no
 //! scanner takes this file for a leak.
 
-mod scripts;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -11,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::scripts::{Sealed, eventful, now};
 use memory_store::layout::Tree;
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
 use memory_store::{Kind, Memory, MemoryId};
+use processor::collect::expired::{Expired, Remains};
 use processor::lock::{Busy, Lock};
 use processor::sync::{SyncOptions, sync};
 use processor::upkeep::audit::{AuditReport, audit};
-use processor::upkeep::expired::{Expired, Remains};
 use processor::upkeep::purge::{What, purge};
-use scripts::{Sealed, eventful, now};
 
 fn token() -> String {
     format!("{}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")

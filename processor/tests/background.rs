@@ -1,16 +1,14 @@
 //! The processor as hooks start it.
 
-mod scripts;
-
 use std::fs;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use memory_store::handoff::Left;
+use crate::scripts::{self, Script, Sealed, eventful};
+use memory_store::handoff::Handoff;
 use memory_store::progress::Progress;
 use processor::lock::{Busy, Lock};
 use processor::log;
-use scripts::{Script, Sealed, eventful};
 
 fn processor(sealed: &Sealed, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));
@@ -49,7 +47,7 @@ fn notes_are_taken_up_quietly() {
         (progress.inbox_bytes, progress.failures, progress.due_minutes),
         (inbox_bytes, 0, Some(5))
     );
-    assert_eq!(Left::read(&state.left()).inbox_bytes, inbox_bytes);
+    assert_eq!(Handoff::read(&state.left()).inbox_bytes, inbox_bytes);
     assert!(fs::read_dir(sealed.tree.store().join("memories")).unwrap().count() > 0);
 }
 

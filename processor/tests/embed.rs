@@ -1,10 +1,9 @@
 //! Vectors: the table's at once, the transformer's as they come, none without a model.
 
-mod scripts;
-
 use std::fs;
 use std::path::Path;
 
+use crate::scripts::{Sealed, eventful};
 use memory_store::embed::transformer::{Norm, POSITIONS, Projection, WIDTH, Weights};
 use memory_store::embed::wordpiece::Cut;
 use memory_store::embed::{DIMENSIONS, Encoder, Table, build};
@@ -13,7 +12,6 @@ use memory_store::index::segment::Segment;
 use memory_store::layout::ProjectDir;
 use processor::sync::{SyncOptions, sync};
 use processor::upkeep::purge::{What, purge};
-use scripts::{Sealed, eventful};
 use serde_json::json;
 
 /// Pieces enough for any word of small letters.

@@ -1,18 +1,15 @@
 //! A session that goes on after a language model has read it, from transcripts to memory files.
 
-mod scripts;
-mod standin;
-
 use std::fs;
 
+use crate::scripts::{Script, Sealed};
+use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::Timestamp;
 use memory_store::store::Store;
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts::PART_BYTES;
-use scripts::{Script, Sealed};
 use serde_json::json;
-use standin::ollama::{Behaviour, Ollama};
 
 const CHOICE: &str = "We keep the carts in Redis, because they are short-lived.";
 const MINUTE_MS: i64 = 60_000;

@@ -1,15 +1,13 @@
 //! Indexes whose files rotted, were cut off or are gone: the next sync makes them again, whatever else it has to do.
 
-mod scripts;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::scripts::{Sealed, eventful, now};
 use memory_store::index::health::{Depth, inspect};
 use memory_store::recall::{Recall, Search};
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
-use scripts::{Sealed, eventful, now};
 
 /// Function that returns the damaged content of a file; `None` where the file is deleted.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;

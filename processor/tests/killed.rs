@@ -1,12 +1,10 @@
 //! A sync that is killed at any moment: the next one ends where an undisturbed one does.
 
-mod scripts;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use scripts::{Script, Sealed, eventful};
+use crate::scripts::{self, Script, Sealed, eventful};
 
 /// Times that the processor is killed.
 const KILLS: u32 = 50;

@@ -1,12 +1,11 @@
 //! Extraction by a local model, against a stand-in for Ollama; and against a real one when
 //! `OLLAMA_HOST` names it.
 
-mod standin;
-
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::{Llm, RedactSettings, Settings};
 use memory_store::{Kind, Timestamp};
@@ -14,7 +13,6 @@ use processor::extract::draft::{Draft, Effect};
 use processor::llm::{self, Extracted, Model};
 use processor::transcript::session::{Call, Input, Prompt, Session, Step, StepKind, Turn};
 use serde_json::{Value, json};
-use standin::ollama::{Behaviour, Ollama};
 
 const WISH: &str = "Please always run the migrations inside a transaction.";
 const REASON: &str = "I chose SQLite over Postgres because the tool must run offline.";

@@ -1,16 +1,14 @@
 //! Archived sessions whose file is damaged or gone after Claude Code deleted the transcript: what was learned from
 //! them stays, is marked, and goes only when somebody means it.
 
-mod scripts;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::scripts::{Sealed, eventful};
 use processor::collect::archive::Archive;
+use processor::collect::expired::{Expired, Remains};
 use processor::sync::{SyncOptions, SyncReport, sync};
-use processor::upkeep::expired::{Expired, Remains};
 use processor::upkeep::purge::{What, purge};
-use scripts::{Sealed, eventful};
 
 /// Ways to lose an archive file.
 const LOSSES: [fn(&Path); 6] = [

@@ -1,16 +1,13 @@
 //! Names of people in what is committed, against a stand-in for Ollama.
 
-mod scripts;
-mod standin;
-
 use std::fs;
 
+use crate::scripts::{Script, Sealed};
+use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::memory::Status;
 use memory_store::store::Store;
 use processor::sync::sync;
-use scripts::{Script, Sealed};
 use serde_json::json;
-use standin::ollama::{Behaviour, Ollama};
 
 /// Answer of a model that knows these people.
 fn names(question: &str) -> String {

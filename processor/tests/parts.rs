@@ -1,18 +1,16 @@
 //! A long session is kept, mined and indexed in parts: what comes of it does not depend on how often it was
 //! looked at while it grew, nor on where a run was killed.
 
-mod scripts;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::scripts::{Script, Sealed};
 use memory_store::index::Index;
 use processor::collect::archive::{Archive, Header};
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts;
 use proptest::prelude::*;
-use scripts::{Script, Sealed};
 use serde_json::json;
 
 /// Bytes of a part here.

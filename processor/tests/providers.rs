@@ -1,10 +1,9 @@
 //! Servers with OpenAI's chat interface, and what holds for every provider: repeats, windows that are set aside, and
 //! a day's bounds.
 
-mod standin;
-
 use std::path::{Path, PathBuf};
 
+use crate::standin::openai::{Act, OpenAi};
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::settings::{Llm, Settings};
@@ -14,7 +13,6 @@ use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
 use processor::transcript::name::TranscriptName;
 use processor::transcript::session::{Prompt, Session, Turn};
 use serde_json::json;
-use standin::openai::{Act, OpenAi};
 
 const WISH: &str = "Please always run the migrations inside a transaction.";
 const ALL: &[&str] = &["json_schema", "json_object"];

@@ -1,17 +1,15 @@
 //! Purging: what a person wants gone is gone, everywhere, and does not come back.
 
-mod scripts;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::scripts::{Script, Sealed, eventful, now};
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Memory, MemoryId, Timestamp};
 use processor::sync::{SyncOptions, sync};
 use processor::upkeep::purge::{Named, PurgeReport, What, preview, purge};
-use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
 
 fn purged(sealed: &Sealed, what: &What) -> PurgeReport {

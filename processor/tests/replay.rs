@@ -1,11 +1,9 @@
 //! Replaying a history: what recall would have known when it was needed.
 
-mod scripts;
-
 use std::time::Duration;
 
+use crate::scripts::{Script, Sealed, eventful};
 use processor::replay::replay;
-use scripts::{Script, Sealed, eventful};
 
 /// The files of a home but for what a sync caches.
 fn files(sealed: &Sealed) -> Vec<std::path::PathBuf> {

@@ -1,14 +1,13 @@
 //! The second space, against a stand-in for Ollama; and against a real one when `OLLAMA_HOST` names
 //! it.
 
-mod scripts;
-mod standin;
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crate::scripts::{self, Sealed, eventful, now};
+use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::custom_embedder::Second;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::layout::TreeDir;
@@ -18,9 +17,7 @@ use processor::llm;
 use processor::publish::custom_embedder::{Asker, standing};
 use processor::sync::{SyncReport, sync};
 use processor::upkeep::purge::{What, purge};
-use scripts::{Sealed, eventful, now};
 use serde_json::Value;
-use standin::ollama::{Behaviour, Ollama};
 
 const MODEL: &str = "nomic-embed-text:latest";
 

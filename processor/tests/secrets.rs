@@ -1,14 +1,13 @@
 //! Secrets across the records of a session, across sessions and across the fields of a memory: a value that was
 //! recognised once is hidden wherever else it stands, before and after. Values are made up.
 
-mod scripts;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::scripts::{self, Script, Sealed, now};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
@@ -18,7 +17,6 @@ use processor::transcript::SessionBuilder;
 use processor::transcript::record::Record;
 use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{What, purge};
-use scripts::{Script, Sealed, now};
 use serde_json::json;
 
 /// Returns the stored files that hold a secret in their unpacked text or their name, in lower case.

@@ -1,18 +1,15 @@
 //! A model that has time for one question in each sync: the newest session comes first, and what was answered stays
 //! while the rest waits.
 
-mod scripts;
-mod standin;
-
 use std::time::Duration;
 
+use crate::scripts::{Script, Sealed};
+use crate::standin::openai::{Act, OpenAi};
 use memory_store::identity::Mode;
 use memory_store::store::Store;
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
-use scripts::{Script, Sealed};
 use serde_json::json;
-use standin::openai::{Act, OpenAi};
 
 const THINGS: [&str; 6] = [
     "harbour crane",

@@ -1,7 +1,5 @@
 //! Syncing: from transcripts on disk to memories and an index, in any number of runs.
 
-mod scripts;
-
 use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,10 +8,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use memory_store::handoff::Left;
+use crate::scripts::{self, Script, Sealed, eventful, now};
+use memory_store::handoff::Handoff;
 use memory_store::memory::Scope;
 use memory_store::progress::Progress;
-use memory_store::recall::{Fate, Recall, Search};
+use memory_store::recall::{CandidateOutcome, Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
@@ -24,7 +23,6 @@ use processor::collect::archive::Archive;
 use processor::progress::Progress as Told;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use proptest::prelude::*;
-use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
 
 #[test]
@@ -38,7 +36,7 @@ fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
     fs::create_dir_all(state.inbox().parent().unwrap()).unwrap();
     fs::write(state.inbox(), "{\"event\":\"Stop\"}\n").unwrap();
     sealed.sync();
-    let left = Left::read(&state.left());
+    let left = Handoff::read(&state.left());
     assert_eq!(left.inbox_bytes, 17);
     assert_eq!(left.sessions.len(), 1);
     assert!(left.sessions[0].goal.contains("move the importer"), "{left:?}");
@@ -55,7 +53,7 @@ struct AtArchiving<'a> {
 impl Told for AtArchiving<'_> {
     fn stage(&self, name: &str, _steps: usize) {
         if name == "archiving" {
-            let left = Left::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left());
+            let left = Handoff::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left());
             let goals = left.sessions.into_iter().map(|left| left.goal).collect();
             let project = self.sealed.dirs.project(self.sealed.tree.project);
             let archived = Archive::open(&project).entries().unwrap().len();
@@ -81,7 +79,7 @@ fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
     let (goals, archived) = seen.goals_and_archived.into_inner().unwrap().unwrap();
     assert!(goals.iter().any(|goal| goal.contains("importer number 5")), "{goals:?}");
     assert_eq!(archived, 0);
-    let left = Left::read(&sealed.dirs.tree(&sealed.tree.root).left());
+    let left = Handoff::read(&sealed.dirs.tree(&sealed.tree.root).left());
     assert_eq!(left.sessions.len(), 6);
 }
 
@@ -754,8 +752,8 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
     assert!(!starts());
     assert_eq!(found(&sealed, "invoices rounded half"), 1);
     let prompt = recall().prompt("How are invoices rounded, half to even?", now(), &|_| false);
-    let fate = prompt.trace.iter().find(|traced| traced.id == id).map(|traced| traced.fate);
-    assert_eq!(fate, Some(Fate::Said), "{prompt:?}");
+    let outcome = prompt.trace.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
+    assert_eq!(outcome, Some(CandidateOutcome::Said), "{prompt:?}");
     assert!(sealed.sync().nothing_new);
     fs::remove_file(claude_md).unwrap();
     sealed.sync();

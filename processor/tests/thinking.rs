@@ -1,12 +1,10 @@
 //! Thinking: archived with its turn, found on request and not otherwise, and gone with the session.
 
-mod scripts;
-
 use std::path::Path;
 
+use crate::scripts::{self, Script, Sealed, now};
 use memory_store::recall::{Collection, Hit, Recall, Search};
 use processor::upkeep::purge::{What, purge};
-use scripts::{Script, Sealed, now};
 use serde_json::json;
 
 /// A session whose second turn has a thought with a secret in it, beside an empty one of a newer

@@ -1,9 +1,7 @@
 //! Reading transcripts of every version: who said what, and what belongs together.
 
-mod scripts;
-
+use crate::scripts::{self, Script, read};
 use processor::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo};
-use scripts::{Script, read};
 use serde_json::json;
 
 fn prompts(session: &Session) -> Vec<(&str, PromptBy)> {

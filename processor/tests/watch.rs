@@ -1,7 +1,5 @@
 //! Watching: transcripts that grow are learned from without any hook.
 
-mod scripts;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +7,9 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::scripts::{self, Sealed, eventful};
 use memory_store::background;
 use processor::watch::{self, Options, Pace, Waker};
-use scripts::{Sealed, eventful};
 
 /// A watcher in a thread; what it says comes through a channel.
 struct Watching {

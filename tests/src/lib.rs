@@ -1,6 +1,11 @@
 //! Helpers of the journeys: a sealed environment, the real Claude Code client, a stand-in for the
 //! API it talks to, a small project to work on, and what cargo says about the workspace.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
 pub mod bench;
 pub mod chat_server;
 pub mod checks;

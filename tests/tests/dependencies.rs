@@ -84,3 +84,27 @@ fn every_program_can_be_built_without_the_lgpl_package() {
         assert!(!without.is_empty() && !without.contains(LGPL), "{program}");
     }
 }
+
+#[test]
+fn no_file_of_tests_is_forgotten() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for folder in ["hooks/tests", "memory-store/tests", "processor/tests", "tests/tests"] {
+        let program = std::fs::read_to_string(root.join(folder).join("main.rs")).unwrap();
+        let named: BTreeSet<&str> = program
+            .lines()
+            .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+            .collect();
+        let files = std::fs::read_dir(root.join(folder)).unwrap();
+        let files: BTreeSet<String> = files
+            .filter_map(|file| {
+                let name = file.unwrap().file_name().into_string().unwrap();
+                name.strip_suffix(".rs").map(str::to_owned)
+            })
+            .filter(|name| name != "main")
+            .collect();
+        assert!(files.len() > 3, "{folder}");
+        let forgotten: Vec<_> =
+            files.iter().filter(|name| !named.contains(name.as_str())).collect();
+        assert!(forgotten.is_empty(), "{folder}/main.rs does not name {forgotten:?}");
+    }
+}

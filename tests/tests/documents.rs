@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use journeys::command_lines::{CommandLine, command_lines};
 use journeys::environment::TestEnvironment;
+use serde_json::Value;
 
 /// Pages at the top of the repository; those in `docs/` come on top.
 const TOP: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
@@ -123,6 +124,40 @@ fn every_file_that_is_named_exists() {
     assert!(named >= 100, "{named} files are named");
 }
 
+/// Returns the paths of all source files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_source_file_that_is_named_by_its_end_exists() {
+    let mut ours = Vec::new();
+    for folder in FOLDERS {
+        sources(&root().join(folder), &mut ours);
+    }
+    let format = "memory-store/FORMAT.md".to_owned();
+    let text = fs::read_to_string(root().join(&format)).unwrap();
+    let mut named = 0;
+    for Page { name, text } in pages().into_iter().chain([Page { name: format, text }]) {
+        for part in quoted(&text) {
+            let path = part.split("::").next().unwrap_or_default();
+            if path.ends_with(".rs") && !path.contains([' ', '*', '<', '{']) {
+                let is_there = ours.iter().any(|source| source.ends_with(path));
+                assert!(is_there, "{name} names {path}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 100, "{named} files are named");
+}
+
 #[test]
 fn every_link_leads_somewhere() {
     for Page { name, text } in pages() {
@@ -145,6 +180,33 @@ fn every_link_leads_somewhere() {
 }
 
 /// Pages that the plugin names. A user of the plugin has no other file of the repository, but reads these on the web.
+/// A viewer sees commands and what they print, in order, and nothing of the machine that made it.
+#[test]
+fn the_recording_of_a_first_session_can_be_played() {
+    const RECORDING: &str = "pictures/first-session.cast";
+    let start = fs::read_to_string(root().join("docs/start.md")).unwrap();
+    assert!(start.contains(&format!("]({RECORDING})")), "docs/start.md links no {RECORDING}");
+    let text = fs::read_to_string(root().join("docs").join(RECORDING)).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!(head["version"], 2);
+    assert!(head["width"].as_u64().unwrap() <= 100 && head["height"].as_u64().unwrap() <= 40);
+    let (mut screen, mut before) = (String::new(), 0.0);
+    for event in lines {
+        let at = event[0].as_f64().unwrap();
+        assert!(at >= before && event[1] == "o", "{event}");
+        before = at;
+        screen.push_str(event[2].as_str().unwrap());
+    }
+    assert!((10.0..90.0).contains(&before), "it takes {before} s");
+    for shown in ["throughline init", "Throughline is set up.", "throughline search", "~/tidelog"] {
+        assert!(screen.contains(shown), "{shown}");
+    }
+    for place in ["/tmp/", "/root/", "/home/"] {
+        assert!(!screen.contains(place), "{place}");
+    }
+}
+
 #[test]
 fn every_page_that_the_plugin_names_exists() {
     let mut named = 0;

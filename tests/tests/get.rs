@@ -142,6 +142,7 @@ fn everything_is_put_in_place_and_one_step_is_named() {
             ".local/bin/throughline",
             ".local/bin/throughline-stop",
             ".local/share/throughline/MODEL",
+            ".local/share/throughline/ORIGIN",
             ".local/share/throughline-release/FILES",
             ".local/share/throughline-release/get",
         ]
@@ -151,6 +152,9 @@ fn everything_is_put_in_place_and_one_step_is_named() {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
     };
     assert_eq!((mode("bin/throughline"), mode("share/throughline/MODEL")), (0o755, 0o644));
+    let origin = &installed[Path::new(".local/share/throughline/ORIGIN")];
+    let release = machine.path("release").canonicalize().unwrap();
+    assert_eq!(String::from_utf8_lossy(origin), format!("--from {}\n", release.display()));
 }
 
 #[test]
@@ -352,6 +356,8 @@ fn either_downloader_will_do() {
         let output = machine.get("/bin/sh", bin.as_os_str(), &arguments);
         assert!(output.status.success(), "{downloader}: {}", said(&output));
         assert!(machine.path(&prefix).join("bin/throughline").exists(), "{downloader}");
+        let origin = fs::read_to_string(machine.path(&prefix).join("share/throughline/ORIGIN"));
+        assert_eq!(origin.unwrap(), format!("--base-url {url}\n"));
         let missing = format!("{url}/elsewhere");
         let arguments = ["--base-url", &missing, "--prefix", &prefix];
         let output = machine.get("/bin/sh", bin.as_os_str(), &arguments);

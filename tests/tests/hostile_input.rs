@@ -1,8 +1,7 @@
-//! Whatever a hook is fed and whatever state it finds, it exits 0, in time, and prints nothing that
+//! Whatever a hook is fed and whatever state it finds, it exits 0 and prints nothing that
 //! is not its own.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use journeys::hook_run::Moment;
 use journeys::sample_project::{Sample, snapshot};
@@ -14,9 +13,6 @@ const HOOKS: [&str; 4] = [
     "throughline-stop",
 ];
 
-/// The hooks' own deadline is 200 ms; a busy machine may need that long again to start them.
-const TIME_MAX: Duration = Duration::from_secs(2);
-
 fn sample() -> Sample {
     let sample = Sample::with_history().unwrap();
     sample.sync().unwrap();
@@ -27,11 +23,9 @@ fn sample() -> Sample {
 fn feed(sample: &Sample, payload: &[u8]) -> String {
     let mut printed = String::new();
     for hook in HOOKS {
-        let begun = Instant::now();
         let output =
             sample.environment.hook_with(hook, payload, &[("THROUGHLINE", "full")]).unwrap();
         assert_eq!(output.status.code(), Some(0), "{hook}: {output:?}");
-        assert!(begun.elapsed() < TIME_MAX, "{hook} took {:?}", begun.elapsed());
         printed += &String::from_utf8_lossy(&output.stdout);
     }
     printed

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
 
-/// Makes archives of two platforms with their checksums; returns the checksums.
-fn release(folder: &Path) -> Vec<String> {
+/// Makes archives of platforms with their checksums; returns the checksums.
+fn release(folder: &Path, targets: &[&str]) -> Vec<String> {
     let mut sums = String::new();
-    let checksums = TARGETS.map(|target| {
+    let checksums = targets.iter().map(|target| {
         let name = format!("throughline-7.8.9-{target}");
         let bin = folder.join(&name).join("bin");
         fs::create_dir_all(&bin).unwrap();
@@ -28,8 +28,9 @@ fn release(folder: &Path) -> Vec<String> {
         sums.push_str(&format!("{checksum}  {archive}\n"));
         checksum
     });
+    let checksums = checksums.collect();
     fs::write(folder.join("SHA256SUMS"), sums).unwrap();
-    checksums.into()
+    checksums
 }
 
 fn package(folder: &Path) -> (Output, PathBuf) {
@@ -54,7 +55,7 @@ fn each_package_manager_is_told_of_each_archive() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let checksums = release(folder.path());
+    let checksums = release(folder.path(), &TARGETS);
     let (output, out) = package(folder.path());
     assert!(output.status.success(), "{output:?}");
 
@@ -86,12 +87,32 @@ fn each_package_manager_is_told_of_each_archive() {
 }
 
 #[test]
+fn what_this_machine_built_stands_in_until_the_archive_of_the_platform_is_there() {
+    if !has_python() {
+        return;
+    }
+    let program = |targets: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        release(folder.path(), targets);
+        let (output, out) = package(folder.path());
+        assert!(output.status.success(), "{output:?}");
+        let is_told = String::from_utf8_lossy(&output.stderr).contains("for a trial");
+        let program = fs::read_to_string(out.join("npm/linux-x64/bin/throughline")).unwrap();
+        (program, is_told)
+    };
+    let (trial, real) = ("x86_64-unknown-linux-gnu", TARGETS[0]);
+    assert_eq!(program(&[trial]), (trial.to_owned(), true));
+    assert_eq!(program(&[real, trial]), (real.to_owned(), false));
+    assert_eq!(program(&[trial, real]), (real.to_owned(), false));
+}
+
+#[test]
 fn a_changed_archive_is_refused() {
     if !has_python() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    release(folder.path());
+    release(folder.path(), &TARGETS);
     let archive = folder.path().join(format!("throughline-7.8.9-{}.tar.gz", TARGETS[0]));
     fs::write(archive, "changed").unwrap();
     let (output, out) = package(folder.path());

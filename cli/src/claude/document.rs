@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 /// Some editors on Windows put it first; JSON parsers take it for an error.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// What a file that is new or empty starts from.
+/// Text of a file that is new or empty.
 const EMPTY: &str = "{}\n";
 
 /// JSON with comments and trailing commas, which people write into settings; nothing looser.

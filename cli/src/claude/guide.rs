@@ -1,4 +1,4 @@
-//! What tells Claude, and other agents, when to use memory: a skill, and a paragraph in AGENTS.md. Both are the
+//! Guides that tell Claude and other agents when to use memory: a skill, and a paragraph in AGENTS.md. Both are the
 //! user's to keep: only what is still ours is changed or taken out.
 
 use std::path::{Path, PathBuf};

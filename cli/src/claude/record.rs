@@ -1,4 +1,4 @@
-//! What we inserted into Claude Code's files, so that it can be taken out again exactly.
+//! Record of our insertions into Claude Code's files, so that they can be taken out again exactly.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::{document::Document, hooks, rules, server};
 use crate::change::TextChange;
 use crate::failure::{At as _, Failure, Result};
 
-/// What was inserted.
+/// Kind of insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
@@ -31,7 +31,7 @@ pub enum Purpose {
 pub struct Place<'a> {
     /// The file.
     pub path: &'a Path,
-    /// What is inserted.
+    /// Kind of insertion.
     pub purpose: Purpose,
     /// Whose settings.
     pub scope: Scope,
@@ -80,7 +80,7 @@ impl Place<'_> {
 pub struct Insertion {
     /// The file, as it was named: it may be a symbolic link.
     pub path: PathBuf,
-    /// What was inserted.
+    /// Kind of insertion.
     pub purpose: Purpose,
     /// Whose settings.
     pub scope: Scope,
@@ -113,7 +113,7 @@ impl Insertion {
         }
     }
 
-    /// What this insertion is about; `root` is used where it belongs to no project.
+    /// Returns the place of this insertion; `root` is used where it belongs to no project.
     pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
         Place {
             path: &self.path,
@@ -146,7 +146,7 @@ impl Record {
             .unwrap_or_default()
     }
 
-    /// What is known about a place.
+    /// Returns the record of a place.
     pub fn get(&self, place: &Place<'_>) -> Option<&Insertion> {
         self.insertions.iter().find(|known| known.is_about(place))
     }

@@ -11,7 +11,7 @@ use super::server;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
-/// What was registered where.
+/// Registrations, with their places.
 #[derive(Debug, serde::Serialize)]
 pub struct Registered {
     /// The settings file with the hooks.
@@ -129,7 +129,7 @@ pub fn unregister(world: &World, root: &Path) -> Result<(Vec<PathBuf>, Option<Fa
     Ok((changed, failed))
 }
 
-/// What is registered in one settings file or server file.
+/// Registrations in one settings file or server file.
 #[derive(Debug)]
 pub struct Found {
     /// The file.

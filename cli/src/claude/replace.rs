@@ -23,7 +23,7 @@ const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 /// A lock this old was left by a program that died: the client renews its lock more often.
 const LOCK_STALE: Duration = Duration::from_secs(10);
 
-/// What shall become of a file.
+/// Next state of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// It is right as it is.
@@ -34,10 +34,10 @@ pub enum Next {
     Remove,
 }
 
-/// What became of a file.
+/// Outcome of a replacement.
 #[derive(Debug)]
 pub struct Replaced {
-    /// What it holds; `None` when it was removed.
+    /// Its text; `None` when it was removed.
     pub after: Option<String>,
     /// A copy of what it held.
     pub backup: Option<PathBuf>,
@@ -195,7 +195,7 @@ impl Lock {
                 Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                     return Err(error).at(&lock);
                 }
-                // What cannot be removed, such as a file in its place, is waited for like any other.
+                // If it cannot be removed, such as a file in its place, it is waited for like any other.
                 Err(_) if is_stale(&lock) && fs::remove_dir(&lock).is_ok() => {}
                 Err(_) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(20))

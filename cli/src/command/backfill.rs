@@ -16,7 +16,8 @@ use serde::Serialize;
 use super::glance::Glance;
 use super::init::Init;
 use super::plan::Scene;
-use super::{elsewhere, eval, sync};
+use super::{eval, sync};
+use crate::elsewhere;
 use crate::failure::Result;
 use crate::world::World;
 
@@ -26,7 +27,7 @@ const LOOK_BACK: Duration = Duration::from_secs(3);
 /// Outcome of a backfill.
 #[derive(Serialize)]
 pub struct Backfill {
-    /// What was learned.
+    /// Memories that were learned.
     pub learned: SyncReport,
     /// The first look at it.
     pub glance: Glance,
@@ -45,7 +46,7 @@ pub fn run(
     let request = sync::Request { tree, from: None, afresh: false, leaves_rest: true };
     if scene.found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
-        for elsewhere in elsewhere::history(world, &tree.main_root) {
+        for elsewhere in elsewhere::history(&world.dirs, &tree.main_root) {
             writeln!(out, "  elsewhere   {}", elsewhere.told())?;
         }
         // Memories that came with the repository are recalled from an index, too.

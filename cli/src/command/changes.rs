@@ -1,4 +1,4 @@
-//! What differs between two versions of a memory, in words.
+//! Differences between two versions of a memory, in words.
 
 use memory_store::memory::{Memory, Scope, Status};
 use memory_store::{MemoryId, Timestamp};

@@ -97,6 +97,7 @@ impl Check {
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
         // Git names it to its hooks; with `git commit -a` it is another one than usual.
+        #[expect(clippy::disallowed_methods, reason = "set by git for its hooks")]
         let index: Option<OsString> = std::env::var_os("GIT_INDEX_FILE");
         let index = index.as_deref().filter(|file| !file.is_empty());
         let (files, mut wanted) = if self.staged {
@@ -120,7 +121,7 @@ impl Check {
         Ok((files, wanted))
     }
 
-    /// What was named, as paths from the root.
+    /// Returns the paths that were named, from the root.
     fn named(&self, world: &World, root: &Path) -> Result<Vec<String>> {
         let mut named = Vec::new();
         for typed in &self.files {
@@ -136,7 +137,7 @@ impl Check {
                     part => steps.push(part),
                 }
             }
-            // What is elsewhere is no memory file of this project.
+            // A file elsewhere is no memory file of this project.
             let below = steps.strip_prefix(root).map(|below| below.to_string_lossy().into_owned());
             named.push(below.unwrap_or_else(|_| "/".to_owned()));
         }

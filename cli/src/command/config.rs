@@ -14,6 +14,7 @@ use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::doctor::ollama;
+use super::settings_schema;
 use super::values;
 use super::view::{self, Sentences};
 use crate::exit;
@@ -163,7 +164,7 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
             return values::unset(key, *dry_run, world, out);
         }
         Some(ConfigAction::Edit) => return values::edit(world, out),
-        Some(ConfigAction::Schema) => return values::schema(world, out),
+        Some(ConfigAction::Schema) => return settings_schema::run(out),
         None => None,
     };
     let json = args.json || reading.is_some_and(|reading| reading.json);

@@ -43,7 +43,7 @@ pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
     Ok(pairs_among(&stores.list()?.memories, stores, held))
 }
 
-/// The same among memories that were read already.
+/// Finds them among memories that were read already.
 pub fn pairs_among(all: &[Stored], stores: &Stores, held: &BTreeSet<MemoryId>) -> Vec<Pair> {
     let reviewed = Reviewed::read(stores.project.home());
     let counts = |stored: &&Stored| {

@@ -6,7 +6,7 @@ use memory_store::Error;
 use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::layout::{ProjectDir, Tree};
 use processor::collect::archive::Archive;
-use processor::upkeep::expired::Expired;
+use processor::collect::expired::Expired;
 
 use super::doctor::Check;
 use crate::world::World;

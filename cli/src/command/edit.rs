@@ -214,6 +214,7 @@ fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
 }
 
 /// The editor that the environment names.
+#[expect(clippy::disallowed_methods, reason = "the variables of editors")]
 pub fn editor() -> Option<OsString> {
     let mut names = ["VISUAL", "EDITOR"].into_iter();
     names.find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))

@@ -166,7 +166,7 @@ impl Rank {
         match memory.kind {
             Kind::Fix => Self::Fix,
             Kind::Command => Self::Command,
-            // What a session did is no knowledge of the project.
+            // A session's digest is no knowledge of the project.
             Kind::Session => Self::More,
             Kind::Decision
             | Kind::Convention

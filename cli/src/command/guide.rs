@@ -1,4 +1,4 @@
-//! What `init` offers besides, and `uninstall` takes out: a skill, a paragraph in AGENTS.md, and rules that allow the
+//! Extras that `init` offers and `uninstall` takes out: a skill, a paragraph in AGENTS.md, and rules that allow the
 //! tools that change nothing, so that Claude knows when to use memory; and the merge driver of memory files.
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What `--help` says beyond what each command declares: commands in groups, the environment, and examples.
+//! Texts of `--help` beyond those that each command declares: commands in groups, the environment, and examples.
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
@@ -192,7 +192,7 @@ fn groups() -> String {
     text
 }
 
-/// What the manual page of `throughline` says at its end.
+/// Returns the end of the manual page of `throughline`.
 pub fn after() -> String {
     let variables = ENVIRONMENT.map(|(name, does)| format!("{name}: {does}\n"));
     format!("Environment:\n{}\n{}", variables.concat(), exit::help())
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn every_command_has_a_group_and_examples_and_every_line_fits() {
         let all = Args::command();
-        // Those that other programs run are left out.
+        // Commands that other programs run are left out.
         let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
         let names: BTreeSet<&str> = shown.map(Command::get_name).collect();
         let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));

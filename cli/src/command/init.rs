@@ -15,16 +15,17 @@ use serde::Serialize;
 
 use super::backfill::{self, Backfill};
 use super::doctor::folders;
-use super::elsewhere::{self, Moved};
 use super::guide::{self, Guide};
 use super::plan::{self, Plan, Scene};
 use super::questions::{self, Answers};
 use super::reader::{self, Chosen, Reader};
 use super::{ask, closing, config, ignore_lines, preview, view};
+use crate::elsewhere::{self, Moved};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
 use crate::failure::{Failure, Result};
+use crate::installation::Installation;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap::{self, Wrapped};
@@ -60,6 +61,10 @@ pub struct Init {
     /// Also tell Claude when to use memory, let git merge memory files key by key, or keep packages free of them
     #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     guides: Vec<Guide>,
+    /// Leave the files of packages alone: without, a line in each keeps a committed memory folder out of npm, Docker and
+    /// Cargo packages
+    #[arg(long, conflicts_with = "register_only")]
+    pub no_ignore_lines: bool,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
     register_only: bool,
@@ -118,6 +123,9 @@ struct SetUp {
     registered: Option<Registered>,
     /// Whether Claude Code's plugin brings hooks and server.
     by_plugin: bool,
+    /// Files of packages that got a line which keeps the memory folder out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignore_lines: Vec<PathBuf>,
     /// What was learned from transcripts that were there already.
     #[serde(flatten)]
     backfill: Option<Backfill>,
@@ -127,6 +135,7 @@ struct SetUp {
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
     guide::check(&args.guides, args.no_register)?;
+    ignore_lines::check(args)?;
     if args.register_only {
         let scope = args.settings.unwrap_or(Scope::User);
         let registered = register(world, scope, &root)?;
@@ -187,7 +196,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if let Some(project) = scene.joins() {
         confirm_joining(args, world, project)?;
     }
-    let Answers { reader, mode, drafts, scope } =
+    let Answers { reader, mode, drafts, scope, ignore_lines: writes_lines } =
         questions::answers(args, world, scene, &plan, chosen, out)?;
     if mode == identity::Mode::Committed {
         store::check_folder(root)?;
@@ -202,7 +211,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         Some(before) if before != mode => Some(moves(args, world, observed, mode)?),
         Some(_) | None => None,
     };
-    let moved = if is_new { elsewhere::moved(world, root) } else { Vec::new() };
+    let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
     let tree = identity::init(&world.dirs, observed, mode, super::random()?, world.now)?;
     if drafts {
@@ -239,11 +248,9 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         reader.set(world)?;
         writeln!(out, "  read by     {}", reader.told())?;
     }
-    if args.guides_ignore_lines() {
-        ignore_lines::put(world, &tree.root, mode, out)?;
-    } else if mode == identity::Mode::Committed && args.yes {
-        ignore_lines::offer(&scene.ignore_lines, out)?;
-    }
+    let is_wanted = args.guides_ignore_lines();
+    let lines = if writes_lines { plan.ignore_lines.as_slice() } else { &[] };
+    let ignore_lines = ignore_lines::put(world, &tree.root, mode, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     let mut backfill = None;
     if !args.no_sync {
@@ -254,7 +261,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();
-    Ok(SetUp { root, project, mode, folder, registered, by_plugin, backfill })
+    Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
 }
 
 /// How a person knows a project: by where it was first seen, and how it keeps its memories.
@@ -373,8 +380,13 @@ fn show_registered(
         registered.servers.display(),
         state(registered.servers_changed)
     )?;
-    for missing in missing_programs(world) {
-        writeln!(out, "  missing     {} (run scripts/install)", missing.display())?;
+    let missing = missing_programs(world);
+    for program in &missing {
+        writeln!(out, "  missing     {}", program.display())?;
+    }
+    if !missing.is_empty() {
+        let again = Installation::find(world).again(&world.home);
+        writeln!(out, "  {} {again}.", paint(CARE, "!"))?;
     }
     if scope == Scope::Local && !processor::git::is_ignored(root, &registered.settings) {
         writeln!(

@@ -75,7 +75,7 @@ pub fn items(
     let recall = Recall::open(&world.dirs, &stores.tree);
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
-        // What a person wrote needs no look.
+        // A memory that a person wrote needs no look.
         let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != "cli");
         let new = is_learned && !seen.has(memory.id);
         let stale = recall.staleness(memory.id);

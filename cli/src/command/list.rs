@@ -12,9 +12,9 @@ use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
 
 use super::browse::{self, Purpose};
-use super::elsewhere;
 use super::stores::{Stores, Survey};
 use super::view::{self, MemoryView};
+use crate::elsewhere;
 use crate::failure::Result;
 use crate::style::{CARE, paint};
 use crate::world::World;
@@ -31,7 +31,7 @@ pub struct List {
     /// Only about this file or folder, or files that start so
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// What was put aside by `forget` instead
+    /// Memories that `forget` put aside instead
     #[arg(long)]
     archived: bool,
     /// Also what was replaced or rejected
@@ -123,7 +123,7 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
 /// The files that are listed with a mark.
 #[derive(Default)]
 pub struct Marks {
-    /// What `throughline review --release` takes for each that is held back.
+    /// Arguments of `throughline review --release`, for each that is held back.
     held: BTreeMap<PathBuf, String>,
     pulled: BTreeSet<PathBuf>,
 }

@@ -63,7 +63,7 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     lines.iter().try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(world, wrap::room()))?))
 }
 
-/// What an event is to a person.
+/// Names an event for a person.
 pub fn occasion(event: &str) -> &str {
     match event {
         "SessionStart" => "start",

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::claude::server::PROGRAM;
 use crate::failure::{Failure, Result};
+use crate::installation::Installation;
 use crate::world::World;
 
 /// Serves memory to a model over standard input and output (`throughline-mcp`).
@@ -18,6 +19,8 @@ pub fn run(world: &World) -> Result {
 
     let program = world.program(PROGRAM);
     let error = Command::new(&program).current_dir(&world.cwd).exec();
-    Err(Failure::new(format!("{}: {error}", program.display()))
-        .hint("Run scripts/install again: it puts the server beside this program."))
+    Err(Failure::new(format!("{}: {error}", program.display())).hint(format!(
+        "The server has to lie beside this program. {}.",
+        Installation::find(world).again(&world.home)
+    )))
 }

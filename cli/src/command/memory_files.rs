@@ -25,11 +25,11 @@ const DEPTH_MAX: usize = 16;
 pub struct SideFile {
     /// Its path from the root, with `/`.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug)]
 pub enum Content {
     /// These bytes.

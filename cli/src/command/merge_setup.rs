@@ -1,5 +1,5 @@
-//! What `init --with merge-driver` puts into a repository, and `uninstall` takes out: a line in `.gitattributes`, which
-//! is committed, and the driver in the repository's own configuration, which is this machine's.
+//! Settings that `init --with merge-driver` puts into a repository and `uninstall` takes out: a line in
+//! `.gitattributes`, which is committed, and the driver in the repository's own configuration, which is this machine's.
 
 use std::path::{Path, PathBuf};
 

@@ -13,6 +13,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{QUIET, paint};
 use crate::world::World;
+pub use crate::world::root_of;
 use crate::wrap::{self, JsonAlone, Wrapped};
 
 mod add;
@@ -33,7 +34,6 @@ mod diff;
 mod doctor;
 mod duration;
 mod edit;
-pub mod elsewhere;
 mod eval;
 mod fixes;
 mod forget;
@@ -73,6 +73,7 @@ mod search;
 mod selftest;
 mod service;
 mod sessions;
+mod settings_schema;
 mod share;
 mod show;
 mod stats;
@@ -382,12 +383,6 @@ fn tell_more(world: &World, start: Instant) {
         // Nothing can be done about a closed stderr.
         let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
     }
-}
-
-/// The root of the git working tree that a folder lies in, or the folder itself.
-pub fn root_of(folder: &Path) -> PathBuf {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists());
-    root.unwrap_or(folder).to_owned()
 }
 
 /// A store in the home folder would vouch for everything below it.

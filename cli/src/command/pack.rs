@@ -29,7 +29,7 @@ pub struct Pack {
     /// The form
     #[arg(long, value_enum, default_value = "markdown")]
     format: Format,
-    /// The same as --format json
+    /// JSON, as --format json
     #[arg(long)]
     json: bool,
 }

@@ -15,6 +15,7 @@ const LESS: &str = "FRX";
 
 /// The command line of the pager; `None` where there is no terminal to page on, or the user wants none.
 pub fn find(world: &World) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
     let get = |name: &str| std::env::var(name).ok();
     if !std::io::stdout().is_terminal() || get("NO_PAGER").is_some_and(|value| !value.is_empty()) {
         return None;
@@ -54,6 +55,7 @@ pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Resul
 }
 
 /// Has the pager show a text; `false` where it cannot be started.
+#[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
 fn page(pager: &str, text: &[u8]) -> bool {
     let mut command = Command::new("sh");
     command.args(["-c", pager]).stdin(Stdio::piped());
@@ -62,7 +64,7 @@ fn page(pager: &str, text: &[u8]) -> bool {
     }
     let Ok(mut child) = command.spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        // Who quits the pager has read enough.
+        // A person who quits the pager has read enough.
         let _ = stdin.write_all(text);
     }
     // A shell says by 127 that there is no such program; it has said so on stderr, too.

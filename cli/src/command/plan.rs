@@ -10,9 +10,10 @@ use memory_store::{ProjectId, Timestamp};
 use processor::collect::discover::{self, Transcript};
 use serde::Serialize;
 
+use super::ignore_lines::{self, Consent};
 use super::init::{self, Init};
 use super::reader::{self, Chosen};
-use super::{ignore_lines, view};
+use super::view;
 use crate::claude::places::Scope;
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
@@ -28,7 +29,7 @@ const NS_PER_MS: i128 = 1_000_000;
 
 /// A project as it stands before `init` writes anything.
 pub struct Scene {
-    /// What git says of the folder.
+    /// Git's answers about the folder.
     pub observed: Observed,
     /// The project, where this machine knows it.
     pub known: Option<Identity>,
@@ -99,15 +100,17 @@ impl Scene {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Question {
-    /// Who reads sessions.
+    /// Reader of sessions.
     Reader,
     /// Where memories are kept.
     Memories,
     /// Whose settings the hooks go into.
     Hooks,
+    /// Whether lines keep memories out of packages.
+    Packages,
 }
 
-/// What `init` is going to do.
+/// Steps that `init` is going to take.
 #[derive(Serialize)]
 pub struct Plan {
     root: PathBuf,
@@ -130,8 +133,8 @@ pub struct Plan {
     /// Whether the sessions are read now.
     learns: bool,
     /// Lines that keep a committed memory folder out of packages.
-    ignore_lines: Vec<IgnoreLine>,
-    /// What a person is asked before anything is written.
+    pub ignore_lines: Vec<IgnoreLine>,
+    /// Questions to the person before anything is written.
     pub questions: Vec<Question>,
 }
 
@@ -145,10 +148,20 @@ impl Plan {
         // Private memories that come into a repository are asked about as well, as is a project that is joined.
         let other = usize::from(scene.joins().is_some())
             + usize::from(scene.mode().is_some_and(|before| memories != Some(before)));
+        let ignore_lines = match memories.unwrap_or(identity::Mode::Committed) {
+            identity::Mode::Committed => {
+                ignore_lines::planned(args, world, &root, &scene.ignore_lines)
+            }
+            identity::Mode::Private => Vec::new(),
+        };
+        // Where memories are asked about, the lines are part of the answer.
+        let asks_lines =
+            !ignore_lines.is_empty() && !args.guides_ignore_lines() && memories.is_some();
         let wanted = [
             (Question::Reader, args.llm.is_none() && !reader::is_chosen(world)),
             (Question::Memories, memories.is_none()),
             (Question::Hooks, registers && args.settings.is_none() && scene.registered.is_none()),
+            (Question::Packages, asks_lines),
         ];
         let mut questions: Vec<Question> = wanted
             .into_iter()
@@ -175,12 +188,22 @@ impl Plan {
             servers: registers_now.then(|| world.claude.servers(scope, &root)),
             read_by,
             learns: args.learns(world) && world.mode == Mode::Full,
-            ignore_lines: match memories {
-                identity::Mode::Committed => scene.ignore_lines.clone(),
-                identity::Mode::Private => Vec::new(),
-            },
+            ignore_lines,
             questions,
             root,
+        }
+    }
+
+    /// How somebody agrees to the lines for packages.
+    pub fn consent(&self, args: &Init) -> Consent {
+        if args.yes || args.guides_ignore_lines() {
+            Consent::Given
+        } else if self.questions.contains(&Question::Memories) {
+            Consent::WithMemories
+        } else if self.questions.contains(&Question::Packages) {
+            Consent::Asked
+        } else {
+            Consent::Missing
         }
     }
 
@@ -234,9 +257,7 @@ impl Plan {
         };
         line("then", then)?;
         line("undo", "`throughline uninstall` takes it out again")?;
-        if !args.guides_ignore_lines() {
-            ignore_lines::offer(&self.ignore_lines, out)?;
-        }
+        ignore_lines::show(&self.ignore_lines, self.consent(args), out)?;
         writeln!(out, "{}", paint(QUIET, "Nothing was written yet."))?;
         out.flush()?;
         Ok(())

@@ -11,7 +11,8 @@ use memory_store::store::Store;
 use processor::sync::SyncOptions;
 use serde::Serialize;
 
-use super::{elsewhere, sync, view};
+use super::{sync, view};
+use crate::elsewhere;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
@@ -92,7 +93,7 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
     }
     show(&preview, out)?;
     if preview.transcripts == 0 {
-        for elsewhere in elsewhere::history(world, &observed.root) {
+        for elsewhere in elsewhere::history(&world.dirs, &observed.root) {
             writeln!(out, "{}", elsewhere.told())?;
         }
     }

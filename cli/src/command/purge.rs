@@ -168,7 +168,7 @@ impl Purge {
     }
 }
 
-/// What would be done, for a dry run.
+/// Says what would be done, for a dry run.
 fn told(what: &What, preview: &Preview) -> Vec<String> {
     let removed = match what {
         What::Session(session) => format!("remove session {} for good", plain(session)),

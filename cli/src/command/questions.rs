@@ -4,6 +4,7 @@ use std::io::Write;
 
 use memory_store::identity::Mode;
 
+use super::ignore_lines::Consent;
 use super::init::Init;
 use super::plan::{Plan, Question, Scene};
 use super::reader::{self, Chosen};
@@ -14,7 +15,7 @@ use crate::world::World;
 
 /// Answers: by a flag, by what was chosen before, or by the person.
 pub struct Answers {
-    /// Who reads sessions; `None` where that stays as it was.
+    /// Reader of sessions; `None` where that stays as it was.
     pub reader: Option<Chosen>,
     /// How memories are kept.
     pub mode: Mode,
@@ -22,6 +23,8 @@ pub struct Answers {
     pub drafts: bool,
     /// Whose settings the hooks go into.
     pub scope: Scope,
+    /// Whether the lines of the plan are written that keep memories out of packages.
+    pub ignore_lines: bool,
 }
 
 /// Asks what the plan leaves open. `chosen` is the reader where that is not asked.
@@ -34,24 +37,38 @@ pub fn answers(
     out: &mut dyn Write,
 ) -> Result<Answers> {
     let mode = args.mode().or(scene.mode()).unwrap_or(Mode::Committed);
-    let mut answers =
-        Answers { reader: chosen, mode, drafts: args.drafts, scope: args.scope(scene) };
+    let mut answers = Answers {
+        reader: chosen,
+        mode,
+        drafts: args.drafts,
+        scope: args.scope(scene),
+        ignore_lines: matches!(plan.consent(args), Consent::Given | Consent::WithMemories),
+    };
     for question in &plan.questions {
         match question {
             Question::Reader => {
                 let reader = reader::ask(world, &scene.found, out)?.ok_or_else(left)?;
                 answers.reader = Some(reader::look_at(world, &reader, false)?);
             }
-            Question::Memories => (answers.mode, answers.drafts) = memories()?,
+            Question::Memories => {
+                (answers.mode, answers.drafts) = memories(!plan.ignore_lines.is_empty())?;
+            }
             Question::Hooks => answers.scope = hooks(world, scene)?,
+            Question::Packages => {
+                let question = "Keep memories out of packages by these lines?";
+                answers.ignore_lines = ask::confirm(world, question, true)?;
+            }
         }
     }
     Ok(answers)
 }
 
-fn memories() -> Result<(Mode, bool)> {
+fn memories(has_lines: bool) -> Result<(Mode, bool)> {
     select(
-        "Where are memories to be kept?",
+        match has_lines {
+            true => "Where are memories to be kept (in the repository: with the lines above)?",
+            false => "Where are memories to be kept?",
+        },
         &[
             (
                 (Mode::Committed, false),

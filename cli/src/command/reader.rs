@@ -143,7 +143,7 @@ pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<O
     }
     out.flush()?;
     let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
-    // Whoever just presses enter sends nothing away.
+    // Pressing enter alone sends nothing away.
     let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
     if labels.len() == 1 {
         return Ok(items.pop().map(|(.., reader)| reader));

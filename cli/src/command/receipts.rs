@@ -31,7 +31,7 @@ pub struct Receipt {
     /// The subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What was given.
+    /// Memories and turns that were given.
     pub memories: Vec<Given>,
     /// Tokens of the text.
     pub tokens: u64,

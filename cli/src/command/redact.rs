@@ -32,7 +32,7 @@ pub struct Redact {
     /// Print what was found and where as JSON, without the secrets themselves
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
-    /// What is committed is held to more than what only you read; `strict` hides all personal data,
+    /// Rules to apply: more for committed text than for text only you read; `strict` hides all personal data,
     /// however weak the evidence
     #[arg(long, value_enum, default_value_t = For::Private, value_name = "WHICH")]
     r#for: For,
@@ -41,7 +41,7 @@ pub struct Redact {
     check: bool,
 }
 
-/// What the text is for.
+/// Purpose of the text.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum For {
     Private,
@@ -49,7 +49,7 @@ enum For {
     Strict,
 }
 
-/// What was found, told without saying it.
+/// Findings, told without their text.
 #[derive(Serialize)]
 struct Told {
     rule: &'static str,

@@ -35,7 +35,7 @@ pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
     run(&Restore { id: vec![id.to_owned()], dry_run: false, json: false }, world, out)
 }
 
-/// What became of a memory that was to be restored.
+/// Outcome for a memory that was to be restored.
 #[derive(Serialize)]
 struct Restored {
     id: String,

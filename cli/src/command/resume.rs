@@ -56,7 +56,7 @@ struct FoundSession {
     turn: u32,
     said: String,
     said_at: Timestamp,
-    /// What starts it again; not where its transcript is gone.
+    /// Command that starts it again; `None` where its transcript is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
 }
@@ -148,7 +148,7 @@ fn find(
 /// Characters of the place that fits.
 const SAID_CHARS_MAX: usize = 200;
 
-/// What starts a session again, typed in `here`.
+/// Returns the command that starts a session again, typed in `here`.
 pub fn command(session: &Session, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {

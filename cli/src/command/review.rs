@@ -117,7 +117,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     // With JSON, what waits by then is printed.
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
-    // What is released is where it was found; accepting moves it.
+    // A released memory stays where it was found; accepting moves it.
     for stored in &released {
         release(world, &stores, stored, told)?;
     }
@@ -407,7 +407,7 @@ fn ask_about(
         view::whole(stored, out)?;
         writeln!(out, "{}", paint(CARE, format!("held back: {}", plain(&why.to_string()))))?;
         out.flush()?;
-        // What looks like an order is let out only by who chose to.
+        // A text that looks like an order is let out only by a person who chose to.
         match ask("Let it out", "Put it aside", Word::Later)? {
             Word::Accept => release(world, stores, stored, out)?,
             Word::Reject => {

@@ -39,10 +39,10 @@ pub struct Search {
     /// Words; in single quotes when there is a -word or a "phrase" among them
     #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
-    /// What was said in sessions, word for word (redacted), instead of memories
+    /// Words of sessions as they were said (redacted), instead of memories
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
-    /// What Claude thought in sessions (redacted), as far as its transcripts tell, instead of memories
+    /// Thoughts of Claude in sessions (redacted), as far as its transcripts tell, instead of memories
     #[arg(long, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only this kind; may be repeated

@@ -235,7 +235,7 @@ fn records(root: &Path, now: Timestamp) -> String {
     records
 }
 
-/// What a client asks the server: a session, and one recall.
+/// Returns a client's requests to the server: a session, and one recall.
 fn mcp_requests() -> String {
     let client = json!({"name": "selftest", "version": "1"});
     let requests = [

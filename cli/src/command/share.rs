@@ -33,7 +33,7 @@ struct ShareReport<'a> {
     shared: bool,
 }
 
-/// What is to be.
+/// State that is asked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ShareAction {
     /// Others may ask.

@@ -33,7 +33,7 @@ pub struct Show {
 pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let ids = browse::named_or_chosen(&args.id, args.json, Purpose::Show, world)?;
     let stores = Stores::open(world)?;
-    // What was put aside can still be looked at.
+    // A memory that was put aside can still be looked at.
     let found = stores.find_all(&ids)?;
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);

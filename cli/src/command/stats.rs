@@ -76,11 +76,11 @@ pub struct Injections {
     pub sessions: usize,
     /// Tokens of it all.
     pub tokens: u64,
-    /// What sessions did afterwards.
+    /// Actions of sessions afterwards.
     pub outcome: Outcomes,
 }
 
-/// What sessions did after a memory was given. Nothing shows whether it was because of the memory.
+/// Actions of sessions after a memory was given. Nothing shows whether it was because of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
     /// Times that a memory was given to a session that is in the archive.

@@ -20,13 +20,13 @@ use processor::log;
 use serde::Serialize;
 
 use super::doctor::{custom_embedder, meaning, ollama};
-use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{off, reader, receipts, view};
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
 use crate::clock;
+use crate::elsewhere::{self, Elsewhere, Moved};
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -42,7 +42,7 @@ pub struct Status {
     json: bool,
 }
 
-/// What is known here, and how fresh it is.
+/// State of the project, and how fresh it is.
 #[derive(Serialize)]
 pub struct Summary {
     /// The working tree.
@@ -75,7 +75,7 @@ pub struct Summary {
     /// Sessions in a folder of this name elsewhere, where there are none of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<Elsewhere>,
-    /// What is missing or was moved, and how to mend it.
+    /// Folders that are missing or were moved, and how to mend it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
@@ -135,10 +135,10 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
     let has_history = archived_sessions > 0;
     let elsewhere =
-        if has_history { Vec::new() } else { elsewhere::history(world, &tree.main_root) };
+        if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
-        missing.extend(elsewhere::moved(world, &tree.main_root).iter().map(Moved::told));
+        missing.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
     }
     Ok(Summary {
         elsewhere,
@@ -196,7 +196,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
 }
 
 impl Summary {
-    /// What a person should do something about, each as a sentence.
+    /// Lists the matters that a person should do something about, each as a sentence.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.off {
@@ -279,7 +279,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         line("settings", format!("changed since the last sync: {then}"))?;
     }
     if let Some(arrived) = &summary.arrived {
-        // What was let out since is not held any more.
+        // A memory that was let out since is not held any more.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
         line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }

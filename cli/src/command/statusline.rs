@@ -34,7 +34,7 @@ pub struct Statusline {
     json: bool,
 }
 
-/// What Claude Code passes, as far as it is needed.
+/// Input from Claude Code, as far as it is needed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PayloadWire {
@@ -50,7 +50,7 @@ struct WorkspaceWire {
     project_dir: Option<PathBuf>,
 }
 
-/// What this session was given.
+/// Memories that this session was given, counted.
 #[derive(Default, Serialize)]
 struct SessionMemories {
     /// Whether the folder is set up.

@@ -37,7 +37,7 @@ pub struct Held {
     pub stored: Stored,
     /// Why it is held.
     pub why: HeldBack,
-    /// What `throughline review --release` takes for letting it out as it is now.
+    /// Argument of `throughline review --release` that lets it out as it is now.
     pub release: String,
 }
 
@@ -106,7 +106,7 @@ impl Stores {
         self.find_with(id, Store::find)
     }
 
-    /// The same, or where no memory is meant one that was put aside; whether it was.
+    /// Finds a memory, or where none is meant one that was put aside; returns whether it was.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
         let is_unknown =
             |store: &Store| matches!(store.find(id), Err(Error::NotFound { found: 0, .. }));

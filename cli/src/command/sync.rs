@@ -12,8 +12,9 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::{elsewhere, reader, view};
+use super::{reader, view};
 use crate::clock;
+use crate::elsewhere;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -120,7 +121,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// What to bring up to date.
+/// Scope of a sync.
 pub struct Request<'a> {
     /// The working tree.
     pub tree: &'a Tree,
@@ -193,10 +194,10 @@ fn all(world: &World) -> Result<Vec<Tree>> {
 
 /// Names sessions that may be a project's, which has none.
 fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
-    for elsewhere in elsewhere::history(world, &tree.main_root) {
+    for elsewhere in elsewhere::history(&world.dirs, &tree.main_root) {
         writeln!(out, "{} {}", paint(CARE, "!"), elsewhere.told())?;
     }
-    for moved in elsewhere::moved(world, &tree.main_root) {
+    for moved in elsewhere::moved(&world.dirs, &tree.main_root) {
         writeln!(out, "{} {}", paint(CARE, "!"), moved.told())?;
     }
     Ok(())

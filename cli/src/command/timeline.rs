@@ -29,7 +29,7 @@ pub struct Timeline {
     json: bool,
 }
 
-/// What happened on a day of the user's zone.
+/// Events of a day of the user's zone.
 #[derive(Default, Serialize)]
 struct Day {
     day: String,
@@ -48,7 +48,7 @@ struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
     title: String,
-    /// What it was replaced by.
+    /// Its successor.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<MemoryId>,
     /// Why it went.

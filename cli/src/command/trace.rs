@@ -1,9 +1,9 @@
-//! What a prompt, a file or an error would bring, and what became of everything else: the answer to
+//! Trace of a prompt, a file or an error: what it would bring, and what became of everything else; the answer to
 //! "why not that one".
 
 use std::io::Write;
 
-use memory_store::recall::{Fate, Hit, Reason, Recall, Recalled, Traced};
+use memory_store::recall::{CandidateOutcome, Hit, Reason, Recall, Recalled, Traced};
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -48,7 +48,7 @@ impl From<&Traced> for CandidateView {
             id: traced.id.to_string(),
             title: traced.title.clone(),
             why: traced.why.clone(),
-            fate: fate(traced.fate),
+            fate: outcome(traced.outcome),
             instead: traced.instead.map(|id| id.to_string()),
             fused: traced.fused,
             lexical: traced.lexical,
@@ -65,7 +65,7 @@ impl From<&Traced> for CandidateView {
     }
 }
 
-/// What is tried.
+/// Question that is tried.
 #[derive(Clone, Copy, Debug)]
 pub enum Trial {
     /// The text as a prompt.
@@ -119,7 +119,7 @@ fn show(recalled: &Recalled, others_max: usize, out: &mut dyn Write) -> Result {
     if let Some(silent) = recalled.silent {
         writeln!(out, "Silent: {}.", reason(silent))?;
     }
-    let others = || recalled.trace.iter().filter(|traced| traced.fate != Fate::Hit);
+    let others = || recalled.trace.iter().filter(|traced| traced.outcome != CandidateOutcome::Hit);
     let shown = others().count().min(others_max);
     if shown > 0 {
         writeln!(out, "\nNot these:")?;
@@ -130,7 +130,7 @@ fn show(recalled: &Recalled, others_max: usize, out: &mut dyn Write) -> Result {
         writeln!(
             out,
             "        {}{instead} {}",
-            fate(traced.fate),
+            outcome(traced.outcome),
             paint(QUIET, format_args!("({})", plain(&traced.why)))
         )?;
         writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
@@ -166,19 +166,19 @@ pub fn reason(reason: Reason) -> &'static str {
     }
 }
 
-/// What became of a candidate, in words.
-pub fn fate(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Hit => "injected",
-        Fate::Gate => "does not answer it well enough",
-        Fate::Superseded => "replaced by a newer one",
-        Fate::Duplicate => "says what a better one says",
-        Fate::Cut => "far behind the best",
-        Fate::Full => "no place left",
-        Fate::Skipped => "shown already",
-        Fate::Stale => "its file is gone or changed: run `throughline sync`",
-        Fate::Said => "said in CLAUDE.md or Claude Code's own memory",
-        Fate::Held => "held back (`throughline review` says why)",
-        Fate::Expired => "does not hold now",
+/// Names the outcome of a candidate.
+pub fn outcome(outcome: CandidateOutcome) -> &'static str {
+    match outcome {
+        CandidateOutcome::Hit => "injected",
+        CandidateOutcome::Gate => "does not answer it well enough",
+        CandidateOutcome::Superseded => "replaced by a newer one",
+        CandidateOutcome::Duplicate => "says what a better one says",
+        CandidateOutcome::Cut => "far behind the best",
+        CandidateOutcome::Full => "no place left",
+        CandidateOutcome::Skipped => "shown already",
+        CandidateOutcome::Stale => "its file is gone or changed: run `throughline sync`",
+        CandidateOutcome::Said => "said in CLAUDE.md or Claude Code's own memory",
+        CandidateOutcome::Held => "held back (`throughline review` says why)",
+        CandidateOutcome::Expired => "does not hold now",
     }
 }

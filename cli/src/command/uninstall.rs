@@ -10,14 +10,14 @@ use memory_store::store::readme;
 use serde::Serialize;
 
 use super::ask;
-use super::elsewhere::memories;
 use super::view::{self, Sentences};
 use crate::claude::register;
+use crate::elsewhere::memories;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
-/// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
-const INSTALLED: [&str; 4] = ["LICENSE", "NOTICE", "CHANGELOG.md", "MODEL"];
+/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
@@ -43,7 +43,7 @@ pub struct Uninstall {
     json: bool,
 }
 
-/// What was changed and deleted.
+/// Files that were changed and deleted.
 #[derive(Default, Serialize)]
 struct Done {
     /// Files of Claude Code that hooks or MCP server were taken out of.
@@ -74,6 +74,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         told.push(format!("take the MCP server out of {}", view::path(&path)));
     }
     told.extend(super::guide::would_take_out(world, &root));
+    told.extend(super::ignore_lines::would_take_out(world));
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
         let there = folders.into_iter().filter(|folder| folder.exists());
@@ -93,7 +94,6 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
     super::guide::take_out(world, &root, out)?;
-    super::ignore_lines::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;
@@ -107,6 +107,7 @@ fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done
     if changed.is_empty() {
         writeln!(out, "Nothing was registered.")?;
     }
+    super::ignore_lines::take_out(world, out)?;
     if args.purge {
         let mut deleted = purge(world, out)?;
         // The note alone is nobody's memory.

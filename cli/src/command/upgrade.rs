@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::changes::line;
 use super::view;
 use crate::failure::Result;
+use crate::installation::Installation;
 use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
@@ -66,7 +67,8 @@ pub fn run(args: &Upgrade, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&report, out);
     }
-    show(&report, args.limit, out)
+    let again = Installation::find(world).again(&world.home);
+    show(&report, &again, args.limit, out)
 }
 
 /// The changelog beside the programs.
@@ -112,12 +114,12 @@ fn compare(releases: &[Release], running: &str) -> (Vec<Release>, Option<Release
     (newer, named(running).or_else(|| named(UNRELEASED)))
 }
 
-fn show(report: &UpgradeReport, limit: usize, out: &mut dyn Write) -> Result {
+fn show(report: &UpgradeReport, again: &str, limit: usize, out: &mut dyn Write) -> Result {
     let running = report.running;
     match report.newer.first() {
         Some(newest) => writeln!(
             out,
-            "{} This is {running}: install {} the way you installed it, then run `throughline doctor`.",
+            "{} This is {running}, and {} is out. {again}, then run `throughline doctor`.",
             paint(STRONG, "There is something newer."),
             line(&newest.version)
         )?,

@@ -1,11 +1,11 @@
-//! `throughline config get`, `set`, `unset`, `edit` and `schema`: single settings of the user's own file.
+//! `throughline config get`, `set`, `unset` and `edit`: single settings of the user's own file.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
 
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings_file::{self, Explained};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
 use super::edit::{editor, editor_command};
@@ -49,7 +49,7 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
 
 /// Sets a value, unless the settings would not take it.
 pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
-    // What is no TOML is a text without its quotes.
+    // A value that is no TOML is a text without its quotes.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     change(key, world, dry_run, |place, name| drop(place.insert(name, Item::Value(value))))?;
     let would = if dry_run { "Would set" } else { "Set" };
@@ -100,7 +100,7 @@ fn change(
     config::write(&path, &after)
 }
 
-/// What is wrong with a settings file of the user that holds this text.
+/// Returns the problem of a settings file of the user that holds this text.
 fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))
@@ -142,40 +142,4 @@ pub fn edit(world: &World, out: &mut dyn Write) -> Result {
             Ok(())
         }
     }
-}
-
-/// Prints a JSON schema of the settings file, for editors.
-pub fn schema(world: &World, out: &mut dyn Write) -> Result {
-    // The defaults tell the types: nothing of the user's own files is in it.
-    let nowhere = UserDirs { config: world.dirs.state.join("no-settings"), ..world.dirs.clone() };
-    let mut properties = Map::new();
-    for explained in settings_file::explain(&nowhere, None) {
-        properties.insert(explained.key.to_owned(), of(&explained.json));
-    }
-    let schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Settings of Throughline",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": properties,
-    });
-    view::json(&schema, out)
-}
-
-fn of(default: &Value) -> Value {
-    let kind = match default {
-        // What is not set may be a text or a table.
-        Value::Null => return json!({}),
-        Value::Object(values) => {
-            let values: Map<String, Value> =
-                values.iter().map(|(name, value)| (name.clone(), of(value))).collect();
-            return json!({ "type": "object", "properties": values });
-        }
-        Value::Bool(_) => "boolean",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-    };
-    json!({ "type": kind, "default": default })
 }

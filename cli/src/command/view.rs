@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::neighbours::NeighbourView;
 use crate::clock;
 use crate::failure::Result;
+pub use crate::printable::{path, plain};
 use crate::style::{NAME, QUIET, STRONG, paint};
 
 /// A memory as `--json` prints it.
@@ -64,12 +65,12 @@ pub struct MemoryView<'a> {
 }
 
 impl MemoryView<'_> {
-    /// The same, labelled as from the repository if it is.
+    /// Labels it as from the repository if it is.
     pub fn labelled(self, from_repository: bool) -> Self {
         Self { from_repository, ..self }
     }
 
-    /// The same, marked as held back if it is.
+    /// Marks it as held back if it is.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
     }
@@ -153,7 +154,7 @@ pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
     marked_line(memory, "", out)
 }
 
-/// The same with a mark of its own.
+/// Prints it with a mark of its own.
 pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     let mut marks = mark.to_owned();
     if memory.pinned {
@@ -222,18 +223,6 @@ fn status(memory: &Memory) -> &'static str {
     }
 }
 
-/// Text from a file or transcript, safe to print: control characters other than line ends would
-/// let it repaint the terminal, and marks of direction show it in another order.
-pub fn plain(text: &str) -> String {
-    let turns = |c: &char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control() && !turns(c)).collect()
-}
-
-/// A path in one line, safe to print: others may have chosen its names.
-pub fn path(path: impl AsRef<Path>) -> String {
-    plain(&path.as_ref().to_string_lossy()).replace(['\n', '\t'], " ")
-}
-
 /// Where sentences go that say what was done: nowhere when JSON says it.
 pub enum Sentences<'a> {
     /// To the person.
@@ -265,10 +254,10 @@ impl Write for Sentences<'_> {
     }
 }
 
-/// What a dry run found, in JSON.
+/// Findings of a dry run, in JSON.
 #[derive(Serialize)]
 struct Would<'a> {
-    /// What would be done, in words.
+    /// Actions that would be taken, in words.
     would: &'a [String],
 }
 
@@ -354,7 +343,7 @@ pub fn warn_broken(broken: &[memory_store::Error]) {
     }
 }
 
-/// What is wrong and what helps; some errors say the one with the other.
+/// Tells what is wrong and what helps; some errors say the one with the other.
 fn told(error: &memory_store::Error) -> String {
     match error.remedy() {
         Some(remedy) => format!("{error}. {remedy}"),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::world::World;
 
-/// Whoever looks again within this time still sees what was new before.
+/// Time within which a second look still shows what was new at the first.
 const VISIT_MS: i64 = 60 * 60 * 1_000;
 
 /// The state in which a person last saw the memories of a working tree.

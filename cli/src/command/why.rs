@@ -103,7 +103,7 @@ pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn
         writeln!(
             out,
             "          {}",
-            // What was asked for by its name or kind has no score.
+            // An item that was asked for by its name or kind has no score.
             match given.score > 0.0 {
                 true =>
                     paint(QUIET, format_args!("{} (score {:.2})", plain(&given.why), given.score)),
@@ -114,7 +114,7 @@ pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn
     Ok(())
 }
 
-/// What the memories are called, and the turns that were given.
+/// Returns the titles of the memories, and of the turns that were given.
 pub fn titles(
     stores: &Stores,
     world: &World,

@@ -90,7 +90,7 @@ pub fn run(
 
 fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<&str>) -> Asked {
     let fate = match (traced, silent) {
-        (Some(traced), _) => trace::fate(traced.fate).to_owned(),
+        (Some(traced), _) => trace::outcome(traced.outcome).to_owned(),
         (None, Some(silent)) => format!("not looked at: {silent}"),
         (None, None) => "not among the candidates".to_owned(),
     };

@@ -64,7 +64,13 @@ pub fn with_exclude(path: &Path, text: &str) -> Result<String> {
         }
         None => exclude.push(pattern),
     }
-    Ok(document.to_string())
+    Ok(written(&document, text))
+}
+
+/// Returns a changed document with the line ends of the text that it was read from: toml_edit knows LF alone.
+fn written(document: &DocumentMut, text: &str) -> String {
+    let written = document.to_string();
+    if text.contains("\r\n") { written.replace('\n', "\r\n") } else { written }
 }
 
 /// Returns the text before the last entry of a list, where that stands on a line of its own.
@@ -89,7 +95,7 @@ pub fn without_exclude(text: &str) -> String {
     if exclude.is_empty() {
         package.remove("exclude");
     }
-    document.to_string()
+    written(&document, text)
 }
 
 #[cfg(test)]
@@ -118,6 +124,9 @@ mod tests {
                 assert_eq!(with_exclude(Path::new("Cargo.toml"), &before).unwrap(), after);
                 assert_eq!(without_exclude(&after), before);
                 assert_eq!(without_exclude(&before), before);
+                let [before, after] = [before, after].map(|text| text.replace('\n', "\r\n"));
+                assert_eq!(with_exclude(Path::new("Cargo.toml"), &before).unwrap(), after);
+                assert_eq!(without_exclude(&after), before);
             }
         }
         for bad in ["[package]\nexclude = 1\n", "[workspace]\n", "no"] {

@@ -5,13 +5,14 @@ mod cargo;
 mod npm;
 mod record;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use memory_store::layout::STORE_DIR;
 use serde::{Deserialize, Serialize};
 
-pub use record::{put, take_out};
+pub use record::{put, take_out, was_written, would_take_out};
 
 use crate::claude::replace;
 use crate::failure::Result;
@@ -60,29 +61,38 @@ impl IgnoreLine {
     }
 }
 
-/// Returns the lines that the packages at `root` lack. What cannot be read needs none: its maker cannot read it either.
+/// Returns the lines that the packages at `root` lack. A package whose description cannot be read has none.
 pub fn lacking(root: &Path) -> Vec<IgnoreLine> {
-    let lines = [npm::lacking(root), docker(root), cargo::lacking(root)];
-    lines.into_iter().flatten().collect()
+    let npm = npm::lacking(root).into_iter();
+    npm.chain(docker(root)).chain(cargo::lacking(root)).collect()
 }
 
-/// Docker sends the whole folder to be built, and `COPY .` takes all that is not ignored.
-fn docker(root: &Path) -> Option<IgnoreLine> {
+/// Returns the lines that images lack: Docker sends the whole folder to be built, and `COPY .` takes all that is not
+/// ignored. Beside `.dockerignore`, BuildKit reads the recipe's own `<recipe>.dockerignore` in its place, and Podman
+/// `.containerignore`.
+fn docker(root: &Path) -> Vec<IgnoreLine> {
     let is_recipe = |name: &str| {
         matches!(name, "Dockerfile" | "Containerfile")
             || name.starts_with("Dockerfile.") && !name.ends_with(".dockerignore")
             || name.ends_with(".Dockerfile")
     };
-    let names = fs::read_dir(root).ok()?.flatten();
-    let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    names.find(|name| is_recipe(name))?;
-    let file = PathBuf::from(".dockerignore");
-    let text = read(&root.join(&file)).unwrap_or_default();
-    (!is_ignored(&text)).then(|| IgnoreLine {
+    let names = fs::read_dir(root).into_iter().flatten().flatten();
+    let names: BTreeSet<String> =
+        names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let recipes: Vec<&String> = names.iter().filter(|name| is_recipe(name)).collect();
+    if recipes.is_empty() {
+        return Vec::new();
+    }
+    let own = recipes.iter().map(|recipe| format!("{recipe}.dockerignore"));
+    let others = own.chain([".containerignore".to_owned()]).filter(|name| names.contains(name));
+    let files = std::iter::once(".dockerignore".to_owned()).chain(others);
+    let lacking = files.filter(|file| !is_ignored(&read(&root.join(file)).unwrap_or_default()));
+    let line = |file: String| IgnoreLine {
         maker: Maker::Docker,
-        file,
+        file: file.into(),
         line: STORE_DIR.to_owned(),
-    })
+    };
+    lacking.map(line).collect()
 }
 
 /// Whether a line of an ignore file names the memory folder, or all that is hidden. A later line may take it in again,

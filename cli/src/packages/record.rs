@@ -38,10 +38,15 @@ pub struct Written {
 /// Writes a line into its file below `root`, and notes that. Returns the file.
 ///
 /// # Errors
-/// When the file leads out of the project, cannot be understood, or cannot be written.
+/// When the file leads out of the project, is a symbolic link, cannot be understood, or cannot be written.
 pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
     let path = root.join(&line.file);
     check_inside(&path, root)?;
+    // The line would stand in another file than the one that is named.
+    if fs::symlink_metadata(&path).is_ok_and(|file| file.is_symlink()) {
+        return Err(Failure::new(format!("{} is a symbolic link", path.display()))
+            .hint("Add the line by hand to the file that it is meant for."));
+    }
     let mut before = None;
     let replaced = replace(&path, None, |path, text| {
         before = text.map(str::to_owned);
@@ -63,36 +68,81 @@ pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns whether a line was written below `root` before, so that one which a person deleted is not written again.
+pub fn was_written(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> bool {
+    let is_it = |written: &Written| {
+        written.root == root
+            && written.maker == line.maker
+            && written.file == line.file
+            && written.line == line.line
+    };
+    read(dirs).iter().any(is_it)
+}
+
+/// Returns the files that [`take_out`] would change.
+pub fn would_take_out(dirs: &UserDirs) -> Vec<PathBuf> {
+    let record = read(dirs);
+    let changed = record.iter().filter_map(|written| {
+        let path = written.root.join(&written.file);
+        let would_change = match replace::read(&path) {
+            Ok(Some(text)) => written.without(&text) != text,
+            Ok(None) => false,
+            // It will be tried.
+            Err(_) => true,
+        };
+        (would_change && check_inside(&path, &written.root).is_ok()).then_some(path)
+    });
+    changed.collect()
+}
+
 /// Takes all lines out that were noted, the last one first, each with the file and the folders that were made for it.
-/// Returns the files that changed.
+/// Returns the files that changed, and the first failure: a line whose file cannot be read or written stays noted, and
+/// keeps no other one.
 ///
 /// # Errors
-/// When a file cannot be read or written; its line stays noted.
-pub fn take_out(dirs: &UserDirs) -> Result<Vec<PathBuf>> {
-    let mut record = read(dirs);
-    let mut changed = Vec::new();
-    while let Some(written) = record.last() {
-        if let Some(path) = written.take_out()? {
-            changed.push(path);
+/// When the record cannot be written.
+pub fn take_out(dirs: &UserDirs) -> Result<(Vec<PathBuf>, Option<Failure>)> {
+    let (mut changed, mut failed) = (Vec::new(), None);
+    let mut rest = read(dirs);
+    for at in (0..rest.len()).rev() {
+        match rest[at].take_out() {
+            Ok(path) => {
+                changed.extend(path);
+                rest.remove(at);
+                write(dirs, &rest)?;
+            }
+            Err(failure) => failed = failed.or(Some(failure)),
         }
-        record.pop();
-        write(dirs, &record)?;
     }
-    Ok(changed)
+    Ok((changed, failed))
 }
 
 impl Written {
+    fn line(&self) -> IgnoreLine {
+        IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() }
+    }
+
+    /// Returns a text of the file without the line.
+    fn without(&self, text: &str) -> String {
+        let line = self.line();
+        match self.maker {
+            // In a text that was edited since, the inserted part may be the end of another line.
+            Maker::Npm | Maker::Docker if !self.change.is_untouched(text) => line.take_from(text),
+            Maker::Npm | Maker::Docker | Maker::Cargo => {
+                self.change.undo(text).unwrap_or_else(|| line.take_from(text))
+            }
+        }
+    }
+
     fn take_out(&self) -> Result<Option<PathBuf>> {
         let path = self.root.join(&self.file);
-        // What was written lay inside; another file may have taken its place.
+        // The file lay inside when the line was written; another one may have taken its place.
         if !path.exists() || check_inside(&path, &self.root).is_err() {
             return Ok(None);
         }
-        let line =
-            IgnoreLine { maker: self.maker, file: self.file.clone(), line: self.line.clone() };
         let replaced = replace(&path, None, |_, text| {
             let Some(text) = text else { return Ok(Next::Keep) };
-            let undone = self.change.undo(text).unwrap_or_else(|| line.take_from(text));
+            let undone = self.without(text);
             Ok(if undone.is_empty() && !self.existed { Next::Remove } else { Next::Write(undone) })
         })?;
         let Some(replaced) = replaced else { return Ok(None) };

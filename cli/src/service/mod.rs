@@ -36,7 +36,7 @@ const VARIABLES: [&str; 7] = [
     "XDG_STATE_HOME",
 ];
 
-/// Who runs services here.
+/// Service manager of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// systemd's user manager.
@@ -62,7 +62,7 @@ impl Manager {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    /// What people call it.
+    /// Returns the name that people use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Systemd => "systemd",
@@ -182,6 +182,7 @@ pub fn strange(path: &Path) -> Failure {
 }
 
 /// The variables of this environment that the service needs.
+#[expect(clippy::disallowed_methods, reason = "handed on to the service")]
 pub fn variables() -> Vec<(&'static str, String)> {
     VARIABLES
         .into_iter()

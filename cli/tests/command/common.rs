@@ -28,7 +28,7 @@ pub struct Machine {
     variables: Vec<(&'static str, String)>,
 }
 
-/// What a command said.
+/// Output of a command.
 pub struct Said {
     pub code: i32,
     pub stdout: String,
@@ -55,7 +55,7 @@ impl Machine {
         machine
     }
 
-    /// The same with a variable of the environment.
+    /// Adds a variable of the environment.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
@@ -99,7 +99,7 @@ impl Machine {
         self.said(&mut command)
     }
 
-    /// The same with a text on stdin.
+    /// Runs it with a text on stdin.
     pub fn run_on(&self, args: &[&str], stdin: &str) -> Said {
         self.write("stdin", stdin);
         let mut command = self.command(args);
@@ -168,7 +168,7 @@ impl Machine {
         self.at_terminal_while(args, answers, &|| {})
     }
 
-    /// The same where something happens just before each answer is typed.
+    /// Answers questions, with something that happens just before each answer is typed.
     pub fn at_terminal_while(
         &self,
         args: &[&str],
@@ -309,7 +309,7 @@ fn terminal() -> (File, OwnedFd) {
     terminal_of(0)
 }
 
-/// The same with so many columns; 0 for one that does not say.
+/// Opens a terminal with so many columns; 0 for one that does not say.
 fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };

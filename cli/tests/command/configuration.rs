@@ -1,76 +1,128 @@
-//! docs/configuration.md tells each setting, its default and who may set it. It is compared with what `config` prints,
-//! and with the table of settings in the source.
+//! docs/configuration.md tells each setting, its default, its range and who may set it. Its tables are made from the table
+//! by which settings files are read (`THROUGHLINE_WRITE_DOCS=1`), and compared with what `config` prints.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory_store::settings_file::{Form, describe};
+
 use super::common::Machine;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md")
 }
 
-/// Returns the first table of the page: a setting to its default and to who may set it.
-fn page() -> BTreeMap<String, (String, String)> {
-    let text = fs::read_to_string(root().join("docs/configuration.md")).unwrap();
-    let table = text.split("\n## ").next().unwrap();
-    let mut rows = BTreeMap::new();
-    for row in table.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, name, default, setter, meaning, _] = cells.as_slice() else { panic!("{row}") };
-        assert!(!meaning.is_empty(), "{row}");
-        let plain = |cell: &str| cell.trim_matches('`').to_owned();
-        let told = (plain(default), (*setter).to_owned());
-        assert!(rows.insert(plain(name), told).is_none(), "twice: {row}");
-    }
-    rows
-}
-
-/// Returns what `throughline config` prints without any settings file: a setting to its default.
-fn defaults() -> BTreeMap<String, String> {
-    let printed = Machine::new().ok(&["config"]);
-    let mut defaults = BTreeMap::new();
-    for line in printed.lines().take_while(|line| !line.is_empty()) {
-        let (setting, origin) = line.rsplit_once(" # ").unwrap_or_else(|| panic!("{line}"));
-        assert_eq!(origin, "default", "{line}");
-        let setting = setting.trim();
-        let (name, value) = match setting.strip_prefix("# ") {
-            Some(unset) => {
-                let name = unset.strip_suffix(" is not set").unwrap_or_else(|| panic!("{line}"));
-                (name, "not set")
-            }
-            None => setting.split_once(" = ").unwrap_or_else(|| panic!("{line}")),
-        };
-        defaults.insert(name.to_owned(), value.to_owned());
-    }
-    defaults
-}
-
-/// Returns who may set each setting, as the source says it.
-fn setters() -> BTreeMap<String, String> {
-    let source = root().join("memory-store/src/settings_file.rs");
-    let text = fs::read_to_string(source).unwrap();
-    let (_, table) = text.split_once("static KEYS").unwrap();
-    let (table, _) = table.split_once("\n];").unwrap();
-    let mut setters = BTreeMap::new();
-    for line in table.lines() {
-        for setter in ["repository", "user"] {
-            let call = line.trim().strip_prefix(setter).and_then(|rest| rest.strip_prefix("(\""));
-            if let Some((name, _)) = call.and_then(|rest| rest.split_once('"')) {
-                setters.insert(name.to_owned(), setter.to_owned());
+/// Returns a number as the page writes it: with commas, and whole units of bytes where it is about bytes.
+fn number(name: &str, number: u64) -> String {
+    if name.contains("bytes") {
+        for (unit, bits) in [("PiB", 50), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+            if number >= 1 << bits && number.is_multiple_of(1 << bits) {
+                return format!("{} {unit}", number >> bits);
             }
         }
     }
-    setters
+    let digits = number.to_string();
+    let mut written = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            written.push(',');
+        }
+        written.push(digit);
+    }
+    written
+}
+
+/// Returns the range of a form, as it stands behind the meaning.
+fn range(name: &str, form: &Form) -> String {
+    match form {
+        Form::Whole { least, most: Some(most) } => {
+            format!("; {} to {}", number(name, *least), number(name, *most))
+        }
+        Form::Number { least, most } => {
+            format!("; {} to {}", number(name, *least as u64), number(name, *most as u64))
+        }
+        Form::Map { value, .. } => range(name, value),
+        _ => String::new(),
+    }
+}
+
+/// Returns a meaning with links to the pages that it names.
+fn linked(meaning: &str) -> String {
+    match meaning.rsplit_once("docs/").and_then(|(_, page)| page.strip_suffix(".md")) {
+        Some(name) => meaning.replace(&format!("docs/{name}.md"), &format!("[{name}]({name}.md)")),
+        None => meaning.to_owned(),
+    }
+}
+
+/// Returns the tables of the page by their headings; the first one has none.
+fn tables() -> Vec<(String, String)> {
+    let mut main = "| setting | default | may set it | meaning |\n|--|--|--|--|\n".to_owned();
+    let mut tables = Vec::new();
+    for setting in describe() {
+        let default = setting.default.map_or("not set".to_owned(), |value| format!("`{value}`"));
+        let setter = if setting.in_repository { "repository" } else { "user" };
+        let (name, form) = (setting.name, &setting.form);
+        let (meaning, range) = (linked(setting.meaning), range(name, form));
+        writeln!(main, "| `{name}` | {default} | {setter} | {meaning}{range} |").unwrap();
+        let Form::Table(fields) = form else { continue };
+        let mut table = "| key | default | meaning |\n|--|--|--|\n".to_owned();
+        for field in fields {
+            let default = match field.default {
+                Some(value) => format!(" `{value}` "),
+                None if field.is_required => " ".to_owned(),
+                None => " not set ".to_owned(),
+            };
+            let (name, range) = (field.name, self::range(field.name, &field.form));
+            writeln!(table, "| `{name}` |{default}| {}{range} |", field.meaning).unwrap();
+        }
+        tables.push((format!("## `[{name}]`\n"), table));
+    }
+    tables.insert(0, (String::new(), main));
+    tables
+}
+
+/// Puts a table in the place of the first one behind a heading.
+fn with_table(page: &str, heading: &str, table: &str) -> Option<String> {
+    let (before, section) = page.split_at(page.find(heading)?);
+    let start = before.len() + section.find("\n| ")? + 1;
+    let end = page[start..].find("\n\n").map_or(page.len(), |end| start + end + 1);
+    Some(format!("{}{table}{}", &page[..start], &page[end..]))
 }
 
 #[test]
-fn the_page_tells_each_setting_its_default_and_who_may_set_it() {
-    let page = page();
-    let told = |of: fn(&(String, String)) -> &String| -> BTreeMap<String, String> {
-        page.iter().map(|(name, row)| (name.clone(), of(row).clone())).collect()
-    };
-    assert_eq!(told(|(default, _)| default), defaults());
-    assert_eq!(told(|(_, setter)| setter), setters());
+fn the_page_tells_each_setting_as_the_table_does() {
+    let before = fs::read_to_string(page()).unwrap();
+    let mut expected = before.clone();
+    for (heading, table) in tables() {
+        expected = with_table(&expected, &heading, &table)
+            .unwrap_or_else(|| panic!("no table behind {heading}"));
+    }
+    if std::env::var_os("THROUGHLINE_WRITE_DOCS").is_some() {
+        fs::write(page(), &expected).unwrap();
+    }
+    assert_eq!(fs::read_to_string(page()).unwrap(), expected);
+}
+
+#[test]
+fn each_choice_is_told() {
+    for setting in describe() {
+        let Form::OneOf(texts) = &setting.form else { continue };
+        for text in texts {
+            let quoted = format!("`\"{text}\"`");
+            assert!(setting.meaning.contains(&quoted), "{}: {quoted}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn config_prints_the_defaults_of_the_table() {
+    let printed = Machine::new().ok(&["config"]);
+    let lines: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
+    let told = describe().into_iter().map(|setting| match setting.default {
+        Some(value) => format!("{} = {value}", setting.name),
+        None => format!("# {} is not set", setting.name),
+    });
+    let told: Vec<String> = told.map(|setting| format!("{setting:<40} # default")).collect();
+    assert_eq!(lines, told);
 }

@@ -1,4 +1,4 @@
-//! What a person looks at every day: the overview, and views of what was learned, given and spent.
+//! Views that a person looks at every day: the overview, and views of what was learned, given and spent.
 
 use serde_json::json;
 

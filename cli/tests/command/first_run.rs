@@ -22,7 +22,7 @@ fn with_transcript() -> Machine {
     machine
 }
 
-/// The same with a Claude Code that could read sessions.
+/// As above, with a Claude Code that could read sessions.
 fn with_client() -> Machine {
     let machine = with_transcript();
     machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
@@ -89,7 +89,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
       read by     rules alone (`throughline config llm` lets a model help)
       then        these sessions are read, the newest first
       undo        `throughline uninstall` takes it out again
-      ! A package made here would hold the memories. `throughline init --with ignore-lines` writes:
+      packages    made without memories, by these lines (or `--no-ignore-lines`)
         .throughline/.npmignore  *
         .dockerignore            .throughline
         Cargo.toml               exclude = ["/.throughline/"]
@@ -281,13 +281,14 @@ const PACKAGES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn lines_for_packages_are_shown_written_when_asked_for_and_taken_out() {
+fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     let machine = Machine::new();
     for (file, text) in PACKAGES {
         machine.write(file, text);
     }
     let before = files(&machine.path("home"));
-    let said = machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["init", "--yes", "--no-register", "--no-ignore-lines"]);
+    let said = machine.ok(&["init", "--no-register"]);
     for line in [
         "`throughline init --with ignore-lines` writes:",
         ".throughline/.npmignore  *\n",
@@ -297,10 +298,21 @@ fn lines_for_packages_are_shown_written_when_asked_for_and_taken_out() {
         assert!(said.contains(line), "{line}\n{said}");
     }
     assert_eq!(files(&machine.path("home")), before, "nothing is written unasked");
+    let both = ["init", "--yes", "--with", "ignore-lines", "--no-ignore-lines"];
+    assert_eq!(machine.run(&both).code, 2);
+    let set_up = machine.json(&["init", "--yes", "--no-register", "--json"]);
+    assert_eq!(set_up["ignore_lines"].as_array().unwrap().len(), 3, "{set_up:#}");
+    // A line that somebody deletes stays deleted, until it is asked for by name.
+    machine.write("home/work/.dockerignore", "target\r\nbuild\r\n");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n");
+    machine.write("home/work/.dockerignore", "target\r\nbuild");
     for _ in 0..2 {
         let said = machine.ok(&["init", "--yes", "--no-register", "--with", "ignore-lines"]);
         assert!(said.contains("ignore line"), "{said}");
     }
+    let would = machine.ok(&["uninstall", "--dry-run"]);
+    assert!(would.contains("ignore line out of /home/work/Cargo.toml"), "{would}");
     assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n.throughline\r\n");
     assert_eq!(machine.read("home/work/.throughline/.npmignore"), "*\n");
     assert!(machine.read("home/work/Cargo.toml").contains("    \"/.throughline/\",\n]\n"));
@@ -317,6 +329,26 @@ fn lines_for_packages_are_shown_written_when_asked_for_and_taken_out() {
     assert_eq!(files(&machine.path("home")), before);
     assert!(!machine.path("home/work/.throughline/.npmignore").exists());
     assert!(machine.path("home/work/.throughline").exists());
+}
+
+#[test]
+fn lines_for_packages_come_with_an_answer_at_the_terminal() {
+    let line = |flags: &[&str], answers: &[(&str, &str)]| {
+        let machine = with_transcript();
+        machine.write("home/work/Dockerfile", "FROM scratch\n");
+        let fixed = ["init", "--llm", "rules", "--settings", "user", "--no-sync"];
+        let args: Vec<&str> = fixed.iter().chain(flags).copied().collect();
+        machine.at_terminal(&args, answers);
+        machine.path("home/work/.dockerignore").exists()
+    };
+    let memories = "in the repository: with the lines above";
+    assert!(line(&[], &[(memories, ""), ("Private: into your data", ENTER)]));
+    let private = format!("{DOWN}{DOWN}{ENTER}");
+    assert!(!line(&[], &[("Private: into your data", &private)]));
+    let asked = "Keep memories out of packages";
+    assert!(line(&["--committed"], &[(asked, "y")]));
+    assert!(!line(&["--committed"], &[(asked, "n")]));
+    assert!(!line(&["--committed", "--no-ignore-lines"], &[]));
 }
 
 #[test]
@@ -380,7 +412,7 @@ fn with_the_plugin_nothing_is_registered_and_nothing_is_missing() {
     assert!(machine.read(SETTINGS).contains("mcp__plugin_throughline_throughline__recall"));
     machine.ok(&["uninstall"]);
     assert_eq!(files(&machine.path("home")), before);
-    // Whoever names the settings has them; the plugin gives way.
+    // An option that names the settings decides; the plugin gives way.
     machine.ok(&["init", "--yes", "--settings", "user"]);
     let doctor = machine.run(&["doctor"]);
     assert!(doctor.stdout.contains("the plugin gives way to them"), "{}", doctor.whole());

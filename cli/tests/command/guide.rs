@@ -1,4 +1,4 @@
-//! What tells Claude when to use memory comes when it is asked for and goes with `uninstall`; `share` and `mcp`.
+//! The guide for Claude comes when it is asked for and goes with `uninstall`; `share` and `mcp`.
 
 use crate::common::{Machine, files};
 

@@ -244,7 +244,18 @@ fn the_schema_knows_every_setting_and_no_value_of_the_user() {
         all.as_array().unwrap().iter().map(|line| line["key"].as_str().unwrap()).collect();
     keys.sort_unstable();
     assert_eq!(known, keys);
-    assert_eq!(properties["start_tokens"]["type"], "integer");
+    let start = &properties["start_tokens"];
+    assert_eq!((&start["type"], &start["maximum"]), (&"integer".into(), &2_400.into()));
+    assert_eq!(properties["notice"]["enum"], serde_json::json!(["off", "first", "each"]));
+    let kinds = properties["kinds"]["items"]["enum"].as_array().unwrap();
+    assert!(kinds.contains(&"failed-approach".into()), "{kinds:?}");
+    let llm = &properties["llm"];
+    assert_eq!(llm["required"], serde_json::json!(["provider", "model"]));
+    assert_eq!(llm["properties"]["timeout_s"]["minimum"], 1);
+    assert_eq!(
+        properties["redact"]["properties"]["private"]["properties"]["email"]["enum"][1],
+        "mask"
+    );
     assert_ne!(properties["start_tokens"]["default"], 777);
 }
 
@@ -358,7 +369,7 @@ const HABITS: [Habit; 40] = [
     habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];
 
-/// What people know besides.
+/// Words that people know besides.
 const BESIDES: [Habit; 6] = [
     habit("One screen without a command", &[], 0, "Next  "),
     habit("RFC 3339 in JSON", &["log", "--json"], 0, "\"2026-10-01T10:01:00Z\""),

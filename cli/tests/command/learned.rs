@@ -83,7 +83,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let list = machine.ok(&["list", "--json"]);
     assert!(list.contains(&before[0]) && !list.contains(&before[1]), "{list}");
 
-    // What is skipped comes again; what another one replaces does not.
+    // A skipped memory comes again; a replaced one does not.
     let rest = &before[2..];
     let by = format!("{}\r", before[0]);
     let mut answers = vec![("[q]uit > ", "s"), ("(empty: none)", by.as_str())];

@@ -189,7 +189,7 @@ fn what_a_purge_does_to_memories_is_said_before_and_after() {
     assert!(said.contains("Kept without their evidence") && said.contains(id), "{said}");
     let shown = machine.ok(&["show", id]);
     assert!(shown.contains("rewritten by hand") && !shown.contains(SESSION), "{shown}");
-    // What it still says is named as often as it is asked for.
+    // The rest is named as often as it is asked for.
     let again = machine.ok(&[&purge[..], &["--yes"]].concat());
     assert!(!again.contains("Kept without their evidence"), "{again}");
     for said in [said, again] {

@@ -1,5 +1,10 @@
 //! The command as people and scripts use it, in a sealed environment.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
 mod browse;
 mod common;
 mod configuration;

@@ -224,7 +224,7 @@ fn an_editor_may_be_used() {
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(machine.ok(&["list"]).contains("After"));
-    // What is no memory any more is said with its place.
+    // A file that is no memory any more is said with its place.
     machine.program("editor", "#!/bin/sh\nprintf -- '---\\nkind: [\\n---\\n# x\\n' > \"$2\"\n");
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
     assert_eq!(said.code, 5, "{}", said.stderr);
@@ -253,7 +253,7 @@ fn what_an_editor_is_shown_and_what_is_kept_of_it_is_private() {
     assert_eq!(machine.read("home/modes"), "600\n700\n");
     assert_eq!(std::fs::read_dir(machine.path("tmp")).unwrap().count(), 0);
 
-    // What was typed is kept without its secret, where an audit looks, and nothing else is.
+    // The typed text is kept without its secret, where an audit looks, and nothing else is.
     let (_, kept) = said.stderr.split_once("what you wrote is in ").unwrap();
     let kept = machine.path(kept.trim_end().trim_matches(['/', '.']));
     let text = std::fs::read_to_string(&kept).unwrap();
@@ -306,7 +306,7 @@ fn what_was_taken_out_and_what_is_held_is_told_in_both_forms() {
     assert_eq!((&plain["redacted"], &plain["held"]), (&0.into(), &false.into()));
     assert!(plain["note"].is_null());
 
-    // The same things have the same shapes wherever they are printed.
+    // Things have one shape wherever they are printed.
     let listed = machine.json(&["list", "--json"]);
     let listed = listed.as_array().unwrap().iter().find(|memory| memory["id"] == plain["id"]);
     let found = machine.json(&["search", "prices", "--json"])["hits"][0].clone();

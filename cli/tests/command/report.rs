@@ -259,7 +259,7 @@ fn no_hostile_memory_becomes_markup() {
     let tags = tags(&page);
     let known = names(&plain);
     let more: Vec<_> = names(&tags).difference(&known).cloned().collect();
-    // What a report without these memories has no occasion for.
+    // Elements that a report without these memories has no occasion for.
     let expected = ["span", "/span", "rect", "path"];
     assert!(more.iter().all(|name| expected.contains(&name.as_str())), "{more:?}");
     for tag in &tags {

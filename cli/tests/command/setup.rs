@@ -153,7 +153,7 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
     machine.ok(&["link", &link]);
     assert!(machine.ok(&["list"]).contains("moss"));
 
-    // What is back where it was is what it was.
+    // A folder that is back where it was is what it was.
     std::fs::rename(&work, machine.path("home/other")).unwrap();
     std::fs::rename(&aside, &work).unwrap();
     assert_ne!(machine.run(&["list"]).code, 0);
@@ -205,7 +205,7 @@ fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
         assert!(said.contains("symbolic link") && !said.contains("code: 0"), "{said}");
     }
     assert!(!machine.path("home/.local/share/throughline/by-path").exists());
-    // What is private needs no such folder.
+    // A private project needs no such folder.
     machine.ok(&["init", "--yes", "--private"]);
 }
 
@@ -412,6 +412,27 @@ fn doctor_names_what_is_broken_and_what_helps() {
     assert!(bad("dry run", "throughline-stop: ends with"), "{checks:#?}");
     assert!(bad("programs", "throughline-mcp is missing"), "{checks:#?}");
     assert!(bad("MCP server", "is not there"), "{checks:#?}");
+}
+
+#[test]
+fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
+    let machine = Machine::new();
+    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    let remedy = || {
+        let said = machine.run(&["doctor", "--json"]);
+        let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
+        let programs = checks.into_iter().find(|check| check["name"] == "programs").unwrap();
+        programs["remedy"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(remedy(), "Run `scripts/install` again.");
+    machine.write("share/throughline/ORIGIN", "--base-url https://example.com/it\n");
+    // The machine's folder, which is the prefix, is left out of what is compared.
+    assert_eq!(
+        remedy(),
+        "Install the archive again: `sh /share/throughline-release/get --base-url https://example.com/it --prefix `."
+    );
+    machine.write("share/throughline/ORIGIN", "source /src/it\n");
+    assert_eq!(remedy(), "Run `scripts/install` again, in /src/it.");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn diff_tells_what_a_branch_and_the_working_tree_change() {
         "1 memory added, 1 changed, 1 removed from the commit where it left main to feature\n"
     ));
     assert!(said.contains("  In feature: .throughline/memories/broken.md:"), "{said}");
-    // The same before it was committed, and with two dots what main has besides is missing.
+    // It says so before it was committed, too, and with two dots what main has besides is missing.
     assert!(
         working.contains(&body) && working.contains("from HEAD to the working tree"),
         "{working}"
@@ -269,7 +269,7 @@ fn a_pre_commit_hook_reads_what_is_staged_and_not_the_working_tree() {
         said(&output)
     );
     git(&machine, &["checkout", "-q", "--", "."]);
-    // What was committed before is not looked at again, but an id that it has is.
+    // Files that were committed before are not looked at again, but their ids are.
     memory(&machine, "copy", "01JZX3P4Q5R6S7T8V9WABCDEF0", "fact", "A copy");
     git(&machine, &["add", "-A"]);
     let output = run_git(&machine, &["commit", "-q", "-m", "copy"]);

@@ -37,7 +37,7 @@ impl Team {
         team
     }
 
-    /// The same where only what is released is given.
+    /// Makes a project where only released memories are given.
     fn strict() -> Self {
         let team = Self::new();
         team.setting(REVIEWED);
@@ -96,7 +96,7 @@ impl Team {
         for memory in self.0.json(&["list", "--json"]).as_array().unwrap() {
             let title = memory["title"].as_str().unwrap().to_owned();
             let is_pulled = memory["from_repository"] == true;
-            // What the index says is what the files say.
+            // Index and files agree.
             let found = self.0.json(&["search", &title, "--json"]);
             let hits = found["hits"].as_array().unwrap();
             // One of this machine's stands for another that says the same.
@@ -131,7 +131,7 @@ impl Team {
         render::start(None, &started.hits, "", 10_000).text
     }
 
-    /// What a prompt brings, by the index as it is.
+    /// Asks for a prompt's memories, by the index as it is.
     fn prompted(&self, text: &str) -> String {
         let (dirs, tree) = self.place();
         let brought = Recall::open(&dirs, &tree).prompt(text, now(), &|_| false);
@@ -216,7 +216,7 @@ fn what_a_forks_branch_brings_is_labelled_and_starts_no_session_until_it_is_rele
     }
     assert_eq!(team.pulled(), [""; 0]);
     assert!(team.0.ok(&["trust"]).contains("Nothing here waits"));
-    // What comes into a released file is from the repository again.
+    // Text that comes into a released file is from the repository again.
     team.change("wish.md", "It is so.", "It is so, and without a backup.");
     team.commit();
     assert_eq!(team.pulled(), [wish]);
@@ -264,7 +264,7 @@ fn with_reviewed_only_what_is_released_is_given() {
     // And it is changed like any other.
     team.0.ok(&["edit", &id(2).short(), "--tag", "x"]);
     assert_eq!(team.pulled(), [""; 0]);
-    // What is kept privately nobody else writes.
+    // Nobody else writes private memories.
     team.0.ok(&["add", "--user", "--kind", "preference", "Tabs are wanted"]);
     assert!(team.started().contains("Tabs are wanted"));
 }

@@ -1,7 +1,5 @@
 //! A sealed world for hooks: its own home, a trusted project, no variables from outside.
 
-#![expect(dead_code, reason = "each test file uses its own part of this")]
-
 #[path = "../../../memory-store/tests/common/mode.rs"]
 mod mode;
 
@@ -9,10 +7,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::handoff::{Left, LeftSession};
+use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::memory::{PathRef, SaidBy};
@@ -28,9 +25,6 @@ pub const PROMPT: &str = env!("CARGO_BIN_EXE_throughline-user-prompt-submit");
 pub const TOOL: &str = env!("CARGO_BIN_EXE_throughline-post-tool-use");
 pub const STOP: &str = env!("CARGO_BIN_EXE_throughline-stop");
 
-/// The hard limit, and what a busy machine may need to start and reap a process.
-pub const LIMIT: Duration = Duration::from_millis(1000 + 200 + 1300);
-
 pub const NOW: &str = "2026-10-02T12:00:00Z";
 pub const PROJECT: ProjectId = ProjectId([7; 16]);
 
@@ -45,7 +39,6 @@ pub struct World {
 #[derive(Debug)]
 pub struct Ran {
     pub output: Output,
-    pub took: Duration,
 }
 
 impl World {
@@ -143,7 +136,7 @@ impl World {
             goal: goal.into(),
             ..LeftSession::default()
         };
-        let left = Left { sessions: vec![session], inbox_bytes };
+        let left = Handoff { sessions: vec![session], inbox_bytes };
         fs::create_dir_all(&self.state().0).unwrap();
         fs::write(self.state().left(), serde_json::to_vec(&left).unwrap()).unwrap();
     }
@@ -296,24 +289,21 @@ pub fn memories() -> Vec<Memory> {
 
 /// Feeds a hook and waits for it.
 pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
-    let start = Instant::now();
     let mut stdin = hook.stdin.take().unwrap();
     let payload = payload.to_vec();
     // A hook may end before it has read everything.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&payload)));
     let output = hook.wait_with_output().unwrap();
-    let took = start.elapsed();
     feeder.join().unwrap();
-    Ran { output, took }
+    Ran { output }
 }
 
 impl Ran {
-    /// Returns its stdout. That it ended well and in time, without a word on stderr, is checked.
+    /// Returns its stdout. That it ended well, without a word on stderr, is checked.
     #[track_caller]
     pub fn said(&self) -> String {
         assert_eq!(self.output.status.code(), Some(0), "{self:?}");
         assert_eq!(String::from_utf8_lossy(&self.output.stderr), "");
-        assert!(self.took < LIMIT, "took {:?}", self.took);
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 

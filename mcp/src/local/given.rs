@@ -1,4 +1,4 @@
-//! What is given over MCP counts as given: memories and turns are in the session's file, so that no hook gives them
+//! Record of what is given over MCP: memories and turns are in the session's file, so that no hook gives them
 //! again, and each answer leaves a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
 //!
 //! Both files belong to the hooks, which append to them without a lock; so does this (`hooks::session` has the

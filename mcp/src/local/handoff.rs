@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use memory_store::MemoryId;
 use memory_store::file::MemoryFile;
-use memory_store::handoff::Left;
+use memory_store::handoff::Handoff;
 use memory_store::layout::Tree;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
@@ -42,7 +42,7 @@ impl Local {
     pub(super) fn left(&self) -> Result<String, Failure> {
         let started = Instant::now();
         let tree = self.tree()?;
-        let left = Left::read(&self.environment.dirs.tree(&tree.root).left());
+        let left = Handoff::read(&self.environment.dirs.tree(&tree.root).left());
         let own = self.environment.session.as_deref().unwrap_or_default();
         let branch = tree.branch().unwrap_or_default();
         let text = left.text(own, &branch, self.now());

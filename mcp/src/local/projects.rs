@@ -164,7 +164,7 @@ impl Local {
         for Other { tree, hits, rendered, .. } in others {
             let told =
                 Told { tree, event: "recall", query: None, hits, rendered, found: true, started };
-            // What cannot be noted costs nothing but that.
+            // A note that cannot be written costs nothing but that.
             drop(self.leave_receipt(&told));
         }
     }

@@ -155,7 +155,7 @@ impl Local {
             after.body.clone_from(&request.text);
         }
         after.kind = other_kind.unwrap_or(before.kind);
-        // What is said in other words is compared again; what both hold is asked for by name.
+        // A text in other words is compared again; one that both hold is asked for by name.
         let near = match says || request.both_hold {
             true => self.near(&after, &recall, &tree, &[], request.both_hold),
             false => Vec::new(),
@@ -282,7 +282,7 @@ impl Local {
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
-        // What was settled is no contradiction any more.
+        // A settled pair is no contradiction any more.
         Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 

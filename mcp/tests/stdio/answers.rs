@@ -237,7 +237,7 @@ fn history_reads_only_the_files_that_the_index_does_not_name() {
         save(&world, fact(number, &format!("The probe pool has place {number}"), "It is so."));
     }
     world.publish(Vec::new());
-    // What a reader finds there now is another thing than what the index has.
+    // A reader finds another thing there now than the index has.
     for entry in fs::read_dir(world.store().folder()).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("frozen") {

@@ -42,7 +42,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     assert_eq!(asked.trim(), format!("vector --project {} zebra", tree.project));
     for (script, told) in [
         ("echo '{\"problem\": \"run `ollama pull nomic-embed-text`\"}'", "ollama pull"),
-        ("exit 3", "scripts/install"),
+        ("exit 3", "throughline doctor"),
     ] {
         let found = recalled(script);
         assert!(found.contains("without the second space") && found.contains(told), "{found}");

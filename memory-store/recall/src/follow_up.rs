@@ -5,8 +5,8 @@
 //! nothing: what the prompt before matched, it was answered with.
 
 use super::acknowledgement::is_acknowledgement;
+use super::candidate::Candidate;
 use super::query::{Query, Term};
-use super::score::Candidate;
 use memory_store_base::text::rarity;
 
 /// Terms of a topic.

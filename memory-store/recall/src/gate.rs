@@ -7,10 +7,9 @@
 //! a little, so each store has its own, set when it is published, from a list of prompts about other
 //! things.
 
+use super::candidate::{Candidate, Features};
 use super::lexical::Found;
-use super::nearest::Probe;
 use super::query::Query;
-use super::score::Candidate;
 use super::sources::Sources;
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
@@ -39,53 +38,18 @@ const COSINE_USUAL: f32 = 0.19;
 /// See [`COSINE_USUAL`].
 const COSINE_COVERED: f32 = 0.19;
 
-/// Prior of the gate from stores in general, so that prompts of one kind do not mislead it. Few of the prompts decide a
-/// store's own threshold, which is therefore drawn this way.
-struct Usual {
-    /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
-    threshold: f32,
-    /// Share of this prior in a store's own threshold, 0 to 1.
-    share: f32,
-}
-
-/// By kind of prompts, in the order of the list.
-const USUAL: [Usual; 2] =
-    [Usual { threshold: 3.8, share: 0.3 }, Usual { threshold: 5.4, share: 0.5 }];
-/// See [`Usual`].
-const USUAL_ALPHA: f32 = 0.05;
-/// Slope of the usual threshold by the logarithm of the share of false fires.
-const USUAL_SLOPE: f32 = 0.7;
-/// Memories of the stores that were asked: the best of fewer matches anything less.
-const USUAL_DOCS: u32 = 300;
-/// Slope of the threshold by the logarithm of a store's number of memories, as far as it has fewer.
-/// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, of memories taken away; what is taken away still
-/// makes words known there, so it is a little more.
-const DOCS_SLOPE: f32 = 0.5;
-
+/// Share of false fires that the usual thresholds are for.
+pub(crate) const USUAL_ALPHA: f32 = 0.05;
 /// The number of this way of scoring: to be raised with every change of a weight, a feature or the
 /// background table, so that no threshold of another way is believed.
-const SCALE: u32 = 6;
+pub(crate) const SCALE: u32 = 6;
 
 /// The gate of a store that was never calibrated: rather silent.
-const UNCALIBRATED: Gate =
+pub(crate) const UNCALIBRATED: Gate =
     Gate { threshold: 5.4, mean: 2.2, deviation: 1.1, alpha: USUAL_ALPHA, scale: SCALE };
 
-/// Inputs of the gate: each means the same for every query.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Features {
-    /// The cosine of query and memory, where both have a vector.
-    pub cosine: Option<f32>,
-    /// The share of the query's rarity at large that the memory's words cover, 0 to 1.
-    pub covered: f32,
-    /// The share of the query's rarity that the store knows at all, 0 to 1.
-    pub known: f32,
-    /// The rarity at large of the second rarest term that both have, 0 to 1: one rare word in common
-    /// may be chance, two are the subject.
-    pub second: f32,
-}
-
 impl Features {
-    fn score(&self) -> f32 {
+    pub(crate) fn score(&self) -> f32 {
         let cosine = self.cosine.unwrap_or(COSINE_USUAL + COSINE_COVERED * self.covered);
         COSINE * cosine + COVERED * self.covered + KNOWN * self.known + SECOND * self.second
     }
@@ -223,92 +187,12 @@ fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     gate.threshold + rarer * gate.deviation
 }
 
-/// A store's own threshold, drawn to what stores of so many memories in general ask for.
-fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
-    let fewer = docs.clamp(1, USUAL_DOCS) as f32 / USUAL_DOCS as f32;
-    let threshold = usual.threshold + DOCS_SLOPE * fewer.ln()
-        - USUAL_SLOPE * (alpha.max(1e-4) / USUAL_ALPHA).ln();
-    own + usual.share * (threshold - own)
-}
-
 /// The point of a standard normal that the share `tail` exceeds (Abramowitz and Stegun 26.2.23).
 fn quantile(tail: f32) -> f32 {
     let t = (-2.0 * tail.ln()).sqrt();
     let above = 2.515_517 + 0.802_853 * t + 0.010_328 * t * t;
     let below = 1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t;
     t - above / below
-}
-
-/// Prompts about everything and nothing, one a line, by kind: a line that begins with `## ` begins the
-/// next one. Other lines that begin with `#` are comments.
-const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
-
-/// Returns a digest of this build's gate rules; a change makes a new gate due.
-pub fn fingerprint() -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&SCALE.to_le_bytes());
-    hasher.update(PROMPTS.as_bytes());
-    *hasher.finalize().as_bytes()
-}
-
-/// The kinds of prompts about other things that every store is asked when it is published.
-fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
-    PROMPTS.split("\n## ").skip(1).map(|kind| {
-        let lines = kind.lines().skip(1);
-        lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
-    })
-}
-
-/// The prompts about other things that every store is asked when it is published.
-pub fn background_prompts() -> impl Iterator<Item = &'static str> {
-    kinds().flatten()
-}
-
-/// Asks a store the background prompts, as a hook would, and returns its gate: the score that the share
-/// `settings.alpha` of them exceeds, drawn to what stores of its size in general ask for, by the kind of
-/// prompts that asks for most.
-pub fn calibrate(
-    segment: crate::index::segment::Segment,
-    settings: &memory_store_base::settings::Settings,
-    vectors: Option<&dyn memory_store_embed::Vectors>,
-) -> Gate {
-    let docs = segment.docs();
-    let sources = Sources::of_segment(segment);
-    let alpha = settings.alpha.clamp(0.0, 0.5);
-    let gates = kinds().zip(&USUAL).map(|(prompts, usual)| {
-        let scores = prompts.map(|prompt| best(&sources, &asked(prompt, vectors)));
-        gate_of(scores.collect(), usual, docs, alpha)
-    });
-    let strictest = gates.max_by(|a, b| a.threshold.total_cmp(&b.threshold));
-    strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
-}
-
-/// A background prompt with the vector that a hook would give it.
-fn asked(prompt: &str, vectors: Option<&dyn memory_store_embed::Vectors>) -> Query {
-    let query = Query::prompt(prompt);
-    let probe = vectors.and_then(|vectors| {
-        Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
-    });
-    Query { probe, ..query }
-}
-
-/// The gate of a store of so many memories in which prompts of a kind have these scores.
-fn gate_of(mut scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
-    scores.sort_by(f32::total_cmp);
-    let count = scores.len().max(1) as f32;
-    let at = ((count * (1.0 - alpha)).ceil() as usize).max(1) - 1;
-    let own = scores.get(at).copied().unwrap_or_default();
-    let mean = scores.iter().sum::<f32>() / count;
-    let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
-    let threshold = drawn(own, usual, docs, alpha);
-    Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
-}
-
-/// The score of the best memory for a prompt; 0 when nothing shares a word with it.
-fn best(sources: &Sources, query: &Query) -> f32 {
-    let candidates =
-        super::score::candidates(sources, query, memory_store_base::time::Timestamp(0));
-    candidates.iter().map(|candidate| candidate.gate).fold(0.0, f32::max)
 }
 
 #[cfg(test)]
@@ -320,23 +204,6 @@ mod tests {
         for (tail, point) in [(0.5, 0.0), (0.05, 1.645), (0.01, 2.326), (0.001, 3.090)] {
             assert!((quantile(tail) - point).abs() < 2e-3, "{tail}: {}", quantile(tail));
         }
-    }
-
-    #[test]
-    fn every_kind_of_prompts_has_its_usual_threshold() {
-        assert_eq!(kinds().count(), USUAL.len());
-        assert!(kinds().all(|prompts| prompts.count() > 200));
-    }
-
-    #[test]
-    fn a_threshold_is_drawn_to_the_usual_one_of_its_share_and_size() {
-        let usual = Usual { threshold: 5.0, share: 0.25 };
-        let of = |docs, alpha| drawn(3.0, &usual, docs, alpha);
-        assert_eq!(of(USUAL_DOCS, USUAL_ALPHA), 3.5);
-        assert_eq!(of(100_000, USUAL_ALPHA), 3.5);
-        assert!(of(USUAL_DOCS, 0.2) < 3.5);
-        assert!(of(30, USUAL_ALPHA) < of(60, USUAL_ALPHA));
-        assert!(of(0, USUAL_ALPHA).is_finite());
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::block_max::limits;
+use super::candidate::Candidate;
 use super::posting_window::{Block, List, Scored, Window};
 use super::query::{Pair, Query, Term};
-use super::score::Candidate;
 use super::sources::{At, Source, Sources};
 use crate::index::bounds::{UNBOUNDED_DOCS_MAX, WINDOW};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};

@@ -9,6 +9,8 @@
 
 mod acknowledgement;
 mod block_max;
+mod calibration;
+mod candidate;
 pub mod custom_embedder;
 mod exact;
 mod excerpt;
@@ -41,17 +43,16 @@ mod trace;
 mod turns;
 mod typo;
 
+pub use calibration::{background_prompts, calibrate, fingerprint};
+pub use candidate::Features;
 pub use follow_up::Topic;
-pub use gate::Features;
-pub use gate::background_prompts;
-pub use gate::{calibrate, fingerprint};
 pub use judged::Judged;
 pub use near_duplicates::{SAME, likeness};
 pub use query::Query;
 pub use search::{Search, WEAK};
 pub use time_expression::Span;
 pub use time_expression::whole as time_named;
-pub use trace::{Fate, Traced};
+pub use trace::{CandidateOutcome, Traced};
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
@@ -64,6 +65,7 @@ use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
+use candidate::{Candidate, Named};
 use follow_up::Followed;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
@@ -79,7 +81,6 @@ use memory_store_embed::SharedTransformer;
 use memory_store_embed::{Embed, Table};
 use nearest::Probe;
 use render::BRIEF_CHARS;
-use score::{Candidate, Named};
 use second_space::Asking;
 use sources::{At, Sources};
 use start_rank::{Standing, StartGroup, worth};
@@ -404,7 +405,7 @@ impl Recall {
             if recalled.hits.len() >= START_MAX || room == 0 {
                 break;
             }
-            let Some(candidate) = self.sources.candidate(at) else { continue };
+            let Some(candidate) = Candidate::find(&self.sources, at) else { continue };
             if candidate.entry.has(FLAG_SAID) || candidate.entry.has(FLAG_HELD) {
                 continue;
             }
@@ -441,7 +442,7 @@ impl Recall {
 
     /// The memory with this id, if it still may be shown unasked.
     pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
-        let candidate = self.sources.candidate(self.sources.find(id)?)?;
+        let candidate = Candidate::find(&self.sources, self.sources.find(id)?)?;
         let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
         hit.filter(|hit| !hit.held)
     }
@@ -529,25 +530,25 @@ impl Recall {
         let mut best = None;
         let mut reads = 0;
         for candidate in &candidates {
-            let mut fate = self.fate(candidate, best, recalled.hits.len(), asked);
+            let mut outcome = self.outcome(candidate, best, recalled.hits.len(), asked);
             let mut instead = None;
             let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
-            if fate == Fate::Skipped {
+            if outcome == CandidateOutcome::Skipped {
                 // Memories shown before still tell how well an answer can fit: without them, each repetition of a
                 // question would bring something weaker.
                 best.get_or_insert(candidate.fused);
             }
-            if fate == Fate::Hit && !is_given && reads < READ_MAX {
+            if outcome == CandidateOutcome::Hit && !is_given && reads < READ_MAX {
                 reads += 1;
                 match self.hit(candidate, query, asked, &mut recalled) {
-                    Err(cut) => fate = cut,
+                    Err(cut) => outcome = cut,
                     Ok(hit) => {
                         if let Some(better) = kept.says(&recalled.hits, &hit) {
-                            (fate, instead) = (Fate::Duplicate, Some(better));
+                            (outcome, instead) = (CandidateOutcome::Duplicate, Some(better));
                         } else {
                             best.get_or_insert(candidate.fused);
                             if hit.id != candidate.entry.id {
-                                (fate, instead) = (Fate::Superseded, Some(hit.id));
+                                (outcome, instead) = (CandidateOutcome::Superseded, Some(hit.id));
                             }
                             recalled.hits.push(hit);
                         }
@@ -555,7 +556,7 @@ impl Recall {
                 }
             }
             if self.traces {
-                recalled.trace.push(trace::of(&self.sources, candidate, query, fate, instead));
+                recalled.trace.push(trace::of(&self.sources, candidate, query, outcome, instead));
             }
         }
         if recalled.hits.is_empty() {
@@ -565,27 +566,27 @@ impl Recall {
         self.finish(recalled)
     }
 
-    fn fate(
+    fn outcome(
         &self,
         candidate: &Candidate,
         best: Option<f32>,
         hits: usize,
         asked: &Asked<'_>,
-    ) -> Fate {
+    ) -> CandidateOutcome {
         if candidate.entry.has(FLAG_SAID) {
-            Fate::Said
+            CandidateOutcome::Said
         } else if candidate.entry.has(FLAG_HELD) {
-            Fate::Held
+            CandidateOutcome::Held
         } else if asked.gated && !(asked.is_open && gate::follows(candidate)) {
-            Fate::Gate
+            CandidateOutcome::Gate
         } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
-            Fate::Cut
+            CandidateOutcome::Cut
         } else if hits >= asked.places {
-            Fate::Full
+            CandidateOutcome::Full
         } else if (asked.skip)(candidate.entry.id) {
-            Fate::Skipped
+            CandidateOutcome::Skipped
         } else {
-            Fate::Hit
+            CandidateOutcome::Hit
         }
     }
 
@@ -596,10 +597,10 @@ impl Recall {
         query: &Query,
         asked: &Asked<'_>,
         recalled: &mut Recalled,
-    ) -> Result<Hit, Fate> {
+    ) -> Result<Hit, CandidateOutcome> {
         let hit = self.read(candidate, asked.now, recalled)?;
         if hit.held {
-            return Err(Fate::Held);
+            return Err(CandidateOutcome::Held);
         }
         if !hit.superseded {
             return Ok(Hit { why: candidate.why(query), ..hit });
@@ -607,10 +608,10 @@ impl Recall {
         let (entry, current) = match self.current(&hit, asked.now, recalled) {
             Successor::Is(current) => *current,
             Successor::Expired => return Ok(holding_again(hit, candidate.why(query))),
-            Successor::Unknown => return Err(Fate::Superseded),
+            Successor::Unknown => return Err(CandidateOutcome::Superseded),
         };
         if entry.has(FLAG_SAID) || current.held || (asked.skip)(current.id) {
-            return Err(Fate::Superseded);
+            return Err(CandidateOutcome::Superseded);
         }
         Ok(Hit { score: hit.score, ..current })
     }
@@ -630,7 +631,7 @@ impl Recall {
             let current = match self.read(&candidate, now, recalled) {
                 Ok(current) => current,
                 // Since the index was published: it replaces nothing, but what came after it may.
-                Err(Fate::Expired) => {
+                Err(CandidateOutcome::Expired) => {
                     let record = self.sources.record(at, &entry).unwrap_or_default();
                     if record.is_expired(now) && record.superseded_by.is_none() {
                         return Successor::Expired;
@@ -664,24 +665,24 @@ impl Recall {
         candidate: &Candidate,
         now: Timestamp,
         recalled: &mut Recalled,
-    ) -> Result<Hit, Fate> {
+    ) -> Result<Hit, CandidateOutcome> {
         let record = match self.sources.record(candidate.at, &candidate.entry) {
             Ok(record) => record,
             Err(error) => {
                 recalled.degraded.get_or_insert_with(|| error.to_string());
-                return Err(Fate::Stale);
+                return Err(CandidateOutcome::Stale);
             }
         };
         let too_early = record.valid_from.is_some_and(|from| from > now);
         let expired = record.valid_until.filter(|_| record.is_expired(now));
         if expired.is_some() && !self.expired || too_early {
-            return Err(Fate::Expired);
+            return Err(CandidateOutcome::Expired);
         }
         let file = self.sources.file(candidate.at, &record.file);
         let indexed = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
         if self.stamps.of(&file) != Some(indexed) {
             recalled.stale = true;
-            return Err(Fate::Stale);
+            return Err(CandidateOutcome::Stale);
         }
         let held = self.holds(candidate, &record);
         let collection = self.sources.collection(candidate.at);

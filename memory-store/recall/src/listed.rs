@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use super::candidate::Candidate;
 use super::lexical::Found;
 use super::query::Query;
-use super::score::{self, Candidate};
+use super::score;
 use super::sources::At;
-use super::{Collection, Fate, Hit, Recall, Recalled};
+use super::{CandidateOutcome, Collection, Hit, Recall, Recalled};
 use crate::index::document::Document;
 use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
 use memory_store_base::fs::file_stamp::Stamp;
@@ -127,7 +128,9 @@ impl Recall {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
                 // Its file says more than the index by now.
-                Err(Fate::Stale | Fate::Expired) => self.indexed(candidate.entry.id),
+                Err(CandidateOutcome::Stale | CandidateOutcome::Expired) => {
+                    self.indexed(candidate.entry.id)
+                }
                 Err(_) => None,
             }
         });

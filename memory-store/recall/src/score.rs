@@ -3,16 +3,15 @@
 
 use std::cmp::Reverse;
 
+use super::candidate::Candidate;
 use super::gate;
 use super::lexical::Found;
 use super::nearest::Nearest;
-use super::query::{Query, Term};
-use super::second_space;
+use super::query::Query;
 use super::session_context;
 use super::sources::{At, Sources};
 use super::start_rank::freshness;
-use crate::index::record::{Entry, FLAG_STALE};
-use crate::index::vectors::Near;
+use crate::index::record::FLAG_STALE;
 use memory_store_base::kind::Kind;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
@@ -32,6 +31,11 @@ const MEANING_NEAR: f32 = 3.5;
 const MEANING_LENGTH: f32 = 0.92;
 /// Share of a memory's hub value that is subtracted.
 const HUB: f32 = 0.41;
+/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
+/// `throughline eval retrieval --mode second` measures what it does.
+const SECOND_SPACE: f32 = 0.5;
+/// Nearness of the nearest where the built-in model says nothing.
+const SECOND_SPACE_USUAL: f32 = 0.45;
 /// Least weight of meaning.
 const MEANING_MIN: f32 = 0.2;
 
@@ -49,109 +53,10 @@ const PIN: f32 = 0.1;
 /// Weight of the gate's view in a long prompt, where one paragraph may be what matters.
 const LONG_GATE: f32 = 0.05;
 
-/// A document that shares something with the query.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    pub at: At,
-    pub entry: Entry,
-    /// BM25.
-    pub lexical: f32,
-    /// Gain by the words of neighbouring documents of its session.
-    pub beside: f32,
-    /// Nearness to the query, where both have a vector.
-    pub near: Option<Near>,
-    /// Distinction in the second space, where that was asked and it has a vector there.
-    pub likeness: Option<f32>,
-    /// Lexical part of the score: BM25 with neighbours, scaled by how far the best candidate covers the query.
-    pub words: f32,
-    /// Weight of its meaning.
-    pub trust: f32,
-    /// Words, meaning, prior, and what is named directly; what it is ranked by.
-    pub fused: f32,
-    /// Inputs of the gate.
-    pub features: gate::Features,
-    /// Result of the gate.
-    pub gate: f32,
-    /// Threshold of the gate.
-    pub threshold: f32,
-    /// Direct naming: by path, or by the signature of an error.
-    pub named: Option<Named>,
-    /// The terms it shares, by number.
-    pub shared: Vec<u16>,
-}
-
-/// Direct naming of a document by a query.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Named {
-    /// The query and the memory are about the same file.
-    Path(String),
-    /// The memory has the error's signature.
-    Signature,
-    /// The memory repeats what the error says.
-    Phrase,
-    /// The memory's text mentions the file.
-    Mention,
-}
-
 impl Candidate {
-    /// A candidate of which nothing is known yet.
-    pub(crate) fn new(at: At, entry: Entry) -> Self {
-        Self {
-            at,
-            entry,
-            lexical: 0.0,
-            beside: 0.0,
-            near: None,
-            likeness: None,
-            words: 0.0,
-            trust: 0.0,
-            fused: 0.0,
-            features: gate::Features::default(),
-            gate: 0.0,
-            threshold: f32::INFINITY,
-            named: None,
-            shared: Vec::new(),
-        }
-    }
-
-    /// Returns whether the gate lets it through. A memory that the query names directly is its own gate.
-    pub(crate) fn passes(&self) -> bool {
-        self.named.is_some() || self.gate > self.threshold
-    }
-
     /// Returns how near it is in meaning, freed of how near it is to everything; 0 when that is not known.
     pub(crate) fn meaning(&self) -> f32 {
         self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
-    }
-
-    /// Returns whether it is a digest of a session and no judged memory.
-    pub(crate) fn is_digest(&self) -> bool {
-        self.entry.kind == Kind::Session as u8
-    }
-
-    /// Why it was found, for people.
-    pub(crate) fn why(&self, query: &Query) -> String {
-        let mut words: Vec<&Term> =
-            self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
-        words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
-        // Terms of the topic that a prompt continues are known as hashes only.
-        let shared = words.len();
-        words.retain(|term| !term.text.is_empty());
-        let topic = if words.len() < shared { ", and the prompt before" } else { "" };
-        let words: Vec<&str> = words.iter().take(5).map(|term| term.text.as_str()).collect();
-        let words = words.join(", ") + topic;
-        match &self.named {
-            Some(Named::Path(path)) => format!("file {path}"),
-            Some(Named::Mention) => format!("mentions the file; words: {words}"),
-            Some(Named::Signature) => "the same error".to_owned(),
-            Some(Named::Phrase) => format!("quotes the error; words: {words}"),
-            // A search by kinds, paths or times alone asks for no words, and compares no vectors.
-            None if words.is_empty() && self.near.is_none() && self.likeness.is_none() => {
-                "asked for by kind, file or time".to_owned()
-            }
-            None if words.is_empty() => "near in meaning".to_owned(),
-            None => format!("words: {words}"),
-        }
     }
 
     /// Returns the part of the score besides words.
@@ -268,7 +173,7 @@ pub(crate) fn fuse(
     for candidate in candidates {
         candidate.words = scale * (candidate.lexical + candidate.beside);
         candidate.trust = trust;
-        let meaning = second_space::meaning(candidate, nearest);
+        let meaning = both_meanings(candidate, nearest);
         candidate.fused =
             candidate.words + trust * meaning + candidate.prior(&sources.settings, now);
     }
@@ -278,6 +183,15 @@ pub(crate) fn fuse(
 fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
+}
+
+/// Returns the meaning score of a candidate by both spaces, where the nearest by the built-in one has `nearest`.
+fn both_meanings(candidate: &Candidate, nearest: f32) -> f32 {
+    let Some(likeness) = candidate.likeness else { return candidate.meaning() };
+    match candidate.near {
+        Some(_) => (1.0 - SECOND_SPACE) * candidate.meaning() + SECOND_SPACE * likeness * nearest,
+        None => likeness * if nearest > 0.0 { nearest } else { SECOND_SPACE_USUAL },
+    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
+use super::candidate::Candidate;
 use super::expression::{self, Expression, Filter, Node};
 use super::filter::{self, Matcher, Part};
 use super::lexical::Found;
 use super::query::Query;
-use super::score::{self, Candidate};
+use super::score;
 use super::sources::{At, Sources};
 use super::time_expression::Span;
 use super::typo::Typos;
 use super::{
-    Fate, Hit, Recall, Recalled, Successor, exact, gate, holding_again, near_duplicates,
-    time_expression, trace, turns,
+    CandidateOutcome, Hit, Recall, Recalled, Successor, exact, gate, holding_again,
+    near_duplicates, time_expression, trace, turns,
 };
 use crate::index::record::Record;
 use memory_store_base::error::Error;
@@ -337,7 +338,7 @@ fn found(
     if recall.traces {
         let traced = candidates.iter().take(TRACED_MAX);
         recalled.trace = traced
-            .map(|candidate| trace::of(sources, candidate, &query, Fate::Hit, None))
+            .map(|candidate| trace::of(sources, candidate, &query, CandidateOutcome::Hit, None))
             .collect();
     }
     // Documents that satisfy operators are no weak answers.

@@ -5,7 +5,6 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use super::score::Candidate;
 use super::sources::{At, Sources};
 use crate::custom_embedder::{Ask, Direction, Second};
 use memory_store_base::id::MemoryId;
@@ -14,11 +13,6 @@ use memory_store_base::settings::Embedder;
 
 /// Memories that likeness in the second space alone may bring.
 const NEAREST_MAX: usize = 32;
-/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
-/// `throughline eval retrieval --mode second` measures what it does.
-const SHARE: f32 = 0.5;
-/// Nearness of the nearest where the built-in model says nothing.
-const USUAL: f32 = 0.45;
 
 /// Source of vectors of the second space, with its last answer.
 #[derive(Debug)]
@@ -138,15 +132,6 @@ impl Likenesses {
         let source = self.sources.get(usize::from(source))?;
         let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(source[at].1)
-    }
-}
-
-/// Returns the meaning score of a candidate by both spaces, where the nearest by the built-in one has `nearest`.
-pub(crate) fn meaning(candidate: &Candidate, nearest: f32) -> f32 {
-    let Some(likeness) = candidate.likeness else { return candidate.meaning() };
-    match candidate.near {
-        Some(_) => (1.0 - SHARE) * candidate.meaning() + SHARE * likeness * nearest,
-        None => likeness * if nearest > 0.0 { nearest } else { USUAL },
     }
 }
 

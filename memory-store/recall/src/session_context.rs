@@ -1,7 +1,7 @@
 //! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often
 //! only one of the two names it.
 
-use super::score::Candidate;
+use super::candidate::Candidate;
 use super::sources::At;
 use crate::index::record::Entry;
 

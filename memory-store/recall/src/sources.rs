@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::Collection;
 use super::fallback;
-use super::score::Candidate;
 use super::start_rank::{Standing, StartGroup, worth};
 use crate::index::Index;
 use crate::index::document::Document;
@@ -242,12 +241,6 @@ impl Sources {
             })?;
             Some(At { source: number as u8, doc })
         })
-    }
-
-    /// The candidate at a place, with nothing known about how it fits.
-    pub(crate) fn candidate(&self, at: At) -> Option<Candidate> {
-        let entry = self.entry(at).filter(|entry| !entry.has(FLAG_SUPERSEDED))?;
-        Some(Candidate::new(at, entry))
     }
 
     /// The record of an entry, which names its successor if it has one.

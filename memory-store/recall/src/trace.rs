@@ -1,8 +1,8 @@
 //! Trace of each candidate of a query, for people who ask why.
 
-use super::gate::Features;
+use super::candidate::Candidate;
+use super::candidate::Features;
 use super::query::Query;
-use super::score::Candidate;
 use super::sources::Sources;
 use memory_store_base::id::MemoryId;
 
@@ -40,14 +40,14 @@ pub struct Traced {
     /// True if the query names it directly, so that the gate lets it through.
     pub named: bool,
     /// Outcome.
-    pub fate: Fate,
+    pub outcome: CandidateOutcome,
     /// The memory that stands in its place: its successor, or one that says the same.
     pub instead: Option<MemoryId>,
 }
 
 /// Outcome of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum CandidateOutcome {
     /// It is a hit.
     Hit,
     /// The gate stopped it.
@@ -77,7 +77,7 @@ pub(crate) fn of(
     sources: &Sources,
     candidate: &Candidate,
     query: &Query,
-    fate: Fate,
+    outcome: CandidateOutcome,
     instead: Option<MemoryId>,
 ) -> Traced {
     let record = sources.record(candidate.at, &candidate.entry).unwrap_or_default();
@@ -98,7 +98,7 @@ pub(crate) fn of(
         gate: candidate.gate,
         threshold: candidate.threshold,
         named: candidate.named.is_some(),
-        fate,
+        outcome,
         instead: instead.or(record.superseded_by),
     }
 }

@@ -35,7 +35,7 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub(crate) const ALL: [Self; 9] = [
+    pub const ALL: [Self; 9] = [
         Self::Email,
         Self::Phone,
         Self::Card,
@@ -48,7 +48,7 @@ impl Class {
     ];
 
     /// Its name, in settings and in placeholders.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Phone => "phone",
@@ -81,14 +81,21 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// All policies.
+    pub const ALL: [Self; 3] = [Self::Keep, Self::Mask, Self::Drop];
+
+    /// Its name, in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Mask => "mask",
+            Self::Drop => "drop",
+        }
+    }
+
     /// The policy of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "keep" => Some(Self::Keep),
-            "mask" => Some(Self::Mask),
-            "drop" => Some(Self::Drop),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
     }
 }
 

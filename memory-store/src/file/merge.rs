@@ -103,9 +103,9 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
 /// One version of the file.
 #[derive(Default)]
 struct Side<'a> {
-    /// What stands before and behind the front matter: fences with their line ends.
+    /// Text before and behind the front matter: fences with their line ends.
     fences: (&'a str, &'a str),
-    /// What stands above the first key.
+    /// Text above the first key.
     preamble: &'a str,
     fields: Vec<FrontField<'a>>,
     body: &'a str,

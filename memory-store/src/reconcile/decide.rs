@@ -1,10 +1,10 @@
-//! One memory's turn in a reconciliation: what its file should be, against what it is.
+//! Decision about one memory in a reconciliation: what its file should be, against what it is.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::Desired;
-use super::missing::Fate;
+use super::missing::MissingFile;
 use super::plan::Plan;
 use super::survey::{InTree, Survey};
 use crate::error::{Error, Result};
@@ -45,8 +45,8 @@ impl Wanted {
     }
 }
 
-/// One memory's turn. One that fails has planned nothing yet: it is told, and the others have theirs.
-pub(super) struct Turn<'r, 'a> {
+/// Decision about one memory. One that fails has planned nothing yet: it is told, and the others have theirs.
+pub(super) struct Decision<'r, 'a> {
     pub survey: &'r Survey<'a>,
     pub plan: &'r mut Plan,
     /// Hides the secrets of what people wrote; what is wanted has none.
@@ -56,7 +56,7 @@ pub(super) struct Turn<'r, 'a> {
     pub now: Timestamp,
 }
 
-impl<'r> Turn<'r, '_> {
+impl<'r> Decision<'r, '_> {
     /// Transcripts say it: it should be there.
     pub(crate) fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
         let id = wanted.memory.id;
@@ -297,16 +297,16 @@ impl<'r> Turn<'r, '_> {
 
     /// Its file is nowhere.
     fn missing(&mut self, before: &Entry, entry: Entry, wanted: &Wanted) -> Result<()> {
-        match self.survey.fate(before) {
-            Some(Fate::Deleted(reason)) => {
+        match self.survey.why_missing(before) {
+            Some(MissingFile::Deleted(reason)) => {
                 self.deleted(before, entry, &wanted.memory.title, reason);
                 return Ok(());
             }
-            Some(Fate::Unclear) => {
+            Some(MissingFile::Unclear) => {
                 self.plan.outcome.unsettled = true;
                 return Ok(());
             }
-            Some(Fate::Moved) | None => {}
+            Some(MissingFile::Moved) | None => {}
         }
         if before.is_edited() {
             return self.offer_theirs(before, entry, self.remembered(before)?);
@@ -319,14 +319,18 @@ impl<'r> Turn<'r, '_> {
         // Of what others replaced nothing may be left that was the user's.
         let is_kept = file.as_ref().is_ok_and(|file| (self.keeps)(&file.memory));
         let is_theirs = (before.saved || before.is_edited() || is_kept) && !before.text.is_empty();
-        match (self.survey.fate(before), file) {
-            (Some(Fate::Deleted(reason)), file) => {
+        match (self.survey.why_missing(before), file) {
+            (Some(MissingFile::Deleted(reason)), file) => {
                 let title = file.map(|file| file.memory.title).unwrap_or_default();
                 self.deleted(before, entry, &title, reason);
             }
-            (Some(Fate::Moved), file) if is_theirs => self.offer_theirs(before, entry, file?)?,
-            (Some(Fate::Unclear), _) => self.plan.outcome.unsettled = true,
-            (Some(Fate::Moved) | None, _) => self.plan.results.push(LedgerLine::Drop(before.id)),
+            (Some(MissingFile::Moved), file) if is_theirs => {
+                self.offer_theirs(before, entry, file?)?
+            }
+            (Some(MissingFile::Unclear), _) => self.plan.outcome.unsettled = true,
+            (Some(MissingFile::Moved) | None, _) => {
+                self.plan.results.push(LedgerLine::Drop(before.id))
+            }
         }
         Ok(())
     }

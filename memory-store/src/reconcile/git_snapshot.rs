@@ -29,7 +29,7 @@ const LOG_BYTES_MAX: u64 = 64 << 10;
 
 /// State of git's own files of one working tree. Without a repository there are none, and they never change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct GitSnapshot {
     own: PathBuf,
     shared: PathBuf,
     files: Vec<Option<Mark>>,
@@ -45,7 +45,7 @@ struct Mark {
     inode: u64,
 }
 
-impl Marks {
+impl GitSnapshot {
     /// Looks at the git folder of a working tree (`git rev-parse --git-dir`) and at the one that all of
     /// the repository's trees share (`--git-common-dir`).
     pub fn take(own: &Path, shared: &Path) -> Self {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn without_a_repository_nothing_moves() {
-        assert!(!Marks::default().have_moved());
+        assert!(!GitSnapshot::default().have_moved());
     }
 
     #[test]
@@ -153,18 +153,18 @@ mod tests {
         fs::create_dir_all(shared.join("refs")).unwrap();
         for path in [own.join("index"), own.join("HEAD"), shared.join("refs/stash"), own.join(LOCK)]
         {
-            let before = Marks::take(&own, shared);
+            let before = GitSnapshot::take(&own, shared);
             assert!(!before.have_moved());
             fs::write(&path, "1").unwrap();
             assert!(before.have_moved(), "{}", path.display());
         }
         // It was at work when git was asked, and is no longer.
-        let before = Marks::take(&own, shared);
+        let before = GitSnapshot::take(&own, shared);
         fs::remove_file(own.join(LOCK)).unwrap();
         assert!(before.have_moved());
-        assert!(!Marks::take(&own, shared).have_moved());
-        assert!(!Marks::take(&own, shared).is_unfinished());
+        assert!(!GitSnapshot::take(&own, shared).have_moved());
+        assert!(!GitSnapshot::take(&own, shared).is_unfinished());
         fs::create_dir(own.join("rebase-merge")).unwrap();
-        assert!(Marks::take(&own, shared).is_unfinished());
+        assert!(GitSnapshot::take(&own, shared).is_unfinished());
     }
 }

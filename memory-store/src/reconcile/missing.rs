@@ -13,7 +13,7 @@ use crate::ledger::{Entry, Reason, Seen};
 
 /// Outcome of a file that is not where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum MissingFile {
     /// A person deleted it.
     Deleted(Reason),
     /// It vanished with a move.
@@ -91,60 +91,60 @@ impl<'a> Traces<'a> {
     }
 
     /// Says why a memory's file is gone.
-    pub(crate) fn fate(&self, entry: &Entry) -> Fate {
+    pub(crate) fn why_missing(&self, entry: &Entry) -> MissingFile {
         if self.has_moved {
-            return Fate::Unclear;
+            return MissingFile::Unclear;
         }
-        match self.fate_at_rest(entry) {
+        match self.why_at_rest(entry) {
             // A merge or rebase that is given up brings it back.
-            Fate::Deleted(_) if self.git.marks.is_unfinished() => Fate::Unclear,
-            fate => fate,
+            MissingFile::Deleted(_) if self.git.marks.is_unfinished() => MissingFile::Unclear,
+            certain => certain,
         }
     }
 
-    fn fate_at_rest(&self, entry: &Entry) -> Fate {
+    fn why_at_rest(&self, entry: &Entry) -> MissingFile {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
             // The removal was on another branch, perhaps by somebody else.
-            return Fate::Moved;
+            return MissingFile::Moved;
         }
         if self.removed.contains(path.as_path()) {
-            return Fate::Deleted(Reason::RemovedInCommit);
+            return MissingFile::Deleted(Reason::RemovedInCommit);
         }
         if !self.has_folder || self.was_stashed() {
-            return Fate::Moved;
+            return MissingFile::Moved;
         }
         let is_committed = self.committed.contains(path.as_path());
         match (entry.committed, is_committed) {
             // HEAD holds it, the working tree does not: `rm`. All of several at once is more
             // likely a checkout that is not complete.
-            (true, true) if self.were_committed.all_of_several_missing() => Fate::Moved,
+            (true, true) if self.were_committed.all_of_several_missing() => MissingFile::Moved,
             // git takes a file out of the index before it moves HEAD, and so does a person who is about to
             // commit its removal.
-            (_, true) if !self.indexed.contains(path.as_path()) => Fate::Unclear,
-            (_, true) => Fate::Deleted(Reason::Deleted),
-            (true, false) if self.is_forward() => Fate::Deleted(Reason::RemovedInCommit),
-            (true, false) => Fate::Moved,
-            (false, false) => self.fate_of_loose(&path),
+            (_, true) if !self.indexed.contains(path.as_path()) => MissingFile::Unclear,
+            (_, true) => MissingFile::Deleted(Reason::Deleted),
+            (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
+            (true, false) => MissingFile::Moved,
+            (false, false) => self.why_loose(&path),
         }
     }
 
     /// Of a file that no commit held when we last looked. Switching branches leaves such files
     /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
-    fn fate_of_loose(&self, path: &Path) -> Fate {
+    fn why_loose(&self, path: &Path) -> MissingFile {
         // It may have been committed since, on a branch that was left again.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
-            return Fate::Moved;
+            return MissingFile::Moved;
         }
         // A reset throws away what was staged, and a stash what came while it was made.
         if self.was_swept() {
-            return Fate::Moved;
+            return MissingFile::Moved;
         }
         let lost_readme = self.seen.loose_readme && !self.readme.exists();
         if lost_readme || self.were_loose.all_of_several_missing() {
-            Fate::Moved
+            MissingFile::Moved
         } else {
-            Fate::Deleted(Reason::Deleted)
+            MissingFile::Deleted(Reason::Deleted)
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::GitState;
-use super::missing::{Fate, Traces};
+use super::missing::{MissingFile, Traces};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
@@ -198,19 +198,22 @@ impl<'a> Survey<'a> {
     }
 
     /// Why a file is gone; `None` when it was never there.
-    pub(crate) fn fate(&self, entry: &Entry) -> Option<Fate> {
+    pub(crate) fn why_missing(&self, entry: &Entry) -> Option<MissingFile> {
         if !entry.placed {
             return None;
         }
         Some(match entry.aside {
-            Aside::No if self.has_moved(&entry.root) => Fate::Unclear,
+            Aside::No if self.has_moved(&entry.root) => MissingFile::Unclear,
             // It is not gone by itself: something else came in its place.
-            Aside::No if self.is_displaced(entry) => Fate::Moved,
-            Aside::No if self.has_come(entry) => Fate::Unclear,
-            Aside::No => self.traces.get(&entry.root).map_or(Fate::Moved, |tree| tree.fate(entry)),
+            Aside::No if self.is_displaced(entry) => MissingFile::Moved,
+            Aside::No if self.has_come(entry) => MissingFile::Unclear,
+            Aside::No => self
+                .traces
+                .get(&entry.root)
+                .map_or(MissingFile::Moved, |tree| tree.why_missing(entry)),
             // The private folder is nobody's working tree: a single file is gone by hand.
-            Aside::Review if self.aside_folder().is_dir() => Fate::Deleted(Reason::Deleted),
-            Aside::Review | Aside::Held => Fate::Moved,
+            Aside::Review if self.aside_folder().is_dir() => MissingFile::Deleted(Reason::Deleted),
+            Aside::Review | Aside::Held => MissingFile::Moved,
         })
     }
 

@@ -213,16 +213,30 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
+/// Tokens of a block; a longer one would pass Claude Code's limit of 10,000 characters.
+pub(super) const TOKENS: RangeInclusive<u32> = 0..=2_400;
+/// Memories of a block.
+pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
+/// Memories kept of a session.
+pub(super) const MEMORIES_PER_SESSION: RangeInclusive<f32> = 0.0..=1_000.0;
+/// A share of something.
+pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
+/// Days of a half-life.
+pub(super) const DAYS: RangeInclusive<u32> = 1..=36_500;
+/// Ways of searching vectors.
+pub(super) const INDEX_SEARCH: [&str; 3] = ["auto", "graph", "scan"];
+/// Milliseconds that a search waits for a vector.
+pub(super) const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
 /// Allowed providers of a model that reads sessions.
-const READERS: [&str; 3] = ["ollama", "openai", "claude"];
+pub(super) const READERS: [&str; 3] = ["ollama", "openai", "claude"];
 /// Allowed providers of a model that gives vectors.
-const EMBEDDERS: [&str; 1] = ["ollama"];
+pub(super) const EMBEDDERS: [&str; 1] = ["ollama"];
 /// Bytes of the name of an environment variable.
 const VARIABLE_BYTES_MAX: usize = 100;
 /// US dollars that a day may cost.
-const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
+pub(super) const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
 /// Seconds that an answer of a model may take.
-const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
+pub(super) const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
 /// Tokens of a model's context. In a smaller one the instructions leave no room for a part of a session.
 pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
 
@@ -253,7 +267,6 @@ fn name_finder(value: Value) -> Result<NameFinder, String> {
 pub(super) fn embedder(value: Value) -> Result<Embedder, String> {
     const EXPECTED: &str = "a table such as `model = \"nomic-embed-text\"`";
     const MODEL_BYTES_MAX: usize = 200;
-    const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
     let embedder: Embedder = parsed(value, EXPECTED)?;
     provider(&embedder.provider, &EMBEDDERS)?;
     if embedder.model.trim().is_empty() || embedder.model.len() > MODEL_BYTES_MAX {

@@ -1,7 +1,5 @@
 //! A store of our own in a sealed folder: a made-up billing project.
 
-#![expect(dead_code, reason = "each test file uses a part of it")]
-
 pub mod vectors;
 
 use std::fs;
@@ -127,7 +125,7 @@ pub fn memories() -> Vec<Memory> {
 
 /// A sealed home with one project.
 pub struct Fixture {
-    home: tempfile::TempDir,
+    _home: tempfile::TempDir,
     pub dirs: UserDirs,
     pub tree: Tree,
 }
@@ -143,7 +141,7 @@ impl Fixture {
         let root = home.path().join("work");
         fs::create_dir_all(root.join(".throughline/memories")).unwrap();
         let tree = Tree { project: ProjectId([5; 16]), root: root.clone(), main_root: root };
-        Self { home, dirs, tree }
+        Self { _home: home, dirs, tree }
     }
 
     /// The made-up project, published.

@@ -9,7 +9,7 @@ use memory_store::reconcile::{Desired, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 
-use crate::journey::{Journey, NOW, drafts, memory};
+use super::journey::{Journey, NOW, drafts, memory};
 
 #[test]
 fn a_stash_is_not_in_the_way_of_its_return() {

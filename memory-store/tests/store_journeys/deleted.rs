@@ -8,7 +8,7 @@ use memory_store::reconcile::{Desired, GitState};
 use memory_store::redact::Redactor;
 use memory_store::store::Change;
 
-use crate::journey::{Journey, NOW, memory};
+use super::journey::{Journey, NOW, memory};
 
 #[test]
 fn a_deleted_file_stays_deleted_until_it_is_restored() {

@@ -10,7 +10,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Ledger, Reason};
 use memory_store::reconcile::reconcile;
-use memory_store::reconcile::{Desired, GitState, Marks, Outcome};
+use memory_store::reconcile::{Desired, GitSnapshot, GitState, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
@@ -97,7 +97,7 @@ impl Journey {
         };
         let folders = line("rev-parse --path-format=absolute --git-dir --git-common-dir").unwrap();
         let (own, shared) = folders.split_once('\n').unwrap();
-        let marks = Marks::take(Path::new(own), Path::new(shared));
+        let marks = GitSnapshot::take(Path::new(own), Path::new(shared));
         let heads = Ledger::open(self.store().home()).unwrap().heads();
         let old = heads.into_iter().find(|(known, _)| known == root).map(|(_, head)| head);
         let head = line("rev-parse -q --verify HEAD");

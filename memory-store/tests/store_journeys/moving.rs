@@ -7,7 +7,7 @@ use memory_store::reconcile::Desired;
 use memory_store::reconcile::reconcile;
 use memory_store::redact::Redactor;
 
-use crate::journey::{Journey, NOW, memory};
+use super::journey::{Journey, NOW, memory};
 
 /// A sync may fall between two steps of `git stash -u`: what is missing then is not taken for deleted, and not
 /// written into git's way.

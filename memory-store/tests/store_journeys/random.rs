@@ -2,7 +2,7 @@
 
 use memory_store::reconcile::Desired;
 
-use crate::journey::{Journey, memory};
+use super::journey::{Journey, memory};
 
 /// A sequence of numbers that is the same every time.
 struct Dice(u64);

@@ -12,7 +12,7 @@ use memory_store::reconcile::{Desired, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Forget;
 
-use crate::journey::{Journey, NOW, drafts, memory};
+use super::journey::{Journey, NOW, drafts, memory};
 
 #[test]
 fn memories_are_written_once_and_follow_the_transcripts() {

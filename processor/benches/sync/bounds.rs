@@ -35,7 +35,7 @@ const LOCKED: i32 = 10;
 mod most {
     /// Seconds of the processor for a turn more in a session of usual length.
     pub const USUAL_TURN_S: f64 = 0.2;
-    /// The same in a long one, of any length.
+    /// Seconds of the processor for a turn more in a long one, of any length.
     pub const LONG_TURN_S: f64 = 1.0;
     /// MiB of memory for that.
     pub const LONG_TURN_MIB: f64 = 200.0;
@@ -45,7 +45,7 @@ mod most {
     pub const TENFOLD: f64 = 20.0;
     /// Seconds that pass in a sync whose git hangs: one call's limit, and the sync.
     pub const HUNG_S: f64 = 25.0;
-    /// The same in the next one, which does not ask again.
+    /// Seconds that pass in the next sync, which does not ask git again.
     pub const HUNG_AGAIN_S: f64 = 5.0;
     /// Seconds that pass in a command whose lock is held.
     pub const LOCKED_S: f64 = 12.0;

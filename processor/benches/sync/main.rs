@@ -17,6 +17,10 @@
 //! broken line and a memory file of many keys that are ten times as long as others, in seconds and as a ratio, two syncs
 //! with a git that hangs, and with the `throughline` in FILE a command that meets a held lock, and `list`, `status` and
 //! `show` over 2,700 memories. With `--judge` a row beyond its bound is a failure.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 mod bounds;

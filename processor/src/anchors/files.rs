@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::sketch::{Content, ContentHash, Sketch};
 use crate::collect::ignore::Ignore;
 use crate::git::blobs;
-use crate::state::{read_json, write_json};
+use crate::private_files::{read_json, write_json};
 
 /// Bytes of a file that is compared; larger ones are left alone.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;

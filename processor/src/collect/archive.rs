@@ -20,7 +20,7 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::state::remove_if_there;
+use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts::{self, Growth};
 use crate::transcript::record::Record;
@@ -604,27 +604,11 @@ fn packed_entry(pack: &Pack, member: &Member) -> Entry {
     }
 }
 
-/// Creates a folder that only its owner may enter.
-pub fn create_private(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .with_context(|| folder.display().to_string())
-}
-
 /// Makes a rename last. A file system that cannot do it is as good as it gets.
 pub fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
-}
-
-/// The time of the last change of a file, in nanoseconds since 1970.
-pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt;
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }
 
 /// A hash of the head of a transcript, for its watermark.

@@ -16,8 +16,8 @@ use memory_store::layout::{Tree, UserDirs};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use crate::collect::archive::modified_ns;
 use crate::git;
+use crate::private_files::modified_ns;
 use crate::transcript::name::TranscriptName;
 use crate::transcript::session::Turn;
 

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use anyhow::Result;
 use memory_store::layout::ProjectDir;
 
-use crate::state::write_whole;
+use crate::private_files::write_whole;
 use crate::transcript::record::{Record, RecordWhat};
 use keyset::KeySet;
 pub use known::{Holders, KnownKeys};

@@ -6,12 +6,12 @@ use std::io::{Read, Seek, SeekFrom};
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::exchange::note::Note;
-use memory_store::handoff::Left;
+use memory_store::handoff::Handoff;
 use memory_store::layout::TreeDir;
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
 
-use crate::state::write_json;
+use crate::private_files::write_json;
 
 /// The inbox is emptied when it is longer than this and all of it was taken up.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
@@ -71,9 +71,9 @@ fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     }
     let progress = Progress { inbox_bytes: 0, ..Progress::read(&state.progress()) };
     write_json(&state.progress(), &progress)?;
-    let left = Left::read(&state.left());
+    let left = Handoff::read(&state.left());
     if left.inbox_bytes > 0 {
-        write_json(&state.left(), &Left { inbox_bytes: 0, ..left })?;
+        write_json(&state.left(), &Handoff { inbox_bytes: 0, ..left })?;
     }
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
@@ -102,11 +102,11 @@ mod tests {
         let state = TreeDir(home.path().to_owned());
         let length = INBOX_BYTES_MAX + 1;
         fs::File::create(state.inbox()).unwrap().set_len(length).unwrap();
-        let left = Left { inbox_bytes: length, ..Left::default() };
+        let left = Handoff { inbox_bytes: length, ..Handoff::default() };
         write_json(&state.left(), &left).unwrap();
         taken_up(&state, length, &Settings::default(), Timestamp(1)).unwrap();
         assert_eq!(fs::metadata(state.inbox()).unwrap().len(), 0);
         assert_eq!(Progress::read(&state.progress()).inbox_bytes, 0);
-        assert_eq!(Left::read(&state.left()).inbox_bytes, 0);
+        assert_eq!(Handoff::read(&state.left()).inbox_bytes, 0);
     }
 }

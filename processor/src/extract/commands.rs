@@ -176,6 +176,7 @@ fn told(seen: &CommandUse) -> &'static str {
         CommandClass::Build => "builds",
         CommandClass::Test => "runs the tests",
         CommandClass::Lint => "checks the source",
+        CommandClass::Format if only_looks(&seen.record.line) => "checks the formatting",
         CommandClass::Format => "formats the source",
         CommandClass::Run => "runs the program",
         CommandClass::Install => "installs dependencies",
@@ -184,4 +185,13 @@ fn told(seen: &CommandUse) -> &'static str {
         CommandClass::Bench => "measures",
         CommandClass::Deploy => "deploys",
     }
+}
+
+/// Whether a formatter only tells what it would change, as `gofmt -l`, `cargo fmt --check` and
+/// `prettier --list-different` do.
+fn only_looks(line: &str) -> bool {
+    let has = |flags: &[&str]| line.split_whitespace().any(|word| flags.contains(&word));
+    // To other formatters these letters mean something else: `black -l 100`.
+    let lists = has(&["gofmt", "goimports", "gofumpt", "shfmt"]) && has(&["-l", "-d"]);
+    (lists || has(&["--check", "--diff", "--list-different"])) && !has(&["-w", "--write"])
 }

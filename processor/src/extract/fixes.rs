@@ -544,6 +544,10 @@ fn worth(failure: &FailedCall<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
     if cure.wrong.is_some() {
         return 1.6;
     }
+    // The program itself says so each time, and how to go on.
+    if !explained && cure.read && matches!(failure.call.input, Input::Edit { .. }) {
+        return MISTAKE_WORTH;
+    }
     let gain = if explained { 0.5 } else { 0.0 };
     let check = matches!(&failure.call.input, Input::Shell { command, .. }
         if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
@@ -554,7 +558,7 @@ fn worth(failure: &FailedCall<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
             UNTOLD_WORTH
         }
         (Some(_), _) => COMMAND_CURE_WORTH + gain,
-        (None, true) if only_tests(cure) => TEST_WORTH,
+        (None, true) if only_tests(cure) => MISTAKE_WORTH,
         (None, true) if !explained => UNTOLD_WORTH,
         (None, true) => gain,
         (None, false) if !explained => UNTOLD_WORTH,
@@ -572,8 +576,9 @@ fn only_tests(cure: &Cure<'_>) -> bool {
     !cure.files.is_empty() && cure.files.iter().all(is_test)
 }
 
-/// A test that was wrong and is right now is nobody's fix, however often.
-const TEST_WORTH: f32 = -4.0;
+/// A mistake of the moment is nobody's fix, however often: a test that was wrong and is right now, an edit of lines that
+/// were not there.
+const MISTAKE_WORTH: f32 = -4.0;
 
 /// Minimum worth of a cure by a command.
 pub const COMMAND_CURE_WORTH: f32 = 1.1;

@@ -72,7 +72,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/6";
+pub const EXTRACTOR: &str = "rules/7";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;

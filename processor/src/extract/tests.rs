@@ -771,3 +771,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_edit_of_lines_that_were_not_there_is_learned_only_with_its_reason() {
+    let fixes = |reason: &str| {
+        let path = format!("{ROOT}/src/cart.ts");
+        let edit = |old: &str| Input::Edit {
+            path: path.clone(),
+            old: old.to_owned(),
+            new: "total()".to_owned(),
+        };
+        let read = Input::Read { path: path.clone() };
+        let drafts = Story::default()
+            .prompt("Rename the sum")
+            .call(edit("  sum()"), "String to replace not found in file", true)
+            .says(reason)
+            .call(read, "\tsum()", false)
+            .call(edit("\tsum()"), "", false)
+            .mined();
+        of(&drafts, Kind::Fix).iter().filter(|fix| fix.worth > 0.0).count()
+    };
+    assert_eq!(fixes("Let me read the file again."), 0);
+    assert_eq!(fixes("The edit failed because the generator writes tabs into `src/cart.ts`."), 1);
+}
+
+#[test]
+fn a_formatter_that_only_looks_is_not_told_to_format() {
+    let title = |command: &str| {
+        let drafts = Story::default().prompt("Tidy the source").runs(command, "").mined();
+        of(&drafts, Kind::Command)[0].title.clone()
+    };
+    assert_eq!(title("gofmt -l ."), "`gofmt -l .` checks the formatting");
+    assert_eq!(title("gofmt -l -w ."), "`gofmt -l -w .` formats the source");
+    assert_eq!(title("isort -l ."), "`isort -l .` formats the source");
+}

@@ -98,6 +98,7 @@ mod tests {
     #[test]
     #[ignore = "only the test below starts it"]
     fn one_that_waits() {
+        #[expect(clippy::disallowed_methods, reason = "set by the test below")]
         let Some(note) = std::env::var_os(NOTE) else { return };
         let mut sleep = Command::new("sh");
         sleep

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::lock::{Busy, Lock};
-use crate::state::{read_json, write_json};
-use crate::sync::BUSY_MAX;
+use crate::lock::{BUSY_MAX, Busy, Lock};
+use crate::private_files::{read_json, write_json};
 
 /// How often a question may fail before it is set aside, each time in another sync.
 const FAILURES_MAX: u32 = 3;

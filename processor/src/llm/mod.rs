@@ -544,6 +544,7 @@ fn provider(
 }
 
 /// The key of a server, from the variable that the settings name.
+#[expect(clippy::disallowed_methods, reason = "the settings name the variable")]
 fn key(variable: &str) -> Result<Option<String>, String> {
     if variable.is_empty() {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{read_json, write_json};
+use crate::private_files::{read_json, write_json};
 
 /// Why a model last gave no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,8 @@ use memory_store::store::{Privacy, replace};
 use serde::{Deserialize, Serialize};
 
 use super::Fault;
-use crate::collect::archive::create_private;
+
+use crate::private_files::create_private;
 
 /// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
 const LEDGER_BYTES_MAX: usize = 1 << 20;

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::Run;
+use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
-use crate::upkeep::expired::Remains;
 use crate::upkeep::retention;
 
 impl Run<'_> {

@@ -21,8 +21,8 @@ use crate::extract::Roots;
 use crate::extract::draft::Draft;
 use crate::llm::{self, Model, Surroundings, When};
 use crate::lock::Busy;
-use crate::mining::{ASKED_AGAIN_MAX, LATER, MinedFile, Miner, Prepared, Summary};
-use crate::state::SessionState;
+use crate::mining::{ASKED_AGAIN_MAX, LATER, MinedFile, Miner, Prepared};
+use crate::state::{SessionState, Summary};
 use crate::transcript::parts;
 
 /// Share of the time for which a model is asked before anything is published for the first time.

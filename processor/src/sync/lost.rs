@@ -12,11 +12,11 @@ use rayon::prelude::*;
 
 use super::Run;
 use crate::collect::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
+use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::SessionState;
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts;
-use crate::upkeep::expired::Remains;
 
 impl Run<'_> {
     /// Puts archive files aside that hold something else than was written, before transcripts are read: what these

@@ -9,7 +9,7 @@ use super::{Run, StagedTree};
 use crate::collect::forks::Ownership;
 use crate::consolidate::room;
 use crate::file_listing_stamp;
-use crate::mining::Summary;
+use crate::state::Summary;
 
 impl Run<'_> {
     /// A hash of what memories follow from, but for what is around the sessions (see `fingerprint`): the drafts, and

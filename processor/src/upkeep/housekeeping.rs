@@ -8,7 +8,7 @@ use memory_store::exchange::file_pool;
 use memory_store::layout::TreeDir;
 use memory_store::time::DAY_MS;
 
-use crate::collect::archive::modified_ns;
+use crate::private_files::modified_ns;
 
 /// Days that what a session was given is kept after its last use.
 const SESSION_DAYS: i64 = 30;

@@ -3,7 +3,6 @@
 //! their evidence; what was purged is not read again, though its transcript may still be there; and a scan shows that
 //! nothing is left.
 
-pub mod journal;
 mod memories;
 
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +24,8 @@ use serde::Serialize;
 
 use crate::collect::archive::{Archive, Entry, SessionFile};
 use crate::collect::discover::Territory;
+use crate::collect::expired::Expired;
+use crate::collect::purged::{Purged, hash};
 use crate::collect::state_of;
 use crate::collect::trees;
 use crate::lock::Lock;
@@ -33,8 +34,6 @@ use crate::state::{State, read_roots};
 use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::upkeep::audit::files;
-use crate::upkeep::expired::Expired;
-use crate::upkeep::purge::journal::{Purged, hash};
 use memories::Memories;
 
 /// Sessions to purge.
@@ -424,7 +423,10 @@ impl Purge {
             if kept.is_empty() {
                 fs::remove_file(&path).with_context(|| path.display().to_string())?;
             } else if kept.len() < text.lines().count() {
-                crate::state::write_whole(&path, format!("{}\n", kept.join("\n")).as_bytes())?;
+                crate::private_files::write_whole(
+                    &path,
+                    format!("{}\n", kept.join("\n")).as_bytes(),
+                )?;
             }
         }
         Ok(())

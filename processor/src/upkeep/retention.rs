@@ -8,7 +8,8 @@ use memory_store::settings::Settings;
 use memory_store::time::DAY_MS;
 
 use crate::collect::archive::Entry;
-use crate::state::{SessionState, read_json};
+use crate::private_files::read_json;
+use crate::state::SessionState;
 
 /// A clock further ahead than this of all that was ever written is not believed.
 const AHEAD_DAYS_MAX: i64 = 30;

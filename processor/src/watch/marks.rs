@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use memory_store::ProjectId;
 use memory_store::layout::{Tree, UserDirs};
 
-use crate::collect::archive::modified_ns;
 use crate::collect::discover;
+use crate::private_files::modified_ns;
 
 /// Bytes at the end of what is new in which working directories are looked for.
 const NEW_BYTES_MAX: u64 = 1 << 20;

@@ -1,8 +1,6 @@
 //! Transcripts written by hand: a script says what happens, and the lines come out as Claude Code
 //! of some version writes them.
 
-#![expect(dead_code, reason = "each test program uses its part")]
-
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -224,7 +222,7 @@ pub fn read(bytes: &[u8], session: &str, agent: Option<&str>) -> Vec<Session> {
 
 /// A home of its own with one project.
 pub struct Sealed {
-    pub home: tempfile::TempDir,
+    _home: tempfile::TempDir,
     pub base: PathBuf,
     pub dirs: UserDirs,
     pub tree: Tree,
@@ -243,7 +241,7 @@ impl Sealed {
         std::fs::create_dir_all(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
         let tree = identity::init(&dirs, &observed, mode, [7; 16], now()).unwrap();
-        Self { home, base, dirs, tree }
+        Self { _home: home, base, dirs, tree }
     }
 
     pub fn root(&self) -> &str {

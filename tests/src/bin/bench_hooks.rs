@@ -1,4 +1,8 @@
 //! `bench-hooks`: how long the hooks take, as whole processes. Called by `scripts/bench hooks`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::path::{Path, PathBuf};

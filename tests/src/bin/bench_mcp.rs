@@ -357,7 +357,8 @@ impl RunningServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
-            .spawn()?;
+            .spawn()
+            .map_err(|error| format!("{}: {error}", options.program.display()))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let (stdin, stdout) = stdin.zip(stdout).ok_or("no pipes")?;
         let mut server = Self { child, stdin, stdout: BufReader::new(stdout), next: 0 };

@@ -1,6 +1,11 @@
 //! The journey with the real Claude Code client: what happened in one session comes back in the
 //! next ones, at the right moments and nowhere else. `scripts/e2e-claude-code` runs it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

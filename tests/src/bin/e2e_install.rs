@@ -1,6 +1,11 @@
 //! The way of a newcomer without Rust: a release archive, an empty home with a history of sessions, and the real client
 //! that is given a memory. `scripts/e2e-install` runs it; `--write` puts the transcript into `docs/install.md`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

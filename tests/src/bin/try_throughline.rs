@@ -1,6 +1,11 @@
 //! Shows what Throughline does: memories from transcripts, and what Claude would be given of them.
 //! `scripts/try` runs it, with a sample project or, reading only, with one of the user's.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memory_store::index::Index;
 use serde_json::Value;
 
-use super::{Fate, Trial};
+use super::{Acknowledged, Trial};
 use crate::fault::Run;
 use crate::sample_project::snapshot;
 
@@ -90,10 +90,10 @@ impl Trial {
     fn lost(&self) -> Vec<Violation> {
         let memories = self.memories();
         let mut faults = Vec::new();
-        for (title, (id, fate)) in &self.acknowledged {
+        for (title, (id, outcome)) in &self.acknowledged {
             let is_there = memories.iter().any(|stored| stored.memory.id == *id);
-            if is_there != (*fate == Fate::Kept) {
-                faults.push(format!("`{title}` was acknowledged as {fate:?}"));
+            if is_there != (*outcome == Acknowledged::Kept) {
+                faults.push(format!("`{title}` was acknowledged as {outcome:?}"));
             }
         }
         let archive = self.dirs.project(self.tree.project).archive();

@@ -49,7 +49,7 @@ impl Random {
 
 /// Acknowledgement of a memory that the trial wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Acknowledged {
     /// It was saved.
     Kept,
     /// It was forgotten.
@@ -62,7 +62,7 @@ pub struct Trial {
     pub sample: Sample,
     dirs: UserDirs,
     tree: Tree,
-    acknowledged: BTreeMap<String, (MemoryId, Fate)>,
+    acknowledged: BTreeMap<String, (MemoryId, Acknowledged)>,
     purged: Vec<String>,
     /// Number of memories that were to be forgotten.
     forgotten: usize,
@@ -129,16 +129,18 @@ impl Trial {
                 if is_acknowledged {
                     // An id that nobody has: the check will say that it is lost.
                     let id = id.unwrap_or(MemoryId([0xff; 16]));
-                    self.acknowledged.insert(title.clone(), (id, Fate::Kept));
+                    self.acknowledged.insert(title.clone(), (id, Acknowledged::Kept));
                 } else if let Some(id) = id {
-                    self.acknowledged.insert(title.clone(), (id, Fate::Kept));
+                    self.acknowledged.insert(title.clone(), (id, Acknowledged::Kept));
                 }
             }
             Claim::Gone { title } => {
                 self.forgotten += 1;
                 let is_there = self.find(title).is_some();
                 match self.acknowledged.get_mut(title) {
-                    Some((_, fate)) if is_acknowledged || !is_there => *fate = Fate::Gone,
+                    Some((_, outcome)) if is_acknowledged || !is_there => {
+                        *outcome = Acknowledged::Gone
+                    }
                     _ => {}
                 }
             }
@@ -158,9 +160,9 @@ impl Trial {
         self.memories().into_iter().find(|stored| stored.memory.title == title)
     }
 
-    /// The titles that were acknowledged with this fate.
-    fn titles(&self, fate: Fate) -> Vec<String> {
-        let all = self.acknowledged.iter().filter(|(_, (_, found))| *found == fate);
+    /// The titles that were acknowledged with this outcome.
+    fn titles(&self, outcome: Acknowledged) -> Vec<String> {
+        let all = self.acknowledged.iter().filter(|(_, (_, found))| *found == outcome);
         all.map(|(title, _)| title.clone()).collect()
     }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Fate, Trial};
+use super::{Acknowledged, Trial};
 use crate::fault::Run;
 use crate::hook_run::Moment;
 
@@ -146,7 +146,7 @@ impl Trial {
                 Ok(self.throughline(&["add", &title, "--body", &body, "--tag", "berth"], claim))
             }
             Writer::Edit => {
-                let Some((old, id)) = self.pick(Fate::Kept, number) else {
+                let Some((old, id)) = self.pick(Acknowledged::Kept, number) else {
                     return self.task(Writer::Add, number);
                 };
                 let title = title(number);
@@ -154,13 +154,13 @@ impl Trial {
                 Ok(self.throughline(&["edit", &id, "--title", &title], claim))
             }
             Writer::Forget => {
-                let Some((title, id)) = self.pick(Fate::Kept, number) else {
+                let Some((title, id)) = self.pick(Acknowledged::Kept, number) else {
                     return self.task(Writer::Add, number);
                 };
                 Ok(self.throughline(&["forget", &id], Claim::Gone { title }))
             }
             Writer::Restore => {
-                let Some((title, id)) = self.pick(Fate::Gone, number) else {
+                let Some((title, id)) = self.pick(Acknowledged::Gone, number) else {
                     return self.task(Writer::Add, number);
                 };
                 let claim = Claim::Kept { title, replaces: None };
@@ -174,7 +174,7 @@ impl Trial {
                 Ok(self.server("remember", &arguments, Claim::Kept { title, replaces: None }))
             }
             Writer::ServerForget => {
-                let Some((title, id)) = self.pick(Fate::Kept, number) else {
+                let Some((title, id)) = self.pick(Acknowledged::Kept, number) else {
                     return self.task(Writer::Remember, number);
                 };
                 Ok(self.server("forget", &json!({"id": id}), Claim::Gone { title }))
@@ -208,9 +208,9 @@ impl Trial {
         }
     }
 
-    /// One of the memories that were acknowledged with this fate, and its id.
-    fn pick(&self, fate: Fate, number: u32) -> Option<(String, String)> {
-        let titles = self.titles(fate);
+    /// One of the memories that were acknowledged with this outcome, and its id.
+    fn pick(&self, outcome: Acknowledged, number: u32) -> Option<(String, String)> {
+        let titles = self.titles(outcome);
         let title = titles.get(number as usize % titles.len().max(1))?;
         let (id, _) = self.acknowledged.get(title)?;
         Some((title.clone(), id.short()))

@@ -81,7 +81,7 @@ pub enum Task {
     Browse,
     /// Choosing one memory for another command.
     Choose {
-        /// What is done with it, as in `show`.
+        /// Action on it, as in `show`.
         verb: &'static str,
         /// Whether that has to be confirmed.
         asks: bool,
@@ -194,7 +194,7 @@ pub struct BrowseState {
     pub scroll: usize,
     /// The row that the preview is of, and its text.
     pub preview: Option<(RowKey, String)>,
-    /// What was done last.
+    /// Last action.
     pub note: Option<Note>,
     /// Sizes of the last frame.
     pub seen: Seen,

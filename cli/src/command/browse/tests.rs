@@ -389,7 +389,7 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
     assert_eq!(on(1, "r"), act(Act::Release, 2));
     assert_eq!(on(4, "r"), act(Act::Restore, 5));
     assert_eq!(on(4, "o"), act(Act::Open, 5));
-    // What looks like an order is not let out by the key that keeps.
+    // A text that looks like an order is not let out by the key that keeps.
     let (effect, told) = on(1, "k");
     assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
     let (effect, told) = on(0, "r");
@@ -412,7 +412,7 @@ fn forgetting_asks_once_and_only_yes_is_a_yes() {
         assert_eq!(state.asked, None);
         assert_eq!(state.note.as_ref().unwrap().text, "Nothing was done.");
     }
-    // What is shown after that has the place of what went.
+    // The next one takes the place of the one that went.
     state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", Standing::Active)]);
     assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
 }

@@ -27,10 +27,11 @@ use crate::claude::plugin::Plugin;
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
 use crate::clock;
-use crate::command::elsewhere::{self, Elsewhere};
 use crate::command::off;
 use crate::command::stores::Stores;
+use crate::elsewhere::{self, Elsewhere};
 use crate::failure::{Failure, Result};
+use crate::installation::Installation;
 use crate::world::World;
 
 /// Claude Code deletes transcripts after this many days unless its settings say otherwise.
@@ -165,12 +166,11 @@ fn readme(tree: &Tree) -> Option<Check> {
 
 fn installed(world: &World) -> Vec<Check> {
     const NAME: &str = "programs";
-    const REMEDY: &str = "Run scripts/install again.";
     let mut faults = Vec::new();
     for name in programs::all() {
         let path = world.program(name);
         if !path.is_file() {
-            faults.push(Check::bad(NAME, format!("{} is missing", path.display()), REMEDY));
+            faults.push(Check::bad(NAME, format!("{} is missing", path.display()), again(world)));
         } else if !programs::is_executable(&path) {
             let remedy = format!("Run chmod +x {}", path.display());
             faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
@@ -180,6 +180,11 @@ fn installed(world: &World) -> Vec<Check> {
         faults.push(same_build(world));
     }
     faults
+}
+
+/// Says how to get the programs again.
+fn again(world: &World) -> String {
+    format!("{}.", Installation::find(world).again(&world.home))
 }
 
 /// Programs of different builds may not read one another's files.
@@ -194,7 +199,7 @@ fn same_build(world: &World) -> Check {
             None => Some(format!("{name} is too old to say its version, this is {ours}")),
         });
     match different {
-        Some(seen) => Check::bad(NAME, seen, "Run scripts/install again."),
+        Some(seen) => Check::bad(NAME, seen, again(world)),
         None => Check::good(NAME, format!("{ours} in {}", world.bin_dir.display())),
     }
 }
@@ -318,11 +323,7 @@ fn fired(world: &World) -> Vec<Check> {
         match dry_run(&path) {
             Ok(took) => slowest = slowest.max(took),
             Err(seen) => {
-                return vec![Check::bad(
-                    NAME,
-                    format!("{name}: {seen}"),
-                    "Run scripts/install again.",
-                )];
+                return vec![Check::bad(NAME, format!("{name}: {seen}"), again(world))];
             }
         }
     }
@@ -495,7 +496,7 @@ fn transcripts(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "transcripts";
     match processor::collect::discover::transcripts(&world.dirs, tree) {
         Ok(found) if found.is_empty() => {
-            let elsewhere = elsewhere::history(world, &tree.main_root);
+            let elsewhere = elsewhere::history(&world.dirs, &tree.main_root);
             let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
             let remedy = match elsewhere.is_empty() {
                 true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),

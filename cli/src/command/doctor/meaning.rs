@@ -9,6 +9,7 @@ use memory_store::index::Index;
 use memory_store::layout::Tree;
 
 use super::Check;
+use crate::installation::Installation;
 use crate::world::World;
 
 /// What recall goes by.
@@ -58,17 +59,18 @@ fn reason(error: &Error) -> String {
 /// The link of the chain that the embedder's files are.
 pub fn check(world: &World, tree: Option<&Tree>) -> Check {
     const NAME: &str = "model";
-    const REMEDY: &str = "Run scripts/install again; until then recall goes by words alone.";
+    let again = |until: &str| {
+        format!("{}; until then {until}.", Installation::find(world).again(&world.home))
+    };
+    let by_words = || again("recall goes by words alone");
     let Some(dir) = &world.dirs.models else {
-        return Check::care(NAME, "no folder for model files", REMEDY);
+        return Check::care(NAME, "no folder for model files", by_words());
     };
     match Model::verify(dir) {
-        Err(error) if Table::open(dir).is_ok() => Check::care(
-            NAME,
-            reason(&error),
-            "Run scripts/install again; until then searches go by the quicker table.",
-        ),
-        Err(error) => Check::care(NAME, reason(&error), REMEDY),
+        Err(error) if Table::open(dir).is_ok() => {
+            Check::care(NAME, reason(&error), again("searches go by the quicker table"))
+        }
+        Err(error) => Check::care(NAME, reason(&error), by_words()),
         Ok(_) => match tree.map(|tree| of(world, tree)) {
             Some(Meaning::Words(reason)) => Check::care(
                 NAME,

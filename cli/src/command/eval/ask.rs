@@ -14,7 +14,7 @@ use super::sealed::Sealed;
 use crate::command::receipts;
 use crate::failure::{At as _, Failure, Result};
 
-/// What would reach the model.
+/// Text that would reach the model.
 pub struct Answer {
     /// One piece a memory or excerpt.
     pub pieces: Vec<String>,
@@ -44,7 +44,7 @@ pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
     let (program, payload) = question(sealed, &session, query);
     let text = fire(sealed, program, &payload, now)?;
     let pieces = pieces(sealed, &session, &text, &query.id)?;
-    // What the hooks noted would make the next start process it.
+    // The hooks' notes would make the next start process it.
     remove(&sealed.state().inbox())?;
     Ok(Answer { pieces, text })
 }
@@ -114,8 +114,9 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
         child.wait_with_output()
     };
     let output = run().map_err(|error| {
-        Failure::new(format!("{program}: {error}"))
-            .hint("The hooks have to lie beside this program: run scripts/install.")
+        Failure::new(format!("{program}: {error}")).hint(
+            "The hooks have to lie beside this program: `throughline doctor` says what helps.",
+        )
     })?;
     if output.stdout.trim_ascii().is_empty() {
         return Ok(String::new());

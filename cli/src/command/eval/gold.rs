@@ -16,7 +16,7 @@ pub struct Gold {
     pub transcripts: PathBuf,
     /// The sessions, in their order.
     pub sessions: Vec<GoldSession>,
-    /// What is asked.
+    /// Questions to ask.
     #[serde(default)]
     pub queries: Vec<Query>,
     /// Prompts for which nothing helps.

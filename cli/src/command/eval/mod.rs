@@ -72,9 +72,9 @@ struct Project {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum RunLine<'a> {
-    /// What a query would bring.
+    /// Answer to a query.
     Answer { query: &'a str, injected: &'a [String], text: &'a str },
-    /// What is stored at the end.
+    /// Memory that is stored at the end.
     Memory { memory: String, text: String, session: Option<String> },
 }
 

@@ -75,7 +75,7 @@ struct RetrievalLine<'a> {
     ids: Vec<&'a str>,
     /// The scores of these.
     scores: Vec<f32>,
-    /// What the gate saw of the memory that it liked best, and what it asked for.
+    /// Score that the gate gave to the memory that it liked best; below, the score that it asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,7 +228,7 @@ impl Retrieval {
         let best = recalled.trace.iter().max_by(|a, b| {
             (a.gate - a.threshold).total_cmp(&(b.gate - b.threshold)).then_with(|| b.id.cmp(&a.id))
         });
-        // What is named directly has no threshold.
+        // A memory that is named directly has no threshold.
         let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
         let traced = recalled.trace.iter().filter(|_| self.features);
         let seen = traced.filter_map(|traced| Seen::new(group, traced));

@@ -20,10 +20,10 @@ use crate::world::World;
 /// A project's id, the same in every run: ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
 
-/// What the temporary folders' names begin with.
+/// Prefix of the temporary folders' names.
 pub const PREFIX: &str = "throughline-eval-";
 
-/// What was chosen on the command line.
+/// Choices of the command line.
 pub struct Choices {
     /// How many memories a session of average length leaves.
     pub memories_per_session: Option<f32>,
@@ -103,6 +103,7 @@ impl Sealed {
             .env("CLAUDE_PROJECT_DIR", &self.tree.root)
             .current_dir(&self.tree.root);
         // Git is found as usual; an LLM answers where it always does.
+        #[expect(clippy::disallowed_methods, reason = "handed on to a program in a sealed home")]
         for name in ["PATH", "OLLAMA_HOST", "TMPDIR", MODELS_VARIABLE] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);

@@ -16,7 +16,7 @@ use crate::failure::{At as _, Failure, Result};
 pub struct SetMemory {
     /// Its name in the set.
     pub id: String,
-    /// What it says, as plain text.
+    /// Its plain text.
     pub text: String,
     /// When that happened.
     pub time: Option<Timestamp>,
@@ -50,7 +50,7 @@ impl SetMemory {
 pub struct Question {
     /// Its name in the set.
     pub id: String,
-    /// What is asked.
+    /// Text of the question.
     pub text: String,
     /// When it is asked.
     pub time: Option<Timestamp>,

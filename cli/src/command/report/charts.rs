@@ -55,7 +55,7 @@ fn percent(share: f64) -> String {
     format!("{share:.2}%")
 }
 
-/// What sessions did after memories were given.
+/// Draws the actions of sessions after memories were given.
 pub fn outcome(outcome: &Outcomes) -> Html {
     let parts = [
         (outcome.followed, "followed", "touched its file or ran its command"),
@@ -212,7 +212,7 @@ pub fn network(network: &Network) -> Html {
     html
 }
 
-/// What stands beside a node: the end of a path, the id of a session, the beginning of a title.
+/// Returns the label of a node: the end of a path, the id of a session, the beginning of a title.
 fn name(node: &Node) -> String {
     let chars = |text: &str| text.chars().count();
     match node.sort {

@@ -1,4 +1,4 @@
-//! What a report shows, gathered from stores, index, receipts and archive.
+//! Data of a report, gathered from stores, index, receipts and archive.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -53,7 +53,7 @@ pub struct Overall {
     pub root: String,
     /// Where memories are kept: `committed` or `private`.
     pub mode: &'static str,
-    /// What `throughline stats` says.
+    /// Figures of `throughline stats`.
     pub numbers: Numbers,
     /// Sessions of the archive.
     pub sessions: usize,
@@ -94,7 +94,7 @@ pub struct KindAges {
     pub counts: [usize; AGES.len()],
 }
 
-/// What happened in a week of the user's zone.
+/// Events in a week of the user's zone.
 #[derive(Clone, Default, Serialize)]
 pub struct Week {
     /// The Monday.
@@ -112,13 +112,13 @@ pub struct Week {
 pub struct GivenMost {
     /// Its id.
     pub id: MemoryId,
-    /// What it is called.
+    /// Its name.
     pub title: String,
     /// How often it was given.
     pub times: usize,
     /// When last.
     pub last: Timestamp,
-    /// What sessions of the archive did then.
+    /// Actions of the archive's sessions after that.
     pub outcome: Outcomes,
 }
 
@@ -153,7 +153,7 @@ pub struct Entry {
     pub id: MemoryId,
     /// Its short id.
     pub short: String,
-    /// What it says.
+    /// Its kind.
     pub kind: Kind,
     /// Its title.
     pub title: String,
@@ -393,7 +393,7 @@ fn shortened(text: &str, chars_max: usize) -> (String, bool) {
     (plain(&text[..end.unwrap_or(text.len())]), end.is_some())
 }
 
-/// What a session was about: the first line of its first wish.
+/// Returns the subject of a session: the first line of its first wish.
 pub fn wish(session: &Session) -> String {
     let line = session.wish.trim().lines().next().unwrap_or_default();
     let (text, is_cut) = shortened(line, WISH_CHARS_MAX);

@@ -55,7 +55,7 @@ impl Sort {
 pub struct Node {
     /// Its sort.
     pub sort: Sort,
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// Of a memory: its id.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct Edge {
     pub from: usize,
     /// The other.
     pub to: usize,
-    /// What links them.
+    /// Relation between them.
     pub what: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// Links between them.
     pub edges: Vec<Edge>,
-    /// What was left out.
+    /// Nodes that were left out, counted.
     pub cut: Vec<Kept>,
 }
 
@@ -314,7 +314,7 @@ mod tests {
                 "src/a.rs - s: edited",
             ]
         );
-        // What is linked to nothing is no node.
+        // A memory without links is no node.
         assert_eq!(graph.nodes.len(), 5);
         assert_eq!(label(0), "memory 1", "the best connected is first");
     }

@@ -79,7 +79,7 @@ mod tests {
         for text in [STYLE, SCRIPT] {
             let lower = text.to_lowercase();
             assert!(["</style", "</script", "<!--"].iter().all(|end| !lower.contains(end)));
-            // What would load or make markup of text has no place here.
+            // Functions that load something, or make markup of text, have no place here.
             for word in ["http:", "https:", "url(", "@import", "innerhtml", "outerhtml", "eval("] {
                 assert!(!lower.contains(word), "{word}");
             }

@@ -1,4 +1,4 @@
-//! What is from the repository beside what this machine wrote: it hides, replaces and takes along nothing.
+//! Memories from the repository beside those of this machine: they hide, replace and take along nothing.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn a_copy_of_a_memory_labels_only_itself() {
 fn what_is_from_the_repository_hides_nothing_with_its_id() {
     let team = Team::new();
     team.0.ok(&["trust", "--yes"]);
-    // The same id and, in part, the same text, under names that come first.
+    // One id and, in part, one text, under names that come first.
     team.memory("0-other.md", 1, "Prices are floats");
     team.memory("0-same.md", 1, CENTS);
     team.change("0-same.md", "---\n", "---\npinned: true\n");
@@ -58,7 +58,7 @@ fn what_is_from_the_repository_stands_in_the_place_of_nothing_that_is_not() {
 fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     let team = Team::new();
     team.memory("ADA.md", 7, "Prices are floats");
-    // What is no memory takes no name either.
+    // A file that is no memory takes no name either.
     team.0.write(&Team::path("BOB.md"), "---\nid: [\n");
     team.commit();
     assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec![STAGING.to_owned()]));

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A working tree's root and its `.git`, as they were when somebody vouched for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seal {
+pub struct TreeFingerprint {
     folder: Mark,
     git: Option<Mark>,
 }
@@ -30,7 +30,7 @@ enum Birth {
     Inode(u64),
 }
 
-impl Seal {
+impl TreeFingerprint {
     /// Looks at a working tree; `None` when it is not there. Two calls to the operating system.
     pub fn of(root: &Path) -> Option<Self> {
         Some(Self { folder: Mark::of(root)?, git: Mark::of(&root.join(".git")) })
@@ -82,7 +82,7 @@ impl Seal {
     }
 }
 
-impl fmt::Display for Seal {
+impl fmt::Display for TreeFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.folder)?;
         self.git.as_ref().map_or(Ok(()), |git| write!(f, " {git}"))
@@ -130,24 +130,24 @@ fn user() -> u32 {
 
 /// Finding of another folder at the path of a trusted working tree, noted by background work and told by hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strange {
+pub struct UntrustedTree {
     /// Fingerprint of the folder found.
-    pub seal: Seal,
+    pub fingerprint: TreeFingerprint,
     /// Why it is not what was vouched for.
     pub why: String,
 }
 
-impl Strange {
+impl UntrustedTree {
     /// Reads such a finding; `None` when there is none.
     pub fn read(path: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(path).ok()?;
-        let (seal, why) = text.trim_end().split_once('\n')?;
-        Some(Self { seal: Seal::parse(seal)?, why: why.to_owned() })
+        let (fingerprint, why) = text.trim_end().split_once('\n')?;
+        Some(Self { fingerprint: TreeFingerprint::parse(fingerprint)?, why: why.to_owned() })
     }
 
     /// As it is written: two lines.
     pub fn text(&self) -> String {
-        format!("{}\n{}\n", self.seal, self.why)
+        format!("{}\n{}\n", self.fingerprint, self.why)
     }
 }
 
@@ -249,49 +249,52 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join("work");
         fs::create_dir(&root).unwrap();
-        let bare = Seal::of(&root).unwrap();
+        let bare = TreeFingerprint::of(&root).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
         fs::write(root.join("file"), "").unwrap();
-        let sealed = Seal::of(&root).unwrap();
+        let sealed = TreeFingerprint::of(&root).unwrap();
         // A folder may get a repository, and be worked in; it may not lose the one it had.
         assert!(bare.holds(&sealed) && sealed.holds(&sealed) && !sealed.holds(&bare));
-        for seal in [&bare, &sealed] {
-            assert_eq!(Seal::parse(&seal.to_string()).as_ref(), Some(seal));
+        for fingerprint in [&bare, &sealed] {
+            assert_eq!(
+                TreeFingerprint::parse(&fingerprint.to_string()).as_ref(),
+                Some(fingerprint)
+            );
         }
 
         fs::rename(&root, home.path().join("moved")).unwrap();
-        assert_eq!(Seal::of(&root), None);
+        assert_eq!(TreeFingerprint::of(&root), None);
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::create_dir_all(root.join(".git")).unwrap();
-        assert!(!sealed.holds(&Seal::of(&root).unwrap()));
+        assert!(!sealed.holds(&TreeFingerprint::of(&root).unwrap()));
         fs::remove_dir_all(&root).unwrap();
         fs::rename(home.path().join("moved"), &root).unwrap();
-        assert!(sealed.holds(&Seal::of(&root).unwrap()));
+        assert!(sealed.holds(&TreeFingerprint::of(&root).unwrap()));
         fs::remove_dir(root.join(".git")).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
-        assert!(!sealed.holds(&Seal::of(&root).unwrap()));
+        assert!(!sealed.holds(&TreeFingerprint::of(&root).unwrap()));
     }
 
     #[test]
     fn another_owner_breaks_it() {
-        let seal = |text: &str| Seal::parse(text).unwrap();
+        let fingerprint = |text: &str| TreeFingerprint::parse(text).unwrap();
         let stranger = user() + 7;
-        let sealed = seal("17.000000005 4000 18.000000000 4000");
+        let sealed = fingerprint("17.000000005 4000 18.000000000 4000");
         assert!(sealed.holds(&sealed) && sealed.is_owned_by(4000));
         let ours = format!("17.000000005 {0} 18.000000000 {0}", user());
-        assert!(sealed.holds(&seal(&ours)));
+        assert!(sealed.holds(&fingerprint(&ours)));
         for changed in [
             format!("17.000000005 {stranger} 18.000000000 4000"),
             format!("17.000000005 4000 18.000000000 {stranger}"),
             "17.000000006 4000 18.000000000 4000".to_owned(),
             "17 4000 18.000000000 4000".to_owned(),
         ] {
-            assert!(!sealed.holds(&seal(&changed)), "{changed}");
+            assert!(!sealed.holds(&fingerprint(&changed)), "{changed}");
         }
-        assert!(!seal(&format!("1 4000 2 {stranger}")).is_owned_by(4000));
-        assert!(!seal("1 4000").holds(&seal(&format!("1 4000 2 {stranger}"))));
+        assert!(!fingerprint(&format!("1 4000 2 {stranger}")).is_owned_by(4000));
+        assert!(!fingerprint("1 4000").holds(&fingerprint(&format!("1 4000 2 {stranger}"))));
         for broken in ["", "1", "1 2 3", "1 2 3 4 5", "x 1", "1.x 1", "unknown", "1 2 "] {
-            assert_eq!(Seal::parse(broken), None, "{broken}");
+            assert_eq!(TreeFingerprint::parse(broken), None, "{broken}");
         }
     }
 }

@@ -12,12 +12,12 @@ use memory_store::store::Store;
 use super::mask::mask;
 use super::{Audit, AuditReport, holds};
 use crate::collect::archive::Archive;
+use crate::collect::expired::Expired;
 use crate::collect::trees;
 use crate::secrets::clean_texts;
 use crate::state::State;
 use crate::sync::{LLM_DIR, SyncOptions};
 use crate::upkeep::audit::files;
-use crate::upkeep::expired::Expired;
 
 /// Takes what is known out of all that is kept, and hides nothing else: of the archive out of these sessions.
 /// The project's lock is held, and that turns are to be indexed anew is noted.

@@ -9,12 +9,10 @@ use flate2::read::GzDecoder;
 use walkdir::WalkDir;
 
 use crate::collect::archive::pack;
+use crate::private_files::GZIP_MAGIC;
 
 /// Bytes of one file that are read, unpacked.
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
-
-/// How a packed file begins (RFC 1952). An archive that was put aside has another name.
-pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The files below a folder, as they are met; links are not followed. What is gone meanwhile is no failure: hooks and other
 /// sessions go on.

@@ -11,12 +11,12 @@ use memory_store::{Memory, MemoryId, ProjectId};
 
 use super::{Named, Preview, Purge, automaton, escaped, mark};
 use crate::collect::archive::Entry;
+use crate::collect::purged::hash;
 use crate::collect::trees;
 use crate::consolidate::PASSED_MIN;
 use crate::extract::draft::{Draft, Effect};
 use crate::mining;
 use crate::sync::SyncOptions;
-use crate::upkeep::purge::journal::hash;
 
 /// The memories there were before anything went.
 pub(super) struct Memories {

@@ -8,7 +8,7 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Damaged, read_checked, write_checked};
+use crate::private_files::{Damaged, read_checked, write_checked};
 use crate::transcript::record::{Record, RecordWhat};
 
 /// List of purged sessions and records of a project.

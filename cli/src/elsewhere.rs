@@ -1,5 +1,5 @@
-//! What may be this project's and is recorded under another path: a project whose folder was moved, and sessions of
-//! Claude Code in a folder of this name elsewhere.
+//! Traces of a project under another path: a project whose folder was moved, and sessions of Claude Code in a folder
+//! of this name elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 
 use memory_store::file::EXTENSION;
 use memory_store::identity::{self, Observed};
-use memory_store::layout::Tree;
+use memory_store::layout::{Tree, UserDirs};
 use memory_store::store::Store;
 use serde::{Deserialize, Serialize};
 
-use super::view;
-use crate::world::World;
+use crate::printable;
 
 /// Bytes of a transcript in which its working directory is looked for.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
@@ -27,7 +26,7 @@ const ID_CHARS: usize = 12;
 /// A project that was in a folder which is gone.
 #[derive(Debug)]
 pub struct Moved {
-    /// What `throughline link` takes.
+    /// Argument of `throughline link`.
     id: String,
     was: PathBuf,
     /// Memories that are kept privately; those in the repository came along.
@@ -35,7 +34,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// What happened, and how to mend it.
+    /// Says what happened, and how to mend it.
     pub fn told(&self) -> String {
         let Self { id, was, memories } = self;
         let brings = match memories {
@@ -43,7 +42,7 @@ impl Moved {
             1 => "brings its history and its private memory".to_owned(),
             count => format!("brings its history and its {count} private memories"),
         };
-        let was = view::path(was);
+        let was = printable::path(was);
         format!(
             "a project was at {was}, which is gone: if it is this one, `throughline link {id}` {brings}"
         )
@@ -52,8 +51,8 @@ impl Moved {
 
 /// The projects that were elsewhere, whose folders are all gone, and which a folder may be: it has the same name, or
 /// the same history.
-pub fn moved(world: &World, root: &Path) -> Vec<Moved> {
-    let gone = identity::list(&world.dirs).unwrap_or_default().into_iter();
+pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<Moved> {
+    let gone = identity::list(dirs).unwrap_or_default().into_iter();
     let gone: Vec<_> = gone
         .map(|known| known.identity)
         .filter(|identity| {
@@ -69,7 +68,7 @@ pub fn moved(world: &World, root: &Path) -> Vec<Moved> {
             || identity.paths.iter().any(|path| path.file_name() == root.file_name())
     });
     let moved = alike.map(|identity| Moved {
-        memories: memories(&world.dirs.project(identity.project).private_memories()),
+        memories: memories(&dirs.project(identity.project).private_memories()),
         id: identity.project.to_string()[..ID_CHARS].to_owned(),
         was: identity.paths.last().cloned().unwrap_or_default(),
     });
@@ -88,7 +87,7 @@ pub fn missing_folder(store: &Store) -> Option<String> {
         format!(
             "the folder of this project's private memories is gone: {}. Move it back; `throughline sync` writes \
              what was learned and saved again",
-            view::path(store.folder())
+            printable::path(store.folder())
         )
     })
 }
@@ -104,10 +103,10 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// What was found, and what takes it in.
+    /// Says what was found, and what takes it in.
     pub fn told(&self) -> String {
         let Self { cwd, sessions, folder } = self;
-        let (cwd, folder) = (view::path(cwd), view::path(folder));
+        let (cwd, folder) = (printable::path(cwd), printable::path(folder));
         let noun = if *sessions == 1 { "session" } else { "sessions" };
         format!(
             "{sessions} {noun} of {cwd}: `throughline sync --from {folder}` takes them as this project's"
@@ -122,15 +121,15 @@ struct TranscriptLine {
 
 /// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
 /// first.
-pub fn history(world: &World, root: &Path) -> Vec<Elsewhere> {
-    let folders = fs::read_dir(world.dirs.claude.join("projects")).into_iter().flatten().flatten();
+pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
+    let folders = fs::read_dir(dirs.claude.join("projects")).into_iter().flatten().flatten();
     let mut found: BTreeMap<PathBuf, Elsewhere> = BTreeMap::new();
     for folder in folders.map(|entry| entry.path()).take(FOLDERS_MAX) {
         let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
         let files: Vec<PathBuf> =
             files.filter(|file| file.extension().is_some_and(|it| it == "jsonl")).collect();
         let Some(cwd) = files.iter().find_map(|file| working_directory(file)) else { continue };
-        if is_alike(world, root, &cwd) {
+        if is_alike(dirs, root, &cwd) {
             let elsewhere = Elsewhere { cwd, sessions: files.len(), folder };
             found.insert(elsewhere.folder.clone(), elsewhere);
         }
@@ -142,10 +141,8 @@ pub fn history(world: &World, root: &Path) -> Vec<Elsewhere> {
 }
 
 /// Whether a working directory has the name of a project's folder and is no other project's.
-fn is_alike(world: &World, root: &Path, cwd: &Path) -> bool {
-    cwd.file_name() == root.file_name()
-        && !cwd.starts_with(root)
-        && Tree::find(&world.dirs, cwd).is_none()
+fn is_alike(dirs: &UserDirs, root: &Path, cwd: &Path) -> bool {
+    cwd.file_name() == root.file_name() && !cwd.starts_with(root) && Tree::find(dirs, cwd).is_none()
 }
 
 /// The first working directory that a transcript names.

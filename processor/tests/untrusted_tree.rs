@@ -1,12 +1,11 @@
 //! Folders that took the place of a vouched-for working tree: another clone, a worktree of somebody else's.
 
-mod scripts;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use memory_store::fs::tree_fingerprint::Strange;
+use crate::scripts::{self, Sealed};
+use memory_store::fs::tree_fingerprint::UntrustedTree;
 use memory_store::identity::{self, Mode};
 use memory_store::layout::{Place, Tree, by_path_record};
 use memory_store::recall::{Recall, Search};
@@ -14,7 +13,6 @@ use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
 use processor::collect::trees;
 use processor::git;
-use scripts::Sealed;
 
 fn run_git(folder: &Path, arguments: &[&str]) {
     let mut git = Command::new("git");
@@ -81,7 +79,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::locate(&sealed.dirs, &root), Some(Place::Changed(tree.clone())));
         assert_eq!(trees::main(&sealed.dirs, tree.project), None);
-        let strange = Strange::read(&sealed.dirs.tree(&root).strange()).unwrap();
+        let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree()).unwrap();
         assert_eq!(strange.why, "it has another history");
 
         // Cloned again from where it came, it is the same project.
@@ -89,7 +87,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         clone(&good);
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::find(&sealed.dirs, &root), Some(tree.clone()));
-        assert!(!sealed.dirs.tree(&root).strange().exists());
+        assert!(!sealed.dirs.tree(&root).untrusted_tree().exists());
         sync();
         assert_eq!(
             (found(&sealed, &tree, "integer cents"), found(&sealed, &tree, "stranger")),

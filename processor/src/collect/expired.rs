@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::Header;
 use crate::extract::draft::Draft;
-use crate::state::{read_json, remove_if_there, write_json};
+use crate::private_files::{read_json, remove_if_there, write_json};
 
 /// Remains of a session after its records expired or were lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,114 @@
+//! Forms of values: what a setting takes, as the schema of the file and the documents tell it.
+
+use std::ops::RangeInclusive;
+
+/// Form of a setting's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// A whole number.
+    Whole {
+        /// The least one.
+        least: u64,
+        /// The greatest one; `None` where there is no bound.
+        most: Option<u64>,
+    },
+    /// A number.
+    Number {
+        /// The least one.
+        least: f64,
+        /// The greatest one.
+        most: f64,
+    },
+    /// A text.
+    Text,
+    /// A text that is not empty.
+    Name,
+    /// The name of an environment variable, or an empty text.
+    Variable,
+    /// One of these texts.
+    OneOf(Vec<&'static str>),
+    /// A list of texts.
+    Texts,
+    /// A list of some of these texts.
+    ListOf(Vec<&'static str>),
+    /// A table with some of these keys, whose values have one form.
+    Map {
+        /// The keys.
+        keys: Vec<&'static str>,
+        /// Form of each value.
+        value: Box<Self>,
+    },
+    /// A table of settings.
+    Table(Vec<Field>),
+}
+
+impl Form {
+    pub(super) fn whole<T: Copy + Into<u64>>(range: RangeInclusive<T>) -> Self {
+        Self::Whole { least: (*range.start()).into(), most: Some((*range.end()).into()) }
+    }
+
+    pub(super) fn number(range: RangeInclusive<f32>) -> Self {
+        Self::Number { least: f64::from(*range.start()), most: f64::from(*range.end()) }
+    }
+
+    pub(super) fn map(keys: Vec<&'static str>, value: Self) -> Self {
+        Self::Map { keys, value: Box::new(value) }
+    }
+}
+
+/// A setting within a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its key.
+    pub name: &'static str,
+    /// Form of its value.
+    pub form: Form,
+    /// Its default as it would be written; `None` where nothing is set.
+    pub default: Option<&'static str>,
+    /// True if the table is ignored without it.
+    pub is_required: bool,
+    /// Meaning, without its range.
+    pub meaning: &'static str,
+}
+
+impl Field {
+    /// Returns its default as JSON; `None` where nothing is set.
+    pub fn default_json(&self) -> Option<serde_json::Value> {
+        let table: toml::Table = format!("value = {}", self.default?).parse().ok()?;
+        super::json(table.get("value")?)
+    }
+
+    pub(super) fn new(
+        name: &'static str,
+        form: Form,
+        default: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        Self { name, form, default: Some(default), is_required: false, meaning }
+    }
+
+    pub(super) fn unset(name: &'static str, form: Form, meaning: &'static str) -> Self {
+        Self { name, form, default: None, is_required: false, meaning }
+    }
+
+    pub(super) fn required(name: &'static str, form: Form, meaning: &'static str) -> Self {
+        Self { name, form, default: None, is_required: true, meaning }
+    }
+}
+
+/// A setting as documents and editors know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// Its key.
+    pub name: &'static str,
+    /// True if a repository may set it, too.
+    pub in_repository: bool,
+    /// Form of its value.
+    pub form: Form,
+    /// Its default as it would be written; `None` where nothing is set.
+    pub default: Option<String>,
+    /// The default as JSON.
+    pub default_json: serde_json::Value,
+    /// Meaning, without its range.
+    pub meaning: &'static str,
+}

@@ -1,0 +1,31 @@
+//! Tests of memory files, ledger, index and recall, as one program: each is linked with everything.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
+mod common;
+mod corpora;
+mod embed_table;
+mod embed_transformer;
+mod expired;
+mod follow_up;
+mod index;
+mod index_damage;
+mod index_golden;
+mod index_vectors;
+mod index_writers;
+mod known_secrets;
+mod look_alikes;
+mod made;
+mod near_cures;
+mod neighbours;
+mod quarantine;
+mod search;
+mod secrets;
+mod store_files;
+mod store_journeys;
+mod store_people;
+mod suspicion;
+mod wordpiece;

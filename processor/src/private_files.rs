@@ -1,0 +1,109 @@
+//! Private files of the processor: read with a bound, replaced whole, in folders that only their owner may enter.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The most that is read of a file of this kind.
+pub const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// How a packed file begins (RFC 1952). An archive that was put aside has another name.
+pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads a JSON file; `None` when it is missing, damaged or too large.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&read_bounded(path)?).ok()
+}
+
+/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the
+/// field passes over it.
+const CHECK: &str = ",\"check\":\"";
+
+/// A file of which nothing may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+/// Reads what [`write_checked`] wrote; `None` when it is missing. Of older versions it has no checksum.
+pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let bytes = read_bounded(path).ok_or(Damaged)?;
+    if let Some(at) = memchr::memmem::rfind(&bytes, CHECK.as_bytes())
+        && bytes[at..] != *check(&bytes[..at]).as_bytes()
+    {
+        return Err(Damaged);
+    }
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
+}
+
+/// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
+pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
+    anyhow::ensure!(bytes.pop() == Some(b'}'), "{}: this is no object", path.display());
+    let check = check(&bytes);
+    bytes.extend(check.into_bytes());
+    write_whole(path, &bytes)
+}
+
+/// The end of an object that begins so.
+fn check(begin: &[u8]) -> String {
+    format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
+}
+
+/// Removes a file; whether there was one.
+pub fn remove_if_there(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Reads a file of this kind; `None` when it is missing or too large.
+pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
+    let len = fs::metadata(path).ok()?.len();
+    (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())?
+}
+
+/// Replaces a JSON file, all at once; leaves it alone when it says the same.
+pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
+    bytes.push(b'\n');
+    write_whole(path, &bytes)
+}
+
+/// Replaces a file that can be derived again: by rename, without waiting for the disk.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|before| before == bytes) {
+        return Ok(());
+    }
+    let folder = path.parent().context("a file has a folder")?;
+    create_private(folder)?;
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".writing-")
+        .tempfile_in(folder)
+        .with_context(|| folder.display().to_string())?;
+    std::io::Write::write_all(&mut temporary, bytes).with_context(|| path.display().to_string())?;
+    temporary.persist(path).with_context(|| path.display().to_string())?;
+    Ok(())
+}
+
+/// Creates a folder that only its owner may enter.
+pub fn create_private(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| folder.display().to_string())
+}
+
+/// The time of the last change of a file, in nanoseconds since 1970.
+pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt;
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}

@@ -1,0 +1,32 @@
+//! Tests of the processor, as one program: each is linked with everything.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
+mod audit;
+mod background;
+mod embed;
+mod growing;
+mod healing;
+mod killed;
+mod llm;
+mod lost;
+mod names;
+mod parts;
+mod providers;
+mod purge;
+mod quality;
+mod replay;
+mod scripts;
+mod second;
+mod secrets;
+mod slow_model;
+mod standin;
+mod sync;
+mod thinking;
+mod transcript;
+mod untrusted_tree;
+mod watch;
+mod worktrees;

@@ -1,0 +1,29 @@
+//! Journeys across the programs, as one program: each is linked with everything.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks for the environment that it starts programs in"
+)]
+
+mod damage;
+mod dependencies;
+mod documents;
+mod end_to_end_scripts;
+mod faults;
+mod get;
+mod history;
+mod hostile_input;
+mod interrupted_sync;
+mod licences;
+mod limits;
+mod nothing_written;
+mod packages;
+mod plugin;
+mod poisoned;
+mod pulled;
+mod secrets_stored;
+mod security;
+mod selftest;
+mod slow_model;
+mod vanishing_files;
+mod wrong_clock;
