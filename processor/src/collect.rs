@@ -265,7 +265,7 @@ impl Collector<'_> {
         again: bool,
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
-        let tasks = growth.tasks.clone();
+        let beginning = growth.beginning();
         // Records that belong together may lie on both sides of the cut.
         self.clean(header, &mut records)?;
         let part = growth.close(&mut records);
@@ -279,7 +279,7 @@ impl Collector<'_> {
         let header = Header {
             part: header.parts,
             parts: 0,
-            growth: parts::Growth { tasks, ..parts::Growth::default() },
+            growth: beginning,
             sources: Vec::new(),
             format: archive::FORMAT,
             ..header.clone()

@@ -9,7 +9,7 @@ use memory_store::Kind;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::archive::Archive;
+use crate::collect::archive::{Archive, Header};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
@@ -19,7 +19,7 @@ use crate::llm::Model;
 use crate::private_files::{FILE_BYTES_MAX, GZIP_MAGIC, read_bounded, write_whole};
 use crate::state::{SessionState, State, Summary};
 use crate::transcript::parts;
-use crate::transcript::session::Session;
+use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
@@ -181,7 +181,30 @@ impl Miner<'_> {
                 session.turns.retain(|turn| self.territory.is_ours(turn));
             }
         }
+        if let Some(session) = sessions.first_mut().filter(|_| header.growth.after_failure) {
+            session.before = self.steps_before(name, header);
+        }
         Ok(sessions)
+    }
+
+    /// Returns the last steps of the part before this one, none where they cannot be read now.
+    fn steps_before(&self, name: &str, header: &Header) -> Vec<Step> {
+        let (session, number) = parts::of_name(name);
+        let before = if number > 0 { number - 1 } else { header.parts };
+        if before == 0 {
+            return Vec::new();
+        }
+        let before = parts::name(session, before);
+        let Ok(Some(file)) = self.archive.load(&before) else { return Vec::new() };
+        let owns = |record: &_| self.ownership.owns(&before, record);
+        let known = |uuid: &str| self.ownership.knows(uuid);
+        let others = Assembly { owns: &owns, known: &known, tasks: &file.header.growth.tasks };
+        let sessions = assemble(&header.session, header.agent.as_deref(), &file.records, &others);
+        let turns = sessions.into_iter().take(1).flat_map(|session| session.turns);
+        let ours = turns.filter(|turn| header.from_folder || self.territory.is_ours(turn));
+        let mut steps: Vec<Step> = ours.flat_map(|turn| turn.steps).collect();
+        steps.drain(..steps.len().saturating_sub(extract::REACH_STEPS));
+        steps
     }
 
     /// Mines a session and keeps what was found.

@@ -42,7 +42,7 @@ use episode::Episode;
 
 pub use clean::{cut, plain};
 pub use episode::goes_on;
-pub use fixes::{COMMAND_CURE_WORTH, is_sibling};
+pub use fixes::{COMMAND_CURE_WORTH, REACH_STEPS, fails_at_end, is_sibling};
 pub use paths::Roots;
 pub use quoted::{own_words, retells_order as text_retells_order};
 pub use sets::{WORDS_FEW, overlap, word_set};

@@ -64,6 +64,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
         agent: agent.map(str::to_owned),
         title: title(records),
         turns: builder.finish(),
+        before: Vec::new(),
     }
 }
 

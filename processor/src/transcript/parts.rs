@@ -5,14 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::assemble::{Assembly, assemble};
 use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
 use super::tasks::Tasks;
-use crate::extract::goes_on;
+use crate::extract::{fails_at_end, goes_on};
 
 /// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A turn more
-/// costs what twice as many bytes cost to mine. Smaller parts would separate turns that explain one another.
-pub const PART_BYTES: u64 = 192 << 10;
+/// costs what twice as many bytes cost to mine. Smaller parts would cut sessions of a day, whose turns explain one another.
+pub const PART_BYTES: u64 = 1 << 20;
 
 /// How far the part that goes on has grown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct Growth {
     /// Tasks as they stood where the part begins.
     #[serde(skip_serializing_if = "Tasks::is_none")]
     pub tasks: Tasks,
+    /// Whether the part before it ends with a failure that may be cured in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub after_failure: bool,
 }
 
 /// The record that a part begins with.
@@ -80,7 +84,15 @@ impl Growth {
         let rest = records.split_off(at);
         let closed = std::mem::replace(records, rest);
         self.tasks = self.tasks.after(&closed);
+        let sessions = assemble("", None, &closed, &Assembly::ALONE);
+        self.after_failure = sessions.first().is_some_and(fails_at_end);
         Some(closed)
+    }
+
+    /// Returns what a part that is closed now is archived with: how it began.
+    pub fn beginning(&self) -> Self {
+        let Self { tasks, after_failure, .. } = self.clone();
+        Self { tasks, after_failure, ..Self::default() }
     }
 }
 
