@@ -545,11 +545,12 @@ fn a_memory_is_shown_as_its_file_is_now() {
     machine.ok(&["sync"]);
     assert!(machine.ok(&["show", &id]).starts_with("Money is kept in integers\n\nCents.\n"));
     let file = machine.json(&["show", &id, "--json"])[0]["file"].as_str().unwrap().to_owned();
+    let file = machine.path(file.trim_start_matches('/'));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Cents.", "Cents, and no floats.")).unwrap();
     assert!(machine.ok(&["show", &id]).contains("Cents, and no floats."));
     // A copy under another name has the same id: which of them counts is told by all files.
-    let copy = file.replace(".md", "-copy.md");
+    let copy = file.with_file_name("a-copy.md");
     std::fs::write(&copy, text).unwrap();
     machine.ok(&["show", &id]);
     std::fs::remove_file(&file).unwrap();
