@@ -253,11 +253,6 @@ fn a_fix_whose_failure_and_cure_stand_in_two_parts_is_found() {
     assert!(second.contains("derive(Lift)") && second.contains("\"after_failure\":true"));
     let [fix] = &fixes(&parted)[..] else { panic!("{:#?}", parted.memories) };
     assert!(fix.contains(&format!("# `{command}` failed: error[E0277]")), "{fix}");
-
-    let whole = Sealed::new();
-    whole.write("s1.jsonl", script.text().as_bytes());
-    whole.sync();
-    assert_eq!(fixes(&kept(&whole)), [fix.clone()]);
 }
 
 #[test]
