@@ -30,7 +30,7 @@ pub use texts::Texts;
 pub(crate) use texts::{Origin, hashes};
 
 /// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
-const SPARE_LINES: usize = 200;
+const SPARE_LINES: usize = 32;
 
 /// Why a memory is not learned again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

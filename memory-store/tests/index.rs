@@ -11,8 +11,9 @@ use memory_store::layout::Tree;
 use memory_store::recall::{CandidateOutcome, Collection, Reason, Search};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
+use memory_store::store::Store;
 use memory_store::trust::Trust;
-use memory_store::{Kind, Memory, Timestamp};
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
 fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
     hits.iter().map(|hit| hit.title.as_str()).collect()
@@ -583,4 +584,45 @@ fn a_memory_that_no_longer_holds_is_not_given() {
     let docs = fixture.publish().memories;
     assert_eq!(docs as usize, fixture.list().len() - 1);
     assert_eq!(asked(NOW).0, 0);
+}
+
+#[test]
+fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
+    use std::fs;
+
+    let fixture = Fixture::filled();
+    let store = Store::open(&fixture.dirs, &fixture.tree).unwrap();
+    let user = Store::user(&fixture.dirs).unwrap();
+    let find = |id: &str| {
+        let files = fixture.recall().indexed_files();
+        Store::find_indexed(&[&store, &user], id, &files).map(|stored| stored.memory.title)
+    };
+    let all = fixture.list();
+    let (first, other) = (&all[0], &all[1]);
+    let id = first.memory.id.to_string();
+    assert_eq!(find(&id), Some(first.memory.title.clone()));
+    assert_eq!(find(&id[id.len() - 3..]), None, "too short for an id");
+
+    // What came since is looked at, too.
+    let mut twin = first.memory.clone();
+    twin.title = "Another one".to_owned();
+    let twin = fixture.write(twin);
+    assert_eq!(find(&id), None, "two have this id");
+    fs::remove_file(&twin.path).unwrap();
+    let mut name = first.path.file_name().unwrap().to_str().unwrap().to_uppercase();
+    name.truncate(name.len() - 3);
+    let alike = first.path.with_file_name(format!("{name}.md"));
+    fs::write(&alike, "no memory").unwrap();
+    assert_eq!(find(&id), None, "where case makes no difference this may be the same file");
+    fs::remove_file(&alike).unwrap();
+    assert_eq!(find(&id), Some(first.memory.title.clone()));
+
+    // A file that was changed is not what the index says.
+    let text = fs::read_to_string(&first.path).unwrap();
+    fs::write(&first.path, text.replace(&id, &MemoryId(*b"another new id..").to_string())).unwrap();
+    assert_eq!(find(&id), None);
+    let other_id = other.memory.id.to_string();
+    assert_eq!(find(&other_id), Some(other.memory.title.clone()));
+    fs::remove_file(&other.path).unwrap();
+    assert_eq!(find(&other_id), None);
 }

@@ -265,6 +265,7 @@ impl Collector<'_> {
         again: bool,
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
+        let beginning = growth.beginning();
         // Records that belong together may lie on both sides of the cut.
         self.clean(header, &mut records)?;
         let part = growth.close(&mut records);
@@ -278,7 +279,7 @@ impl Collector<'_> {
         let header = Header {
             part: header.parts,
             parts: 0,
-            growth: parts::Growth::default(),
+            growth: beginning,
             sources: Vec::new(),
             format: archive::FORMAT,
             ..header.clone()
@@ -424,7 +425,8 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
         return End::default();
     }
     let goes_on = file.header.part == 0;
-    let session = assemble(&file.header.session, None, &file.records, &Assembly::ALONE);
+    let others = Assembly { tasks: &file.header.growth.tasks, ..Assembly::ALONE };
+    let session = assemble(&file.header.session, None, &file.records, &others);
     let Some(mut session) = session.into_iter().next() else { return End::default() };
     if !file.header.from_folder {
         session.turns.retain(|turn| territory.is_ours(turn));

@@ -46,8 +46,8 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     if session.agent.is_some() {
         return None;
     }
-    let episodes = episodes::of(session);
-    let last = episodes.iter().rev().find(|episode| !episode.request().trim().is_empty())?;
+    let episodes = episodes::last_of(session);
+    let last = episodes.first().filter(|episode| !episode.request().trim().is_empty())?;
     let turn = session.turns.last()?;
     // Claude's words may come from a page or a file that told it to say them.
     let sound = |text: &String| suspicion::suspicion("", text).is_none();

@@ -9,7 +9,7 @@ use memory_store::Kind;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::archive::Archive;
+use crate::collect::archive::{Archive, Header};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
@@ -18,15 +18,25 @@ use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::private_files::{FILE_BYTES_MAX, GZIP_MAGIC, read_bounded, write_whole};
 use crate::state::{SessionState, State, Summary};
-use crate::transcript::session::Session;
+use crate::transcript::parts;
+use crate::transcript::session::{Session, Step};
 use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
+
+/// Character between the key of a closed part and a mark of the end of its session that a model saw.
+const END_MARK: char = '@';
+
+/// Bytes of that mark.
+const END_MARK_BYTES: usize = 16;
+
+/// Closed parts of a session, the last ones, that a model is asked about again once the session has another end.
+pub const ASKED_AGAIN_MAX: u32 = 64;
 
 /// Result of mining one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -162,8 +172,8 @@ impl Miner<'_> {
             .with_context(|| format!("{name}: no such archived session"))?;
         let owns = |record: &_| self.ownership.owns(name, record);
         let known = |uuid: &str| self.ownership.knows(uuid);
-        let others = Assembly { owns: &owns, known: &known };
         let header = &file.header;
+        let others = Assembly { owns: &owns, known: &known, tasks: &header.growth.tasks };
         let mut sessions =
             assemble(&header.session, header.agent.as_deref(), &file.records, &others);
         if !header.from_folder {
@@ -171,7 +181,30 @@ impl Miner<'_> {
                 session.turns.retain(|turn| self.territory.is_ours(turn));
             }
         }
+        if let Some(session) = sessions.first_mut().filter(|_| header.growth.after_failure) {
+            session.before = self.steps_before(name, header);
+        }
         Ok(sessions)
+    }
+
+    /// Returns the last steps of the part before this one, none where they cannot be read now.
+    fn steps_before(&self, name: &str, header: &Header) -> Vec<Step> {
+        let (session, number) = parts::of_name(name);
+        let before = if number > 0 { number - 1 } else { header.parts };
+        if before == 0 {
+            return Vec::new();
+        }
+        let before = parts::name(session, before);
+        let Ok(Some(file)) = self.archive.load(&before) else { return Vec::new() };
+        let owns = |record: &_| self.ownership.owns(&before, record);
+        let known = |uuid: &str| self.ownership.knows(uuid);
+        let others = Assembly { owns: &owns, known: &known, tasks: &file.header.growth.tasks };
+        let sessions = assemble(&header.session, header.agent.as_deref(), &file.records, &others);
+        let turns = sessions.into_iter().take(1).flat_map(|session| session.turns);
+        let ours = turns.filter(|turn| header.from_folder || self.territory.is_ours(turn));
+        let mut steps: Vec<Step> = ours.flat_map(|turn| turn.steps).collect();
+        steps.drain(..steps.len().saturating_sub(extract::REACH_STEPS));
+        steps
     }
 
     /// Mines a session and keeps what was found.
@@ -180,14 +213,28 @@ impl Miner<'_> {
             Ok(sessions) => sessions,
             Err(error) => return Ok(self.last(name, &error)),
         };
-        let found = sessions
-            .iter()
-            .map(|session| guarded(name, || extract::mine(session, roots)))
-            .collect::<Result<Vec<_>, String>>();
-        match found {
+        let found = sessions.iter().map(|session| by_rules(name, session, roots));
+        match found.collect::<Result<Vec<_>, String>>() {
             Ok(drafts) => self.keep(name, key, &sessions, drafts.concat(), 0),
             Err(failure) => self.keep_nothing(name, &sessions, failure),
         }
+    }
+
+    /// Returns the key of a closed part of which a model sees the end of its session; `last_part` is the hash of the
+    /// records that this end is in.
+    pub fn with_end(key: &str, last_part: &str) -> String {
+        format!("{key}{}", end_mark(last_part))
+    }
+
+    /// Whether a key says that a model saw this end.
+    pub fn saw_end(known: &str, last_part: &str) -> bool {
+        known.ends_with(&end_mark(last_part))
+    }
+
+    /// Whether two keys are of the same records, whatever end a model saw and whether it read them to their end.
+    pub fn is_of(known: &str, key: &str) -> bool {
+        let without = |key: &str| key.split(END_MARK).next().unwrap_or_default().to_owned();
+        without(known.strip_prefix(LATER).unwrap_or(known)) == without(key)
     }
 
     /// Returns the key of a session that a model has not read to its end.
@@ -201,7 +248,7 @@ impl Miner<'_> {
             Ok(sessions) => sessions,
             Err(error) => return Ok(Prepared::Failed(self.last(name, &error))),
         };
-        let found = sessions.iter().map(|session| guarded(name, || extract::mine(session, roots)));
+        let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
             Ok(drafts) => Ok(Prepared::Ready(sessions.into_iter().zip(drafts).collect())),
             Err(failure) => Ok(Prepared::Failed(self.keep_nothing(name, &sessions, failure)?)),
@@ -222,9 +269,13 @@ impl Miner<'_> {
             Prepared::Ready(prepared) => prepared,
             Prepared::Failed(mined) => return Ok(mined),
         };
+        // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
+        let (of, number) = parts::of_name(name);
+        let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
         let (mut sessions, mut drafts, mut missing, mut windows) = (Vec::new(), Vec::new(), 0, 0);
         for (session, by_rules) in prepared {
-            let extracted = model.extract(&session, by_rules, warnings);
+            let last_part = last_part.first().unwrap_or(&session);
+            let extracted = model.extract_part(&session, last_part, by_rules, warnings);
             sessions.push(session);
             drafts.extend(extracted.drafts);
             missing += extracted.missing;
@@ -285,6 +336,10 @@ impl Miner<'_> {
     }
 }
 
+fn end_mark(last_part: &str) -> String {
+    format!("{END_MARK}{}", last_part.get(..END_MARK_BYTES).unwrap_or(last_part))
+}
+
 fn hide(draft: &mut Draft, redact: &dyn Redact) {
     let mut texts = vec![&mut draft.title, &mut draft.body, &mut draft.quote];
     texts.extend(&mut draft.tags);
@@ -295,6 +350,15 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
         texts.extend([&mut command.line, &mut command.directory]);
     }
     redact.redact_together(&mut texts);
+}
+
+/// Returns what the rules find in a session. What a closed part of it left open, a later part tells.
+fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<Vec<Draft>, String> {
+    let mut drafts = guarded(name, || extract::mine(session, roots))?;
+    if parts::of_name(name).1 > 0 {
+        drafts.retain(|draft| draft.kind != Kind::Task);
+    }
+    Ok(drafts)
 }
 
 /// Runs extraction on one session. A fault in it costs this session's memories, not the others'.

@@ -14,6 +14,7 @@ use crate::collect::discover::Seen;
 use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked};
+use crate::transcript::parts;
 
 /// Changes whenever the meaning of what is remembered changes.
 const VERSION: u32 = 2;
@@ -144,6 +145,25 @@ impl State {
         write_checked(&path(home), self)
     }
 
+    /// The sessions, each with what is remembered of its parts: when the first began, when the last ended, and all
+    /// files that were edited.
+    pub fn whole_sessions(&self) -> BTreeMap<&str, SessionState> {
+        let mut whole: BTreeMap<&str, SessionState> = BTreeMap::new();
+        for (name, part) in &self.sessions {
+            let session = whole
+                .entry(parts::of_name(name).0)
+                .or_insert_with(|| SessionState { first: part.first, ..SessionState::default() });
+            session.first = session.first.min(part.first);
+            session.last = session.last.max(part.last);
+            session.left = session.left.take().or_else(|| part.left.clone());
+            for (path, at) in &part.edited {
+                let edited = session.edited.entry(path.clone()).or_insert(*at);
+                *edited = (*edited).max(*at);
+            }
+        }
+        whole
+    }
+
     /// Forgets where sessions were left that others of the same working directory came after: nobody is
     /// told of them, and a long history has many.
     pub fn forget_left(&mut self) {
@@ -231,6 +251,36 @@ mod tests {
         write_roots(&home, &roots).unwrap();
         assert_eq!(read_roots(&home), roots);
         assert!(fs::read_to_string(roots_path(&home)).unwrap().contains("check"));
+    }
+
+    #[test]
+    fn parts_are_told_as_the_session_that_they_are_of() {
+        let part = |first: i64, edited: &[(&str, i64)], left: Option<&str>| SessionState {
+            first: Timestamp(first),
+            last: Timestamp(first + 5),
+            edited: edited.iter().map(|(path, at)| ((*path).to_owned(), Timestamp(*at))).collect(),
+            left: left.map(|goal| {
+                let left = LeftSession { goal: goal.to_owned(), ..LeftSession::default() };
+                (String::new(), left)
+            }),
+            ..SessionState::default()
+        };
+        let mut state = State::default();
+        for (name, session) in [
+            ("a", part(20, &[("x.rs", 21)], Some("end"))),
+            ("a~00001", part(1, &[("x.rs", 2), ("y.rs", 3)], None)),
+            ("a~00002", part(10, &[], None)),
+            ("b", part(4, &[], None)),
+        ] {
+            state.sessions.insert(name.to_owned(), session);
+        }
+        let whole = state.whole_sessions();
+        assert_eq!(whole.keys().copied().collect::<Vec<_>>(), ["a", "b"]);
+        let a = &whole["a"];
+        assert_eq!((a.first, a.last), (Timestamp(1), Timestamp(25)));
+        assert_eq!(a.left.as_ref().map(|(_, left)| left.goal.as_str()), Some("end"));
+        let edited: Vec<_> = a.edited.iter().map(|(path, at)| (path.as_str(), at.0)).collect();
+        assert_eq!(edited, [("x.rs", 21), ("y.rs", 3)]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod history;
 mod learn;
 mod lost;
 mod names;
+mod pack;
 mod report;
 mod secrets;
 mod stage;
@@ -251,6 +252,7 @@ impl<'a> Run<'a> {
             self.state.published = self.fingerprint();
             self.state.write(&self.home)?;
         }
+        self.pack(pack::PACKED_BYTES);
         Ok(self.report)
     }
 

@@ -8,6 +8,7 @@ use memory_store::Timestamp;
 use memory_store::store::Store;
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::transcript::parts::PART_BYTES;
 use serde_json::json;
 
 const CHOICE: &str = "We keep the carts in Redis, because they are short-lived.";
@@ -31,13 +32,23 @@ fn reader(question: &str) -> String {
 /// Adds turns that fill windows.
 fn talk(script: &mut Script, turns: usize, says: &str) {
     for number in 0..turns {
-        script.prompt(&format!("Go on with part {number}. {}", "More about it. ".repeat(150)));
+        let more = "More about it. ".repeat(150);
+        script.prompt(&format!("Please describe shelf {number} of the shop. {more}"));
         script.say(&format!("{says} {}", "And so on. ".repeat(200)));
     }
 }
 
 #[test]
 fn what_the_end_of_a_session_overtook_goes_once_the_session_rests() {
+    what_was_overtaken_goes(PART_BYTES);
+}
+
+#[test]
+fn what_the_end_overtook_goes_from_a_part_that_is_closed() {
+    what_was_overtaken_goes(6_000);
+}
+
+fn what_was_overtaken_goes(part_bytes: u64) {
     let server = Ollama::start(&["tiny"], Behaviour::Says(reader));
     let sealed = Sealed::new();
     let config = sealed.dirs.config_file();
@@ -46,7 +57,8 @@ fn what_the_end_of_a_session_overtook_goes_once_the_session_rests() {
     let synced = |script: &Script, minutes: i64, busy: Busy| -> SyncReport {
         let now = Timestamp(Timestamp::parse(&script.time()).unwrap().0 + minutes * MINUTE_MS);
         let ollama_host = Some(server.host.as_str());
-        let report = sync(&SyncOptions { now, busy, ollama_host, ..sealed.options() }).unwrap();
+        let options = SyncOptions { now, busy, ollama_host, part_bytes, ..sealed.options() };
+        let report = sync(&options).unwrap();
         assert_eq!(report.warnings, Vec::<String>::new());
         report
     };
@@ -72,7 +84,7 @@ fn what_the_end_of_a_session_overtook_goes_once_the_session_rests() {
     talk(&mut script, 4, "Carts live in Postgres by now.");
     sealed.write_script(&script);
     let going = synced(&script, 1, Busy::Leave);
-    assert_eq!((going.questions, going.asked_later), (0, 1));
+    assert!(going.questions == 0 && going.asked_later > 0, "{going:?}");
     assert!(is_kept());
 
     let asked = server.asked("/api/chat").len();

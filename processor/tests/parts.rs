@@ -186,6 +186,76 @@ fn leave_only_parts(sealed: &Sealed) {
 }
 
 #[test]
+fn tasks_are_told_as_they_stand_at_the_end_of_the_session() {
+    let task = |script: &mut Script, id: &str, subject: &str| {
+        let call = script.call("TaskCreate", json!({"subject": subject}));
+        script.result(&call, "Task created", json!({"task": {"id": id, "subject": subject}}));
+    };
+    let done = |script: &mut Script, id: &str| {
+        let call = script.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
+        script.result(&call, "Updated task", json!({"success": true}));
+    };
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please plan the move of the ledger to the new format.");
+    task(&mut script, "1", "Convert the old ledgers");
+    task(&mut script, "2", "Document the new ledger format");
+    script.say("The plan stands.");
+    for number in 0..8 {
+        story(&mut script, number);
+    }
+    script.prompt("Please finish what is planned for the ledger.");
+    done(&mut script, "1");
+    script.say("The old ledgers are converted.");
+    sealed.write_script(&script);
+    sync_in_parts(&sealed);
+    let kept = kept(&sealed);
+    assert!(kept.archive.len() > 2, "{:?}", kept.archive.keys());
+    let tasks: Vec<&String> =
+        kept.memories.values().filter(|text| text.contains("kind: task")).collect();
+    let [task] = tasks[..] else { panic!("{tasks:#?}") };
+    assert!(task.contains("# Open: Document the new ledger format"), "{task}");
+    assert!(!task.contains("Convert the old ledgers"), "{task}");
+}
+
+#[test]
+fn a_fix_whose_failure_and_cure_stand_in_two_parts_is_found() {
+    let command = "cargo test -p harbour-crane --locked";
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please move the crane of the harbour to the new ledger.");
+    script.say(&"The crane lifts what the ledger names. ".repeat(200));
+    script.bash_fails(command, "error[E0277]: the trait `Lift` is not implemented for `Crane`");
+    script.say("The crane does not build yet.");
+    let failed = script.text();
+    script.prompt("Describe why the crane of the harbour is broken, and mend it.");
+    let file = format!("{}/src/crane.rs", script.cwd);
+    script.edit(&file, "struct Crane;", "#[derive(Lift)]\nstruct Crane;");
+    script.bash(command, "test result: ok. 12 passed; 0 failed");
+    script.say(
+        "Fixed. The root cause: the trait `Lift` is not implemented for `Crane` because the derive was lost.",
+    );
+    for number in 0..8 {
+        story(&mut script, number);
+    }
+    let fixes = |kept: &Kept| -> Vec<String> {
+        let fixes = kept.memories.values().filter(|text| text.contains("Crane"));
+        fixes.filter(|text| text.contains("kind: fix")).cloned().collect()
+    };
+    sealed.write("s1.jsonl", failed.as_bytes());
+    sync_in_parts(&sealed);
+    assert_eq!(fixes(&kept(&sealed)), Vec::<String>::new());
+    sealed.write("s1.jsonl", script.text().as_bytes());
+    sync_in_parts(&sealed);
+    let parted = kept(&sealed);
+    let [first, second] = [&parted.archive["s1~00001"], &parted.archive["s1~00002"]];
+    assert!(first.contains("is not implemented") && !first.contains("derive(Lift)"));
+    assert!(second.contains("derive(Lift)") && second.contains("\"after_failure\":true"));
+    let [fix] = &fixes(&parted)[..] else { panic!("{:#?}", parted.memories) };
+    assert!(fix.contains(&format!("# `{command}` failed: error[E0277]")), "{fix}");
+}
+
+#[test]
 fn a_transcript_that_is_read_from_its_beginning_brings_nothing_twice() {
     let sealed = Sealed::new();
     let lines = lines(&sealed);

@@ -116,9 +116,12 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }
     }
-    memories
-        .iter()
-        .try_for_each(|stored| view::marked_line(&stored.memory, &marks.words(stored), out))
+    // Written at once: standard output goes out line by line.
+    let mut page = Vec::new();
+    memories.iter().try_for_each(|stored| {
+        view::marked_line(&stored.memory, &marks.words(stored), &mut page)
+    })?;
+    Ok(out.write_all(&page)?)
 }
 
 /// The files that are listed with a mark.

@@ -81,9 +81,12 @@ impl Stores {
         Ok(Trust::of(store, &self.settings)?)
     }
 
-    /// Finds memories of either store, or of what was put aside, by their ids or the last characters of them. All
-    /// are read once.
+    /// Finds memories of either store, or of what was put aside, by their ids or the last characters of them. Where the
+    /// indexes do not tell their files, all are read once.
     pub fn find_all(&self, ids: &[String]) -> Result<Vec<Stored>> {
+        if let Some(found) = self.find_indexed(ids) {
+            return Ok(found);
+        }
         let (all, mut archived) = (self.list()?, None);
         let mut found = Vec::new();
         for id in ids {
@@ -99,6 +102,13 @@ impl Stores {
             });
         }
         Ok(found)
+    }
+
+    /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
+    fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
+        let files = Recall::open(&self.dirs, &self.tree).indexed_files();
+        let stores = [&self.project, &self.user];
+        ids.iter().map(|id| Store::find_indexed(&stores, id, &files)).collect()
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -148,7 +158,8 @@ impl Stores {
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.path.clone()).collect();
         let judged = Recall::open(&self.dirs, &self.tree).judged();
-        Ok(Survey { stores: self, project, user: self.user.list()?, judged, pulled })
+        let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
+        Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
@@ -221,6 +232,9 @@ pub struct Survey<'a> {
     pub project: Listing,
     /// The user's own.
     pub user: Listing,
+    /// What is given of the project's memories, and what of the user's own.
+    trust: Trust,
+    user_trust: Trust,
     judged: Judged,
     /// Files that are from the repository; the user's own never are.
     pulled: HashSet<PathBuf>,
@@ -236,17 +250,17 @@ impl Survey<'_> {
     /// are judged of which no index says that it gives them.
     pub fn held(&self) -> Result<Vec<Held>> {
         let mut held = Vec::new();
-        for (store, listing) in
-            [(&self.stores.project, &self.project), (&self.stores.user, &self.user)]
-        {
-            let trust = self.stores.trust(store)?;
+        for (store, listing, trust) in [
+            (&self.stores.project, &self.project, &self.trust),
+            (&self.stores.user, &self.user, &self.user_trust),
+        ] {
             let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
             let unclear = listing.files().filter(|stored| {
                 let is_pulled = self.is_pulled(stored);
                 is_pulled && trust.holds_unreleased()
                     || !stored.is_given_by(&self.judged, is_pulled)
             });
-            held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), &trust, &redactor)));
+            held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), trust, &redactor)));
         }
         held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
             (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
@@ -256,8 +270,7 @@ impl Survey<'_> {
 
     /// The memories that are from the repository, by id, without those that look like an order.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
-        let store = &self.stores.project;
-        let trust = self.stores.trust(store)?;
+        let (store, trust) = (&self.stores.project, &self.trust);
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = |stored: &Stored| {
             !stored.is_given_by(&self.judged, true)

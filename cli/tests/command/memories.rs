@@ -539,3 +539,25 @@ fn marks_are_the_same_with_and_without_an_index() {
     std::fs::remove_dir_all(machine.path("home/.local/state/throughline/trees")).unwrap();
     assert_eq!(held(), all);
 }
+
+#[test]
+fn a_memory_is_shown_as_its_file_is_now() {
+    let machine = ready();
+    let id = add(&machine, &["Money is kept in integers", "-k", "convention", "-b", "Cents."]);
+    add(&machine, &["Prices have a currency", "-k", "convention"]);
+    machine.ok(&["sync"]);
+    assert!(machine.ok(&["show", &id]).starts_with("Money is kept in integers\n\nCents.\n"));
+    let file = machine.json(&["show", &id, "--json"])[0]["file"].as_str().unwrap().to_owned();
+    let file = machine.path(file.trim_start_matches('/'));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Cents.", "Cents, and no floats.")).unwrap();
+    assert!(machine.ok(&["show", &id]).contains("Cents, and no floats."));
+    // A copy under another name has the same id: which of them counts is told by all files.
+    let copy = file.with_file_name("a-copy.md");
+    std::fs::write(&copy, text).unwrap();
+    machine.ok(&["show", &id]);
+    std::fs::remove_file(&file).unwrap();
+    assert!(machine.ok(&["show", &id]).contains("Cents.\n"));
+    std::fs::remove_file(&copy).unwrap();
+    assert_eq!(machine.run(&["show", &id]).code, 3);
+}

@@ -47,6 +47,7 @@ pub use calibration::{background_prompts, calibrate, fingerprint};
 pub use candidate::Features;
 pub use follow_up::Topic;
 pub use judged::Judged;
+pub use listed::IndexedFile;
 pub use near_duplicates::{SAME, likeness};
 pub use query::Query;
 pub use search::{Search, WEAK};

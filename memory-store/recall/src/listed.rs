@@ -1,6 +1,6 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::candidate::Candidate;
@@ -33,6 +33,15 @@ pub struct Counts {
     pub superseded: usize,
     /// The user's own.
     pub user: usize,
+}
+
+/// A memory file as an index read it.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedFile {
+    /// The memory in it.
+    pub id: MemoryId,
+    /// Length and time that it had.
+    pub stamp: Stamp,
 }
 
 impl Recall {
@@ -217,6 +226,17 @@ impl Recall {
             files.insert(self.sources.file(at, &record.file), stamp);
         }
         Some(files)
+    }
+
+    /// Memory files of the project and of the user's own, as the indexes read them, with the ids in them.
+    pub fn indexed_files(&self) -> HashMap<PathBuf, IndexedFile> {
+        let indexed = self.entries().filter_map(|Candidate { at, entry, .. }| {
+            let record = self.sources.record(at, &entry).ok()?;
+            let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+            let file = IndexedFile { id: entry.id, stamp };
+            Some((self.sources.file(at, &record.file), file))
+        });
+        indexed.collect()
     }
 
     fn entries(&self) -> impl Iterator<Item = Candidate> {

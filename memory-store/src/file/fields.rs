@@ -51,7 +51,7 @@ type ReadField<T> = Result<T, Wrong>;
 
 /// Reads the fields; `title` and `body` come from the body.
 pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memory> {
-    let front = Field { pod: front, path: Vec::new() };
+    let front = Field { pod: front, last: None };
     if !matches!(front.pod, Pod::Hash(_)) {
         return Err(front.wrong("expected keys with values, as in `kind: fix`"));
     }
@@ -61,8 +61,8 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
         id,
         kind: front
             .get("kind")
-            .named(kind_names(), Kind::from_name)?
-            .ok_or_else(|| front.wrong(format!("no `kind`; write one of: {}", kind_names())))?,
+            .named(KindNames, Kind::from_name)?
+            .ok_or_else(|| front.wrong(format!("no `kind`; write one of: {KindNames}")))?,
         title,
         body,
         scope: front.get("scope").named("project, user, paths", scope)?.unwrap_or_default(),
@@ -95,8 +95,13 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
 /// The confidence of a memory that states none: a person wrote it.
 pub(super) const CONFIDENCE_DEFAULT: f32 = 1.0;
 
-fn kind_names() -> String {
-    Kind::ALL.map(Kind::name).join(", ")
+/// The names of the kinds, for messages.
+struct KindNames;
+
+impl fmt::Display for KindNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Kind::ALL.map(Kind::name).join(", "))
+    }
 }
 
 fn scope(name: &str) -> Option<Scope> {
@@ -181,31 +186,43 @@ fn command(field: &Field) -> ReadField<Option<CommandRecord>> {
     }))
 }
 
-/// A value and the way to it.
+/// A value and the way to it, which is put together only for an error.
 struct Field<'a> {
     pod: &'a Pod,
-    path: Vec<Step>,
+    /// The last step of the way, and the field that it is taken from.
+    last: Option<(&'a Field<'a>, FieldStep<'a>)>,
+}
+
+/// A step from a field to one inside it.
+#[derive(Clone, Copy)]
+enum FieldStep<'a> {
+    Key(&'a str),
+    Item(usize),
 }
 
 static NOTHING: Pod = Pod::Null;
 
-impl<'a> Field<'a> {
-    fn get(&self, key: &str) -> Field<'a> {
+impl Field<'_> {
+    fn get<'b>(&'b self, key: &'b str) -> Field<'b> {
         let pod = match self.pod {
             Pod::Hash(entries) => entries.get(key).unwrap_or(&NOTHING),
             _ => &NOTHING,
         };
-        Field { pod, path: self.step(Step::Key(key.to_owned())) }
+        Field { pod, last: Some((self, FieldStep::Key(key))) }
     }
 
-    fn step(&self, step: Step) -> Vec<Step> {
-        let mut path = self.path.clone();
-        path.push(step);
+    fn path(&self) -> Vec<Step> {
+        let Some((above, step)) = &self.last else { return Vec::new() };
+        let mut path = above.path();
+        path.push(match step {
+            FieldStep::Key(key) => Step::Key((*key).to_owned()),
+            FieldStep::Item(item) => Step::Item(*item),
+        });
         path
     }
 
     fn wrong(&self, message: impl Into<String>) -> Wrong {
-        Wrong { path: self.path.clone(), message: message.into() }
+        Wrong { path: self.path(), message: message.into() }
     }
 
     fn text(&self) -> ReadField<Option<String>> {
@@ -227,8 +244,8 @@ impl<'a> Field<'a> {
     }
 
     fn required<T: FromStr>(&self, expected: &str) -> ReadField<T> {
-        let missing = || match self.path.last() {
-            Some(Step::Key(key)) if self.path.len() == 1 => {
+        let missing = || match self.last {
+            Some((above, FieldStep::Key(key))) if above.last.is_none() => {
                 Wrong { path: Vec::new(), message: format!("no `{key}`; expected {expected}") }
             }
             Some(_) | None => self.wrong(format!("nothing here; expected {expected}")),
@@ -282,7 +299,9 @@ impl<'a> Field<'a> {
             Pod::Array(items) => {
                 let fields = items.iter().enumerate();
                 fields
-                    .map(|(item, pod)| read(&Field { pod, path: self.step(Step::Item(item)) }))
+                    .map(|(item, pod)| {
+                        read(&Field { pod, last: Some((self, FieldStep::Item(item))) })
+                    })
                     .collect()
             }
             Pod::String(_) | Pod::Hash(_) => Ok(vec![read(self)?]),

@@ -8,7 +8,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
-use crate::fs::disk::{self, refused};
+use crate::fs::disk::{FileReader, refused};
 use crate::fs::file_name;
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
@@ -150,8 +150,7 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     for (number, file) in files.iter().enumerate() {
         let below = |(folder, at): (usize, &P)| Some((folder, path(file).strip_prefix(at).ok()?));
         let (folder, name) = folders.iter().enumerate().find_map(below).unwrap_or((0, path(file)));
-        let folded = name.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
-        by_name.entry((folder, folded)).or_default().push(number);
+        by_name.entry((folder, folded(name))).or_default().push(number);
     }
     let mut errors: BTreeMap<usize, Error> = BTreeMap::new();
     for mut twins in by_name.into_values() {
@@ -169,6 +168,15 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     refused
 }
 
+/// A path without differences of case and of composed letters.
+pub(super) fn folded(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    match path.is_ascii() {
+        true => path.to_ascii_lowercase(),
+        false => path.nfc().flat_map(char::to_lowercase).collect(),
+    }
+}
+
 fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
@@ -181,6 +189,7 @@ pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<R
 
 fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     let (mut files, mut bytes) = (0, 0);
+    let mut reader = FileReader::default();
     for folder in folders {
         let folder = folder.as_ref();
         for entry in walk(folder) {
@@ -192,7 +201,8 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                         each(Err(refused(folder, &message, FEWER)));
                         return;
                     }
-                    let read = check_name(folder, entry.path()).and_then(|()| read(entry.path()));
+                    let read = check_name(folder, entry.path())
+                        .and_then(|()| read_with(&mut reader, entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.len,
                         // However large it is, no more of it was read.
@@ -253,7 +263,11 @@ pub(super) fn check_name(folder: &Path, path: &Path) -> Result<()> {
 
 /// Reads one memory file.
 pub(crate) fn read(path: &Path) -> Result<Read> {
-    let (bytes, metadata) = disk::read(path, FILE_BYTES_MAX)?;
+    read_with(&mut FileReader::default(), path)
+}
+
+fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
+    let (bytes, metadata) = reader.read(path, FILE_BYTES_MAX)?;
     let file = MemoryFile::parse(path, bytes)?;
     let stored = Stored {
         path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
 //! than the lines about it, however large the store is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -13,10 +13,14 @@ use crate::fs::file_stamp::{Stamp, Stamps};
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, redacted_file};
 use crate::memory::{Memory, Status};
+use crate::recall::IndexedFile;
 use crate::redact::Redactor;
 use crate::store::{Privacy, replace};
 use crate::text::folded_title;
 use crate::time::Timestamp;
+
+/// Files that are not as an index read them, of which each is read before all are.
+const OTHERS_MAX: usize = 100;
 
 impl Store {
     /// Reads the memory in this file.
@@ -28,6 +32,44 @@ impl Store {
         let stored = if is_here { Some(listing::read(path)?.stored) } else { None };
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
+    }
+
+    /// Finds a memory of some stores by the end of its id among the files that are as an index read them. The others are
+    /// read, for ids and names that are alike. `None` where nothing is found so, or more than one: only all files tell
+    /// then.
+    pub fn find_indexed(
+        stores: &[&Self],
+        id: &str,
+        index: &HashMap<PathBuf, IndexedFile>,
+    ) -> Option<Stored> {
+        let asked = id.trim().to_ascii_lowercase();
+        if asked.len() < listing::SHORT_ID_CHARS_MIN {
+            return None;
+        }
+        let is_asked = |id: MemoryId| id.to_string().ends_with(&asked);
+        let (stamps, mut found, mut others) = (Stamps::default(), None, Vec::new());
+        let paths = |store: &&Self| listing::paths(&store.folders());
+        for path in stores.iter().flat_map(paths) {
+            match index.get(&path) {
+                Some(known) if stamps.of(&path) == Some(known.stamp) => {
+                    if is_asked(known.id) && found.replace((path, known.id)).is_some() {
+                        return None;
+                    }
+                }
+                _ if others.len() == OTHERS_MAX => return None,
+                _ => others.push(path),
+            }
+        }
+        let (path, id) = found?;
+        let name = listing::folded(&path);
+        let is_like = |other: &PathBuf| {
+            listing::folded(other) == name
+                || listing::read(other).is_ok_and(|read| is_asked(read.stored.memory.id))
+        };
+        if others.iter().any(is_like) {
+            return None;
+        }
+        stores.iter().find_map(|store| store.read_one(&path, id).ok())
     }
 
     /// Returns the errors of memory files that are not as an index has them: the others were read when it was made.

@@ -25,7 +25,7 @@ const USUAL_MB: u64 = 4;
 /// Sessions to which the room that they take is scaled.
 const SESSIONS: u32 = 1_000;
 /// Sessions of 1 MB that are synced for that.
-const SESSIONS_MADE: u32 = 40;
+const SESSIONS_MADE: u32 = 100;
 /// Memories that commands are run over.
 const MEMORIES: u32 = 2_700;
 /// Exit code of a command that waited too long for a lock.

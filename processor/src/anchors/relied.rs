@@ -34,7 +34,7 @@ pub type Sessions = BTreeMap<String, EndedSession>;
 
 /// Returns the sessions that ended well.
 pub fn sessions(state: &State, now: Timestamp) -> Sessions {
-    let ended = state.sessions.values().filter_map(|session| {
+    let ended = state.whole_sessions().into_values().filter_map(|session| {
         let (_, left) = session.left.as_ref()?;
         let is_well = left.failing.is_none() && now.0 - left.last.0 >= QUIET_MS;
         let edited = session.edited.clone();

@@ -29,7 +29,7 @@ pub struct Listed {
 pub fn sessions(home: &ProjectDir) -> Vec<Listed> {
     let state = State::read(home);
     let mut listed: Vec<Listed> = state
-        .sessions
+        .whole_sessions()
         .into_iter()
         .filter_map(|(name, session)| {
             // A subagent's archive file is named by both ids.
@@ -39,7 +39,7 @@ pub fn sessions(home: &ProjectDir) -> Vec<Listed> {
             // A session that left nothing to tell is known by the name of its file.
             let mut left = session.left.map(|(_, left)| left).unwrap_or_default();
             if left.session.is_empty() {
-                left.session = name;
+                left.session = name.to_owned();
             }
             let mut files: Vec<(String, Timestamp)> = session.edited.into_iter().collect();
             files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Returns a pattern that is known to compile.
+/// Returns a pattern that is known to compile. A process compiles some ninety of them, so digits are `[0-9]`, names of
+/// programs are ASCII, and long repetitions have no bound: of Unicode's classes each repetition is a copy of hundreds of
+/// ranges.
 pub(crate) fn pattern(text: &str) -> Regex {
     #[expect(
         clippy::expect_used,
@@ -25,16 +27,16 @@ static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
 /// Line numbers are true for a day; they cost room and mislead later.
 static LINES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^lines?\s*~?\d+(?:\s*[-–]\s*\d+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*\d+(?:\s*(?:[-–,+&]|and|to)\s*~?\d+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?\d+(?:\s*[-–]\s*\d+)?",
+        r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
     )
 });
 /// Line numbers at the start of a parenthesis that goes on.
 static LINES_LEAD: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?\d+(?:\s*[-–]\s*\d+)?,\s*"));
+    LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?,\s*"));
 static PATH_LINE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):\d+(?:[-:]\d+)?\b"));
+    LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):[0-9]+(?:[-:][0-9]+)?\b"));
 /// The number in front of an item.
-static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}\d{1,2}[.)]\s+"));
+static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
 static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
 static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
 /// Words that open a message and say nothing.

@@ -2,6 +2,8 @@
 //! "commit this") belong to the episode they go on with, so that a commit message stands beside
 //! the work it is about.
 
+use std::ops::Range;
+
 use memory_store::Timestamp;
 use memory_store::signature::telling_lines;
 
@@ -156,7 +158,30 @@ impl Episode<'_> {
 
 /// Cuts a session into episodes.
 pub fn episodes(session: &Session) -> Vec<Episode<'_>> {
-    let turns = &session.turns;
+    let driven = driven_by_programs(&session.turns);
+    bounds(&session.turns)
+        .into_iter()
+        .map(|turns| episode(&session.turns[turns.clone()], &driven[turns]))
+        .collect()
+}
+
+/// Returns the last episodes of a session, from the last one that asks for something on; all of them where none does.
+/// Sentences of the others are not looked at.
+pub fn last_episodes(session: &Session) -> Vec<Episode<'_>> {
+    let driven = driven_by_programs(&session.turns);
+    let mut last = Vec::new();
+    for turns in bounds(&session.turns).into_iter().rev() {
+        last.push(episode(&session.turns[turns.clone()], &driven[turns]));
+        if last.last().is_some_and(|episode| !episode.request().trim().is_empty()) {
+            break;
+        }
+    }
+    last.reverse();
+    last
+}
+
+/// The turns of each episode.
+fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     let mut starts: Vec<usize> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         if starts.is_empty() || opens(turn) {
@@ -164,12 +189,7 @@ pub fn episodes(session: &Session) -> Vec<Episode<'_>> {
         }
     }
     let ends = starts.iter().skip(1).copied().chain([turns.len()]);
-    let driven = driven_by_programs(turns);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(&from, to)| episode(&turns[from..to], &driven[from..to]))
-        .collect()
+    starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
 }
 
 /// For each turn whether a program drives the session there: what it queues, answers and accepts is not

@@ -18,14 +18,14 @@ use super::{
     EXTRACTOR, QUOTE_CHARS_MAX, SessionMiner, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, shell, title,
     words,
 };
-use crate::transcript::session::{Call, Input, Step, StepKind};
+use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
 /// Confidence in a cure that was explained or used instead, and in one that was only seen.
 const EXPLAINED_SURE: f32 = 0.4;
 const SEEN_SURE: f32 = 0.3;
 
 /// Steps after a failure in which its cure is looked for.
-const REACH_STEPS: usize = 60;
+pub const REACH_STEPS: usize = 60;
 
 /// Calls after a wrongly put command in which the right one is looked for.
 const REACH_CALLS: usize = 4;
@@ -67,9 +67,29 @@ struct Cure<'a> {
     change: Option<String>,
 }
 
-/// Returns the fixes of a session.
+/// Whether a call failed near the end of a session and did not pass since: its cure may stand in the part after it.
+pub fn fails_at_end(session: &Session) -> bool {
+    let steps: Vec<&Step> = session.turns.iter().flat_map(|turn| &turn.steps).collect();
+    let passes = |step: &&Step, failed: &FailedCall<'_>| match &step.what {
+        StepKind::Call(call) => {
+            !call.failed
+                && has_outcome(call)
+                && !is_hidden(call)
+                && key(call).as_deref() == Some(failed.key.as_str())
+        }
+        StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => false,
+    };
+    (steps.len().saturating_sub(REACH_STEPS)..steps.len()).any(|at| {
+        failure(&steps, at)
+            .is_some_and(|failed| !steps[at + 1..].iter().any(|step| passes(step, &failed)))
+    })
+}
+
+/// Returns the fixes of a session. Of those that failed in the part before it, the ones that are cured in it.
 pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
-    let steps: Vec<&Step> = miner.session.turns.iter().flat_map(|turn| &turn.steps).collect();
+    let own = miner.session.turns.iter().flat_map(|turn| &turn.steps);
+    let steps: Vec<&Step> = miner.session.before.iter().chain(own).collect();
+    let first = miner.session.before.len();
     let mut drafts: Vec<Draft> = Vec::new();
     for at in 0..steps.len() {
         let Some(failure) = failure(&steps, at) else { continue };
@@ -78,8 +98,9 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
             matches!(&known.effect, Effect::Confirms { key } if key.contains(&failure.signature))
                 || known.signatures.contains(&failure.signature)
         });
-        drafts.extend(refuted(miner, &steps, &failure));
-        let Some(cure) = cure(miner, &steps, &failure) else { continue };
+        drafts.extend(refuted(miner, &steps, first, &failure));
+        let cure = cure(miner, &steps, &failure).filter(|cure| cure.at >= first);
+        let Some(cure) = cure else { continue };
         if !again {
             drafts.push(draft(miner, &steps, &failure, &cure));
         }
@@ -91,7 +112,12 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
 }
 
 /// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
-fn refuted(miner: &SessionMiner<'_>, steps: &[&Step], failed: &FailedCall<'_>) -> Option<Draft> {
+fn refuted(
+    miner: &SessionMiner<'_>,
+    steps: &[&Step],
+    first: usize,
+    failed: &FailedCall<'_>,
+) -> Option<Draft> {
     let mut tried: Option<String> = None;
     for (at, step) in steps.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
         let StepKind::Call(call) = &step.what else { continue };
@@ -104,7 +130,7 @@ fn refuted(miner: &SessionMiner<'_>, steps: &[&Step], failed: &FailedCall<'_>) -
         };
         if key(call).as_deref() == Some(failed.key.as_str()) {
             let again = failure(steps, at).is_some_and(|again| again.signature == failed.signature);
-            let line = tried.filter(|_| again)?;
+            let line = tried.filter(|_| again && at >= first)?;
             let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
             let cure = Cure { at, command: Some(line), ..Cure::default() };
             let draft = draft(miner, steps, failed, &cure);

@@ -42,7 +42,7 @@ use episode::Episode;
 
 pub use clean::{cut, plain};
 pub use episode::goes_on;
-pub use fixes::{COMMAND_CURE_WORTH, is_sibling};
+pub use fixes::{COMMAND_CURE_WORTH, REACH_STEPS, fails_at_end, is_sibling};
 pub use paths::Roots;
 pub use quoted::{own_words, retells_order as text_retells_order};
 pub use sets::{WORDS_FEW, overlap, word_set};
@@ -50,7 +50,7 @@ pub use tasks::OPEN;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {
-    pub use super::episode::{Episode, Statement, episodes as of};
+    pub use super::episode::{Episode, Statement, episodes as of, last_episodes as last_of};
     pub use super::score::Channel;
     pub use super::tasks::open_todos;
 

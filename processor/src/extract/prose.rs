@@ -60,13 +60,14 @@ pub enum Block {
 static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
 static HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
 static BOLD_HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
-static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$"));
+static ITEM: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|[0-9]{1,3}[.)])\s+(.*)$"));
 static ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
 static RULE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^\s*(?:[-=_*]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$"));
 static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
 static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?\d+(?:\.\d+)*[.):]?\s+"));
+    LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?[0-9]+(?:\.[0-9]+)*[.):]?\s+"));
 
 /// Returns the sentences of a Markdown text, code blocks left out.
 pub fn sentences(markdown: &str) -> Vec<Sentence> {

@@ -114,16 +114,16 @@ static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
 static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?x)^\s*(?:
-        \[?\d{4}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,|-]
-        |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+\d{1,2}\s\d\d:\d\d:\d\d\s
-        |\[\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?\]\s|\d\d:\d\d:\d\d(?:[.,]\d+)?\s|\[\s*\d+\.\d+\]\s
-        |[IWEF]\d{4}\s\d\d:\d\d:\d\d|(?:time|ts|level)=\S+\s
+        \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
+        |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+[0-9]{1,2}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\s
+        |\[[0-9]{1,2}:[0-9][0-9](?::[0-9][0-9])?(?:[.,][0-9]+)?\]\s|[0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?\s|\[\s*[0-9]+\.[0-9]+\]\s
+        |[IWEF][0-9]{4}\s[0-9][0-9]:[0-9][0-9]:[0-9][0-9]|(?:time|ts|level)=\S+\s
         |\[(?i:error|err|warn|warning|info|debug|trace|fatal|notice|critical)\]
-        |(?:ERROR|ERR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?::|\s+[\[|-])|WARNING:\w+:
-        |[\w-]{1,40}-\d{1,3}\s+\|\s
-        |(?:E\s+)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w{1,12}\]|\s[A-Z]{0,4}\d+)?|[Ff]atal(?:\ error)?|FATAL|panic|warning|hint|remote):\s
-        |npm\ (?:ERR!|error|WARN|warn)\s|make(?:\[\d+\])?:\ \*\*\*
-        |\S+\.\w{1,8}:\d+(?::\d+)?:\s
+        |(?:ERROR|ERR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?::|\s+[\[|-])|WARNING:[A-Za-z0-9_]+:
+        |[A-Za-z0-9_-]{1,40}-[0-9]{1,3}\s+\|\s
+        |(?:E\s+)?(?:[A-Za-z0-9_.]*(?:Error|Exception)|error(?:\[[A-Za-z0-9_]{1,12}\]|\s[A-Z]{0,4}[0-9]+)?|[Ff]atal(?:\ error)?|FATAL|panic|warning|hint|remote):\s
+        |npm\ (?:ERR!|error|WARN|warn)\s|make(?:\[[0-9]+\])?:\ \*\*\*
+        |\S+\.[A-Za-z0-9_]{1,8}:[0-9]+(?::[0-9]+)?:\s
         )",
     )
 });
@@ -135,12 +135,12 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A line over what somebody said in a chat: the name and the time.
 static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\s*@?\p{L}[\w. -]{1,30},?\s+\[?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\]?\s*$")
+    pattern(r"^\s*@?\p{L}[\w. -]+,?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$")
 });
 /// A line of a chat, with its time and its speaker.
 static CHAT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^\s*(\[?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\]?\s*)?[<@]?(\p{L}[\w.-]{1,20})>?(?:\s\(.{1,20}\))?:\s",
+        r"^\s*(\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*)?[<@]?(\p{L}[\w.-]{1,20})>?(?:\s\(.{1,20}\))?:\s",
     )
 });
 /// A line at the head of a mail or an issue.
@@ -164,7 +164,7 @@ static FAREWELL: LazyLock<Regex> = LazyLock::new(|| {
 static TO_CLAUDE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bclaude\b"));
 /// The beginning of an element.
 static ELEMENT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,200})?>"));
+    LazyLock::new(|| pattern(r"<([A-Za-z][A-Za-z0-9_-]{1,40})(?:\s[^<>]*)?>"));
 /// Elements that only dress a person's own words.
 const DRESS: [&str; 14] = [
     "br",

@@ -117,12 +117,24 @@ fn row(names: &[String], cells: &[String]) -> String {
     format!("{first}: {}", rest.join("; "))
 }
 
+/// Characters of a bold head.
+const HEAD_CHARS_MAX: usize = 160;
+
+/// Whether bold text is short enough to be a head.
+fn is_head(bold: &str) -> bool {
+    bold.chars().count() <= HEAD_CHARS_MAX
+}
+
 fn unit(raw: &str, heading: &str, item: bool) -> Unit {
-    let head = words::BOLD_LEAD.captures(raw).map_or(String::new(), |found| plain(&found[1]));
+    let bold = words::BOLD_LEAD.captures(raw).filter(|found| is_head(&found[1]));
+    let head = bold.as_ref().map_or(String::new(), |found| plain(&found[1]));
     Unit {
         heading: heading.to_owned(),
         head: head.trim_end_matches(['.', ':', ';', ',', '—', '–', '-', ' ']).to_owned(),
-        text: plain(&words::BOLD_LEAD.replace(raw, "$1 ")),
+        text: match bold {
+            Some(_) => plain(&words::BOLD_LEAD.replace(raw, "$1 ")),
+            None => plain(raw),
+        },
         raw: raw.trim().to_owned(),
         item,
     }

@@ -23,19 +23,19 @@ patterns! {
         (?:let\ me|let(?:'|’)s|i(?:'|’)ll|i\ will|i(?:'|’)m\ (?:going\ to|now)|i\ am\ going\ to|i\ need\ to|i\ should|i\ want\ to|i\ can\ (?:now\ )?see|i\ see\b|
         i\ (?:now\ )?have\ (?:a|all|everything|enough|the)\b|i\ understand|now\ (?:i|let|update|add|run|create|fix|the\ |also|verify|check|implement|make|replace|remove|that\ i)|
         next,?\ (?:i|update|add)|time\ to|going\ to|looking\ at|checking|reading|running|starting|moving\ on|proceeding|
-        step\ \d|(?:update|updating|verify|verifying)\ (?:the|all|it|that)\b.{0,40}$|we\ need\ to\ (?:check|look|see|find)|
+        step\ [0-9]|(?:update|updating|verify|verifying)\ (?:the|all|it|that)\b.{0,40}$|we\ need\ to\ (?:check|look|see|find)|
         want\ me\ to|would\ you\ like|shall\ i|should\ i|do\ you\ want|ready\ (?:to|for)|here(?:'|’)s|here\ (?:is|are)|there\ (?:we|you)\ go|
         (?:the\ )?(?:agent|exploration|search)\ (?:has|have|is|shows|returned|found))\b";
     /// Words that announce a list and say nothing themselves.
     ANNOUNCES = r"(?i)\b(?:summary|summari[sz]e[sd]?|overview|here(?:'|’)s|here (?:is|are)|what (?:i|was|has|changed)|(?:changes?|updates?|fix(?:es)?|edits?) (?:made|implemented|applied|include|are)|following|as follows|(?:both|these|the|two|three|four|few|several|all) (?:issues?|changes?|things|edits|tasks|steps|options)|breakdown|verification|(?:need|want) to|files? (?:changed|modified))\b[^:]*:$";
     /// The state of the moment: true then, useless later.
     STATUS = r"(?ix)^(?:(?:ok(?:ay)?|good|great|now|so|and|everything|perfect)[,.!—\s-]+)*(?:
-        (?:all|the|both|\d+)?\s*(?:\d[\d,/]*\s+)?(?:new\s+|unit\s+|existing\s+|full\s+)?(?:tests?|checks?|lint(?:ing)?|type\s?check(?:ing)?|build|suite|test\ suite|pre-commit\ hooks?|hooks?|compilation|typescript|everything)\b[^.]{0,40}?\b(?:pass(?:e[sd]|ing)?|succeed(?:s|ed)?|successful(?:ly)?|clean|green|ok|fine|work(?:s|ed)?|done|completed?)\b.{0,60}$
-        |(?:all|everything)\s+(?:is\s+|are\s+|looks?\s+)?(?:clean|good|done|green|set|complete|working|\d+\s+tasks?.*complete|clear|fine)\b.{0,60}$
+        (?:all|the|both|[0-9]+)?\s*(?:[0-9][0-9,/]*\s+)?(?:new\s+|unit\s+|existing\s+|full\s+)?(?:tests?|checks?|lint(?:ing)?|type\s?check(?:ing)?|build|suite|test\ suite|pre-commit\ hooks?|hooks?|compilation|typescript|everything)\b[^.]{0,40}?\b(?:pass(?:e[sd]|ing)?|succeed(?:s|ed)?|successful(?:ly)?|clean|green|ok|fine|work(?:s|ed)?|done|completed?)\b.{0,60}$
+        |(?:all|everything)\s+(?:is\s+|are\s+|looks?\s+)?(?:clean|good|done|green|set|complete|working|[0-9]+\s+tasks?.*complete|clear|fine)\b.{0,60}$
         |(?:successfully\s+)?(?:committed|pushed|tagged|merged|staged|done|completed?|finished|fixed|implemented|updated|verified|saved)\b[^a-z]{0,3}(?:as|to|in|with|and|successfully|the\ commit|everything|all)?\b.{0,70}$|(?:committed|pushed|tagged)\ (?:as|to|in|and)\b.*$
         |commit(?:\s+(?:created|succeeded|successful|done|made|is\ in))?\b.{0,50}$
         |(?:the\ )?(?:working\ (?:tree|directory)|tree|branch|repo(?:sitory)?)\s+(?:is\ )?(?:now\ )?(?:clean|up\ to\ date).{0,40}$
-        |\d+\s+(?:files?\ changed|tests?|pass(?:ed)?|insertions?|errors?|warnings?)\b.{0,60}$
+        |[0-9]+\s+(?:files?\ changed|tests?|pass(?:ed)?|insertions?|errors?|warnings?)\b.{0,60}$
         |(?:no|zero|0)\s+(?:new\s+)?(?:errors?|warnings?|issues?|regressions?|failures?)\b.{0,40}$
         |(?:the\ )?(?:changes?|commit|files?|work|task|implementation|plan|pr|fix|feature)\s+(?:is|are|has\ been|have\ been|was|were)\s+(?:now\s+)?(?:now\ )?(?:complete[d]?|done|in\ place|committed|pushed|ready|implemented|applied|created|made|live)\b.{0,60}$
         |(?:created|deleted|removed|added|updated|edited|wrote|renamed)\s+\S+\.?$
@@ -74,9 +74,9 @@ patterns! {
     /// Words that introduce what was seen.
     SEEN = r"(?i)^(?:i (?:now )?(?:can )?see (?:that |the (?:issue|problem)[:,.—-]*\s*)?|i found (?:that |the (?:issue|problem|bug)[:,.—-]*\s*)?|looks like |it (?:looks|seems) (?:like|that) |apparently,? |so )";
     /// The outline of a failure that any failure has.
-    GENERIC_ERROR = r"(?i)^\s*[$>] |^\s*(?:i|ℹ|note:|help:|hint:) |^\W*\d+(?:\s|\||│)|some (?:errors|warnings) were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[\d+\])?: \*\*\*|^(?:found|checked) \d+|^\d+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
+    GENERIC_ERROR = r"(?i)^\s*[$>] |^\s*(?:i|ℹ|note:|help:|hint:) |^\W*[0-9]+(?:\s|\||│)|some (?:errors|warnings) were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[[0-9]+\])?: \*\*\*|^(?:found|checked) [0-9]+|^[0-9]+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
     /// A sentence about one line of a file as it was that day.
-    AT_LINE = r"(?i)^(?:at )?lines? ~?\d+";
+    AT_LINE = r"(?i)^(?:at )?lines? ~?[0-9]+";
     /// The first column of a table that lists the day's work.
     CHORE_TABLE = r"(?i)^\W*(?:files?|step|task|change|check|test|command|#|status|phase)s?\W*$";
     /// Phrases by which Claude proposes its next step.
@@ -88,7 +88,7 @@ patterns! {
     /// A command that keeps the output of another one.
     ASSIGNS = r"^\s*[A-Za-z_]\w*=\$\(";
     /// Parts of a command line that only change its output.
-    OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?|\|\|\s*true)\s*";
+    OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*[0-9]+|\s+-[0-9]+)?|\|\|\s*true)\s*";
     /// A line that a tool marks as an error.
     MARKED_ERROR = r"^\s*(?:×|✖|✗|✘|❌|E {2,})\s*(\S.*\S)\s*$";
     /// A guess at a cause; the next message may say otherwise.
@@ -108,7 +108,7 @@ patterns! {
     /// Phrases in the middle of a sentence that tell Claude's intention.
     INTENDS = r"(?i)\b(?:let me|i(?:'|’)ll|i (?:also |now |just |still )?(?:need|have|want) to|i (?:should|can|could|will)|i(?:'|’)m going to)\b";
     /// An output that counts or names failures, whatever the exit status was.
-    SHOWS_FAILURE = r"(?im)\b[1-9]\d* (?:fail(?:ed|ures?|ing)?|errors?)\b|^\s*(?:fail(?:ed)?|error)\b[\s:]|^\(fail\)|\bcommand not found\b|^(?:fatal|traceback)\b|exited with code [1-9]";
+    SHOWS_FAILURE = r"(?im)\b[1-9][0-9]* (?:fail(?:ed|ures?|ing)?|errors?)\b|^\s*(?:fail(?:ed)?|error)\b[\s:]|^\(fail\)|\bcommand not found\b|^(?:fatal|traceback)\b|exited with code [1-9]";
     /// A file that is built, installed or checked out, not written.
     BUILT = r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|__pycache__|\.next|\.cache|vendor|tmp)/";
     /// Variables that are set for one command, each with a short plain value.
@@ -118,7 +118,7 @@ patterns! {
     /// A note on what was done to a test.
     TEST_NOTE = r"(?i)\b(?:assertions?|test cases?|unit tests?|tests? (?:file|for|that|to|which))\b|[._-](?:test|spec)\.|\btest_\w";
     /// The hash of a commit, by its letters and digits.
-    HASH = r"\b(?:[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9a-f]*\d[0-9a-f]*)\b";
+    HASH = r"\b(?:[0-9a-f]*[0-9][0-9a-f]*[a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9a-f]*[0-9][0-9a-f]*)\b";
     /// The path of a test.
     TEST_PATH = r"(?i)(?:^|[/_.-])(?:tests?|specs?|__tests__)(?:[/_.-]|$)";
     /// The path of a file that sets tests up, or helps them: what is wrong there is no single test.
@@ -128,16 +128,16 @@ patterns! {
     /// A wish that names the only place where it applies.
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
     /// The bold words that a paragraph or an item begins with.
-    BOLD_LEAD = r"^\s*\*\*([^*\n]{2,160}?)\*\*";
+    BOLD_LEAD = r"^\s*\*\*([^*\n]{2,}?)\*\*";
     /// A sentence whose subject stands elsewhere.
     POINTS_AT = r"(?ix)^(?:the\ (?:one|fix|issue|problem|bug|error|change|changes|same|other|others|first|second|third|last|latter|former|result|results|tests?|user|above|following|new\ (?:one|test|tests)|old|original|only|real|root|remaining|rest|reason|cause|root\ cause|culprit|answer|plan|work|feature|implementation|solution|approach|code|diff|commit|branch|pr|reviewer|review|agent|subagent|background|previous|current|existing)\b
         |(?:your|my|our|i|i'm|i've|i'll|you|he|she|we(?:'ve|'ll)?|each|all|one|both|either|neither|none|some|most|many|no|yes|not|done|now|still|too|plus|or|because|since|as|with|after|before|once|when\ (?:it|this|that)|if\ (?:it|this|that|you)|per|via|see|same|worth|given|without\ (?:it|this|that)|rather|meanwhile|separately|finally|first|second|third|next|again|already|just|ok|okay|only|even|otherwise)\b)";
     /// A sentence that names a thing: code, a file, a name.
     NAMED = r"`[^`]+`|\b[A-Za-z_]\w*[._/:-]{1,2}\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\w\s+[A-Z][a-z]\w+|--[a-z]|\w\(\)";
     /// Words to one another: who wrote them and for whom.
-    TALKS = r"(?i)\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|you|you['’](?:re|ve|ll|d)|your|yours|let['’]s|say the word|shall (?:i|we)|should we|as (?:asked|requested|discussed|agreed)|(?:sub)?agents? (?:is|are|was|were|found|reported|did|ran|will|finished|running|dispatched)|the (?:reviewer|user)|task #?\d)\b";
+    TALKS = r"(?i)\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|you|you['’](?:re|ve|ll|d)|your|yours|let['’]s|say the word|shall (?:i|we)|should we|as (?:asked|requested|discussed|agreed)|(?:sub)?agents? (?:is|are|was|were|found|reported|did|ran|will|finished|running|dispatched)|the (?:reviewer|user)|task #?[0-9])\b";
     /// The state of an hour: what was run, staged, measured or checked then.
-    MOMENT = r"(?ix)\b(?:verified|confirmed|all\ (?:clean|green|pass\w*)|tests?\ (?:pass|passes|passed|are\ green)|(?:suite|lint|build)\ (?:is\ )?(?:clean|green)|clean\ (?:build|tree)|working\ tree|uncommitted|unstaged|amended|unpushed|rebased|squashed|cherry-pick\w*|fixup|pull\ request|on\ (?:this|the)\ branch|right\ now|at\ the\ moment|today|yesterday|tomorrow|this\ (?:session|turn|time|run|machine|pass)|so\ far|not\ yet|pre-?existing|in\ progress|is\ running|re-?ran|spot[- ]check\w*|(?:live|functional|end[- ]to[- ]end)\ (?:functional\ )?(?:proof|check|test)|dev\ binary|scratch\w*|left\ (?:alone|untouched|unchanged)|untouched|line\ \d+|lines\ \d+|(?:green|finished|regenerated|dispatched)\b)\b|\b\d+\s+(?:tests|files|commits|passed|failed|hits)\b|^[0-9a-f]{7,10}\s*[:—–-]|^(?:feat|fix|chore|docs|test|refactor)(?:\([^)]*\))?!?(?::|\s+[—–-])";
+    MOMENT = r"(?ix)\b(?:verified|confirmed|all\ (?:clean|green|pass\w*)|tests?\ (?:pass|passes|passed|are\ green)|(?:suite|lint|build)\ (?:is\ )?(?:clean|green)|clean\ (?:build|tree)|working\ tree|uncommitted|unstaged|amended|unpushed|rebased|squashed|cherry-pick\w*|fixup|pull\ request|on\ (?:this|the)\ branch|right\ now|at\ the\ moment|today|yesterday|tomorrow|this\ (?:session|turn|time|run|machine|pass)|so\ far|not\ yet|pre-?existing|in\ progress|is\ running|re-?ran|spot[- ]check\w*|(?:live|functional|end[- ]to[- ]end)\ (?:functional\ )?(?:proof|check|test)|dev\ binary|scratch\w*|left\ (?:alone|untouched|unchanged)|untouched|line\ [0-9]+|lines\ [0-9]+|(?:green|finished|regenerated|dispatched)\b)\b|\b[0-9]+\s+(?:tests|files|commits|passed|failed|hits)\b|^[0-9a-f]{7,10}\s*[:—–-]|^(?:feat|fix|chore|docs|test|refactor)(?:\([^)]*\))?!?(?::|\s+[—–-])";
     /// A heading of what was done, seen or is next that day.
     PASSING_HEADING = r"(?ix)\b(?:verif\w+|validat\w+|tests?|testing|tested|checks?|proof|proven|status|summary|recap|next|tasks?|todo|open|remaining|left|loose\ ends?|done|progress|commits?|committed|branch(?:es)?|questions?|proposal|proposed|proposals|options?|plan|phases?|effort|estimates?|order|sequence|what\ (?:i|you)|caveats?\ for\ you|repro\w*|logs?|output|deliver\w*|shipped|landed|pre-?existing|out\ of\ scope|not\ (?:done|changed|covered|in)|goal|round|candidates?|merge|history)\b";
     /// An offer or a proposal: nothing of it holds until it is taken.
@@ -153,9 +153,9 @@ patterns! {
     /// Mark that Claude adds to the option it would take.
     RECOMMENDED = r"(?i)\s*\((?:recommended|suggested|default)\)";
     /// The work of reviewing and of handing work out, by its own words.
-    REVIEWS = r"(?i)\b(?:reviewers?|verifiers?|finders?|implementers?|(?:sub)?agents? (?:found|reported|flagged|did|ran|will|finished|returned|traced|is|are|was|were)|the (?:sub)?agent|angle [a-z]\b|refuted|corroborat\w+|(?:this|next|first|last|second) (?:round|pass|wave)|in flight|launched|dispatched|outstanding|sweep|corrections?|t\d\b)\b";
+    REVIEWS = r"(?i)\b(?:reviewers?|verifiers?|finders?|implementers?|(?:sub)?agents? (?:found|reported|flagged|did|ran|will|finished|returned|traced|is|are|was|were)|the (?:sub)?agent|angle [a-z]\b|refuted|corroborat\w+|(?:this|next|first|last|second) (?:round|pass|wave)|in flight|launched|dispatched|outstanding|sweep|corrections?|t[0-9]\b)\b";
     /// Words in front of a message that say that the work is done.
-    OPENS = r"(?i)^(?:all (?:clean|good|done|green|set|checks? pass\w*)|done|fixed|got it|as expected|committed|everything (?:is )?\w+|(?:lint|build|typecheck|types?) (?:is|are|passes)\b[^.]*|(?:all )?[\d,]* ?tests? pass\b[^.]*)\W*$";
+    OPENS = r"(?i)^(?:all (?:clean|good|done|green|set|checks? pass\w*)|done|fixed|got it|as expected|committed|everything (?:is )?\w+|(?:lint|build|typecheck|types?) (?:is|are|passes)\b[^.]*|(?:all )?[0-9,]* ?tests? pass\b[^.]*)\W*$";
     /// A path of one machine: a home, a drive, a temporary folder, another clone.
     MACHINE_PATH = r"(?i)(?:^|[\s`'\x22(=\[<])(?:/(?:home|users|tmp|private|root|mnt|media|volumes|var/folders|opt|srv|workspaces?|data)/[\w.@-]+|/[a-z]/[\w.@-]+|[a-z]:[\\/][\w.@~-]+|~[\\/][\w.@-]+|\\\\[\w.-]+\\)|file:/|\bAppData\b|\.claude/(?:worktrees|projects|plans)\b|\bC--|\bD--";
     /// A reply that agrees that the prompt before it was right.
@@ -187,11 +187,11 @@ patterns! {
     /// An output of a test run in which no test was found.
     NO_TESTS = r"(?im)\bno tests? (?:found|collected|ran|to run|files? found|matched|were)|\b(?:ran|running|collected|found|executed) 0 (?:tests?|items|specs?|examples?)\b|\b0 (?:tests?|specs?|examples?|passing)\b";
     /// An output in which some were.
-    SOME_TESTS = r"(?im)\b[1-9]\d* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[\d.(]";
+    SOME_TESTS = r"(?im)\b[1-9][0-9]* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[0-9.(]";
     /// A question about what to do next, not about how something is to be.
     GOES_ON_HOW = r"(?i)\b(?:commit|push|pr\b|pull request|branch|proceed|continue|go on|go ahead|next|start|run|delegat\w+|agents?|subagents?|model|worktree|merge|rebase|how much|how many|right now|first|session|look good|correct\?|ready|scope|sweep|the (?:change|changes|fix|script|task|work)|this (?:change|fix|task|work)|your call)\b";
     /// An argument of a command that names one file, one test, one commit or one address.
-    ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^\d{3,}$";
+    ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^[0-9]{3,}$";
     /// A command that is put wrongly whoever puts it so: it has no such part, or there is none.
     WRONG_USE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|missing script|script not found|is not recognized|no such (?:command|option|subcommand)";
     /// A path or a word that names a file of the day.
@@ -207,7 +207,7 @@ patterns! {
     /// A path or file name.
     PATH = r"(?:^|[\s(\x22'`@])(?:[\w.@~-]+/)+[\w.*@-]+|\b[\w-]+\.(?:tsx?|jsx?|mjs|cjs|rs|py|go|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|php|sql|sh|md|mdc|json|ya?ml|toml|lock|css|scss|html|svg|txt|cfg|ini|env|xml|proto|tf|gradle|ex|exs|erl|hs|ml|scala|lua|vue|svelte|ipynb|plist)\b";
     /// Text that a tool printed and a person pasted.
-    LOG = r"(?im)^\s*(?:at .+\(.+:\d+|\[[\w .:-]+\]\s|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:error|warning|info|debug|trace|fatal|uncaught|traceback)\b.*:|[\w./-]+\.\w+:\d+(?::\d+)?|\s*File \x22.+\x22, line \d+|(?:npm|yarn|pnpm) (?:ERR|WARN)|\$ \w+|>>> )";
+    LOG = r"(?im)^\s*(?:at .+\(.+:[0-9]+|\[[\w .:-]+\]\s|[0-9]{4}-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]|(?:error|warning|info|debug|trace|fatal|uncaught|traceback)\b.*:|[\w./-]+\.\w+:[0-9]+(?::[0-9]+)?|\s*File \x22.+\x22, line [0-9]+|(?:npm|yarn|pnpm) (?:ERR|WARN)|\$ \w+|>>> )";
     /// A line of a log that says what went wrong.
     LOG_ERROR = r"(?i)\b(?:error|exception|failed|failure|fatal|panicked|cannot|can't|not found|denied|refused|timed? ?out|undefined|warning|uncaught|invalid|unrecogni[sz]ed)\b";
     /// A prompt that only goes on with what was begun.
@@ -227,7 +227,7 @@ patterns! {
     /// A word that points at something said before.
     POINTS_BACK = r"(?i)^(?:previously,? (?:this|it|that|they)|it|this|that|these|those|they|he|she|both|also|then|so|but|and|however|instead|otherwise|which|here|there|same|additionally|similarly)\b";
     /// Phrases that concern only the files and the commit of that day.
-    BOOKKEEPING = r"(?i)^committed\b|\b\d+ (?:insertions?|deletions?)\b|^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
+    BOOKKEEPING = r"(?i)^committed\b|\b[0-9]+ (?:insertions?|deletions?)\b|^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
     /// How people begin when they talk rather than name a thing.
     CONVERSES = r"(?i)^(?:i(?:'|’)?(?:d|m|ve)?\b|we\b|you\b|can\b|could\b|are\b|is\b|do\b|does\b|did\b|why\b|what\b|how\b|looks? like|look at|(?:it )?seems?\b|wait\b|now\b|and\b|but\b|so\b|then\b|also\b|ok(?:ay)?\b|no\b|yes\b|hmm|here\b|there\b|this\b|that\b|it\b|they\b|these\b|those\b|let(?:'|’)?s\b|please\b|commit\b)";
     /// A sentence about the cure rather than about what was tried before it.

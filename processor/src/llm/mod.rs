@@ -287,9 +287,20 @@ impl Model {
         drafts: Vec<Draft>,
         report: &mut Vec<String>,
     ) -> Extracted {
+        self.extract_part(session, session, drafts, report)
+    }
+
+    /// Returns the same for a part of a session that ends with `last_part`.
+    pub fn extract_part(
+        &mut self,
+        session: &Session,
+        last_part: &Session,
+        drafts: Vec<Draft>,
+        report: &mut Vec<String>,
+    ) -> Extracted {
         self.session.clone_from(&session.id);
         let windows = window::windows(session, self.room.window_chars);
-        let ending = Ending::of(session).text_within(self.room.ending_chars);
+        let ending = Ending::of(last_part).text_within(self.room.ending_chars);
         let name = self.provider.name();
         let (mut proposed, mut earlier) = (Vec::new(), Vec::new());
         let mut answered = BTreeSet::new();

@@ -1,7 +1,7 @@
 //! The part of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::extract::Roots;
 use crate::extract::draft::Draft;
 use crate::llm::{self, Model, Surroundings, When};
 use crate::lock::Busy;
-use crate::mining::{LATER, MinedFile, Miner, Prepared};
+use crate::mining::{ASKED_AGAIN_MAX, LATER, MinedFile, Miner, Prepared};
 use crate::state::{SessionState, Summary};
 use crate::transcript::parts;
 
@@ -46,8 +46,18 @@ impl Run<'_> {
     pub(super) fn known(&self, ownership: &Ownership) -> Vec<KnownSession> {
         let miner = self.miner(ownership);
         let kinds = &self.settings.kinds;
+        let (ends, calm) = (self.ends(), self.calm());
         let known = |(name, session): (&String, &SessionState)| {
-            let key = miner.key(name, session, ownership.digest(name));
+            let mut key = miner.key(name, session, ownership.digest(name));
+            if let Some(last_part) = ends.last_part(name) {
+                key = Miner::with_end(&key, &last_part.content);
+                // Until the session rests, the end that was seen last will do.
+                let before =
+                    session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
+                if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
+                    key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
+                }
+            }
             let later = Miner::later(&key);
             let is_good = |summary: &&Summary| {
                 (summary.key == key || summary.key == later) && summary.kinds == *kinds
@@ -157,19 +167,38 @@ impl Run<'_> {
     /// Whether a session has ended, as far as can be told, or a person waits for what it holds: a model
     /// is asked with a session's end in sight.
     pub(super) fn is_quiet(&self, last: Option<Timestamp>) -> bool {
-        matches!(self.options.busy, Busy::Wait(_))
-            || last.is_none_or(|last| self.options.now.0 - last.0 >= QUIET_MS)
+        let calm = self.calm();
+        last.is_none_or(|last| calm.is_over(last))
     }
 
-    /// Whether a session that a model has not read to its end may be asked about now.
+    fn calm(&self) -> Calm {
+        Calm { is_waited_for: matches!(self.options.busy, Busy::Wait(_)), now: self.options.now }
+    }
+
+    fn ends(&self) -> Ends<'_> {
+        Ends { sessions: &self.state.sessions, are_seen: self.settings.llm.is_some() }
+    }
+
+    /// Whether the session that a part is of has ended, as far as can be told.
+    fn rests(&self, name: &str) -> bool {
+        let (session, _) = parts::of_name(name);
+        let sessions = &self.state.sessions;
+        let state = sessions.get(session).or_else(|| sessions.get(name));
+        self.is_quiet(state.map(|session| session.last))
+    }
+
+    /// Whether a session that a model has not read to its end, or with another end in sight, may be asked about now.
     pub(super) fn anything_to_ask(&self) -> bool {
-        let is_due = |session: &SessionState| {
-            let summary = session.mined.as_ref();
-            summary.is_some_and(|summary| summary.key.starts_with(LATER))
-                && self.is_quiet(Some(session.last))
+        let is_due = |(name, session): (&String, &SessionState)| {
+            let Some(summary) = session.mined.as_ref() else { return false };
+            let saw_another_end = || {
+                let last_part = self.ends().last_part(name);
+                last_part.is_some_and(|part| !Miner::saw_end(&summary.key, &part.content))
+            };
+            (summary.key.starts_with(LATER) || saw_another_end()) && self.rests(name)
         };
         let waits = self.state.learned.relations_later > 0;
-        self.settings.llm.is_some() && (waits || self.state.sessions.values().any(is_due))
+        self.settings.llm.is_some() && (waits || self.state.sessions.iter().any(is_due))
     }
 
     /// Seconds that a model needs for the sessions that wait for it, by those that it read before.
@@ -216,9 +245,7 @@ impl Run<'_> {
         let is_due = |known: &KnownSession| match &known.summary {
             None => true,
             Some(summary) => {
-                model.is_some()
-                    && summary.key.starts_with(LATER)
-                    && self.is_quiet(last(&known.name))
+                model.is_some() && summary.key.starts_with(LATER) && self.rests(&known.name)
             }
         };
         let count = known.len();
@@ -282,9 +309,7 @@ impl Run<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Option<MinedFile>>> {
         let Reading { miner, roots, until, all } = *reading;
-        let is_quiet = |known: &KnownSession| {
-            self.is_quiet(self.state.sessions.get(&known.name).map(|session| session.last))
-        };
+        let is_quiet = |known: &KnownSession| self.rests(&known.name);
         let progress = self.options.progress;
         progress.resume("asking", all - stale.len(), all);
         let mut mined = Vec::with_capacity(stale.len());
@@ -362,6 +387,43 @@ impl Run<'_> {
                 self.report.warnings.push(warning);
             }
         }
+    }
+}
+
+/// Tells whether sessions rest.
+#[derive(Clone, Copy)]
+struct Calm {
+    /// Whether a person waits for what they hold.
+    is_waited_for: bool,
+    now: Timestamp,
+}
+
+impl Calm {
+    fn is_over(self, last: Timestamp) -> bool {
+        self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
+    }
+}
+
+/// Finds the ends of sessions that are kept in parts.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    sessions: &'a BTreeMap<String, SessionState>,
+    /// Whether a model is shown them.
+    are_seen: bool,
+}
+
+impl<'a> Ends<'a> {
+    /// Returns the part that a session goes on in, for a closed part that a model is to see with the end of the
+    /// session; `None` of any other, and where no model helps.
+    fn last_part(self, name: &str) -> Option<&'a SessionState> {
+        let (session, number) = parts::of_name(name);
+        if number == 0 || !self.are_seen {
+            return None;
+        }
+        let all = parts::name(session, 1)..=parts::name(session, parts::NUMBER_MAX);
+        let (last, _) = self.sessions.range(all).next_back()?;
+        let is_near = parts::of_name(last).1 - number < ASKED_AGAIN_MAX;
+        self.sessions.get(session).filter(|_| is_near)
     }
 }
 

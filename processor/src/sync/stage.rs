@@ -167,7 +167,7 @@ impl Lacking {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeSet;
     use std::ffi::OsString;
 
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     /// A session of two turns; the model thought in the first.
-    fn session(number: i64, root: &str) -> SessionFile {
+    pub(in crate::sync) fn session(number: i64, root: &str) -> SessionFile {
         let id = format!("session-{number}");
         let record = |step: i64, what: RecordWhat| Record {
             uuid: format!("{id}-{step}"),

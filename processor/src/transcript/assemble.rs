@@ -17,11 +17,14 @@ pub struct Assembly<'a> {
     pub owns: &'a dyn Fn(&Record) -> bool,
     /// Whether another session holds the record with this uuid.
     pub known: &'a dyn Fn(&str) -> bool,
+    /// Tasks as they stood before the first record.
+    pub tasks: &'a Tasks,
 }
 
 impl Assembly<'_> {
     /// A session by itself.
-    pub const ALONE: Assembly<'static> = Assembly { owns: &|_| true, known: &|_| false };
+    pub const ALONE: Assembly<'static> =
+        Assembly { owns: &|_| true, known: &|_| false, tasks: &Tasks::NONE };
 }
 
 /// The name under which subagents that were written into the main transcript are kept.
@@ -41,7 +44,8 @@ pub fn assemble(
     }
     let part = |side: bool| records.iter().filter(|record| record.side == side).collect::<Vec<_>>();
     let mut sessions = vec![one(id, None, &part(false), others)];
-    let side = one(id, Some(INLINE_AGENT), &part(true), others);
+    let apart = Assembly { tasks: &Tasks::NONE, ..*others };
+    let side = one(id, Some(INLINE_AGENT), &part(true), &apart);
     if !side.turns.is_empty() {
         sessions.push(side);
     }
@@ -49,7 +53,7 @@ pub fn assemble(
 }
 
 fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>) -> Session {
-    let mut builder = Builder::default();
+    let mut builder = Builder { tasks: others.tasks.clone(), ..Builder::default() };
     let queued: HashSet<usize> = only_queued(records).into_iter().collect();
     for (position, record) in records.iter().enumerate() {
         builder.add(position, record, queued.contains(&position), others);
@@ -60,6 +64,7 @@ fn one(id: &str, agent: Option<&str>, records: &[&Record], others: &Assembly<'_>
         agent: agent.map(str::to_owned),
         title: title(records),
         turns: builder.finish(),
+        before: Vec::new(),
     }
 }
 

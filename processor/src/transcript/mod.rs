@@ -17,7 +17,7 @@ pub mod record;
 mod scan;
 pub mod session;
 mod surrogate;
-mod tasks;
+pub mod tasks;
 mod tool;
 
 use std::io::BufRead;

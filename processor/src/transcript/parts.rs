@@ -5,13 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::assemble::{Assembly, assemble};
 use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
-use crate::extract::goes_on;
+use super::tasks::Tasks;
+use crate::extract::{fails_at_end, goes_on};
 
-/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A model that is
-/// asked about a part sees the end of that part: few sessions are so long.
-pub const PART_BYTES: u64 = 16 << 20;
+/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A turn more
+/// costs what twice as many bytes cost to mine. Smaller parts would cut sessions of a day, whose turns explain one another.
+pub const PART_BYTES: u64 = 1 << 20;
 
 /// How far the part that goes on has grown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,12 @@ pub struct Growth {
     /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
+    /// Tasks as they stood where the part begins.
+    #[serde(skip_serializing_if = "Tasks::is_none")]
+    pub tasks: Tasks,
+    /// Whether the part before it ends with a failure that may be cured in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub after_failure: bool,
 }
 
 /// The record that a part begins with.
@@ -74,7 +82,17 @@ impl Growth {
         let at = records.iter().position(is_cut).filter(|at| *at > 0)?;
         self.bytes -= cut.before;
         let rest = records.split_off(at);
-        Some(std::mem::replace(records, rest))
+        let closed = std::mem::replace(records, rest);
+        self.tasks = self.tasks.after(&closed);
+        let sessions = assemble("", None, &closed, &Assembly::ALONE);
+        self.after_failure = sessions.first().is_some_and(fails_at_end);
+        Some(closed)
+    }
+
+    /// Returns what a part that is closed now is archived with: how it began.
+    pub fn beginning(&self) -> Self {
+        let Self { tasks, after_failure, .. } = self.clone();
+        Self { tasks, after_failure, ..Self::default() }
     }
 }
 
@@ -104,6 +122,9 @@ impl std::io::Write for Count {
 
 /// Character between the name of a session and the number of a part.
 const MARK: char = '~';
+
+/// The highest number of a part whose name sorts behind those of the parts before it.
+pub const NUMBER_MAX: u32 = 99_999;
 
 /// The name of the archive file of a part.
 pub fn name(session: &str, number: u32) -> String {

@@ -17,6 +17,9 @@ pub struct Session {
     pub title: Option<String>,
     /// The turns.
     pub turns: Vec<Turn>,
+    /// Of a part whose predecessor ends with a failure: the last steps of that part. They are told there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Step>,
 }
 
 /// A prompt and what followed until the assistant stopped.

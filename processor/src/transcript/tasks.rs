@@ -1,17 +1,59 @@
 //! The list of tasks that `TaskCreate` and `TaskUpdate` keep: each call shows one change, the
 //! session shows the whole list after it, as `TodoWrite` did.
 
-use super::record::TaskChange;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::cut;
+use super::record::{Record, RecordWhat, TaskChange};
 use super::session::Todo;
 
+/// Tasks, and bytes of the text of each, that are carried from one part of a session to the next.
+const CARRIED_MAX: usize = 64;
+const CARRIED_BYTES_MAX: usize = 256;
+
 /// The list, in the order of creation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tasks {
     tasks: Vec<(String, Todo)>,
     created: usize,
 }
 
 impl Tasks {
+    /// No tasks.
+    pub const NONE: Self = Self { tasks: Vec::new(), created: 0 };
+
+    /// Whether no task was ever created.
+    pub fn is_none(&self) -> bool {
+        self.created == 0 && self.tasks.is_empty()
+    }
+
+    /// Returns the list that the next part of a session begins with, after the records of this one.
+    pub fn after(&self, records: &[Record]) -> Self {
+        let mut list = self.clone();
+        let mut changes: HashMap<&str, &TaskChange> = HashMap::new();
+        for record in records.iter().filter(|record| !record.side) {
+            match &record.what {
+                RecordWhat::Call { id, task: Some(task), .. } => drop(changes.insert(id, task)),
+                // Of several results of a call the first counts.
+                RecordWhat::Result(result) => {
+                    let change = changes.remove(result.id.as_str());
+                    let change = change.filter(|_| !result.failed && !result.denied);
+                    change.into_iter().for_each(|change| list.apply(change, &result.task));
+                }
+                _ => {}
+            }
+        }
+        // Older ones than these are of no use to anybody.
+        list.tasks.drain(..list.tasks.len().saturating_sub(CARRIED_MAX));
+        for (_, todo) in &mut list.tasks {
+            todo.text = cut::middle(&todo.text, CARRIED_BYTES_MAX).into_owned();
+        }
+        list
+    }
+
     /// Applies a change; `id` is what the result called a new task.
     pub fn apply(&mut self, change: &TaskChange, id: &str) {
         match change {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dir::Folder;
@@ -214,6 +214,31 @@ pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>
 /// not waited for.
 pub fn open_below(root: &Path, path: &Path) -> Result<(File, Metadata)> {
     Folder::open(root, parent(path)?)?.open_file(file_name(path)?)
+}
+
+/// Reads one file after the other as [`read`] does. The folder of the last one is kept open.
+#[derive(Debug, Default)]
+pub struct FileReader {
+    last: Option<(PathBuf, Folder)>,
+}
+
+impl FileReader {
+    /// Reads a regular file of at most `bytes_max` bytes.
+    ///
+    /// # Errors
+    /// As of [`read`].
+    pub fn read(&mut self, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+        let (folder, name) = (parent(path)?, file_name(path)?);
+        match &self.last {
+            Some((known, open)) if known == folder => open.read(name, bytes_max),
+            _ => {
+                let open = Folder::open(folder, folder)?;
+                let read = open.read(name, bytes_max);
+                self.last = Some((folder.to_owned(), open));
+                read
+            }
+        }
+    }
 }
 
 /// [`read`], where a missing file is `None`.

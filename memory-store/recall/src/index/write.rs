@@ -35,7 +35,7 @@ pub fn segment(
     let (docs, records) = docs_and_records(documents);
     let postings = postings(documents, average);
     let (bound_slots, bound_blocks) = hashed_map(&bounds(&postings, documents.len() as u32));
-    let (term_slots, term_blocks) = hashed_map(&postings);
+    let (term_slots, term_blocks) = hashed_terms(&postings, collection);
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
     let (pair_buckets, pairs) =
@@ -224,13 +224,50 @@ fn errors(documents: &[Document]) -> Blocks {
     writer.blocks
 }
 
+/// Used slots in a row at most, in the map of a collection that hooks do not search at each prompt.
+const RUN_MAX: usize = 128;
+
 /// Lays out a hashed map: at most half its slots are used, so that a key is found or missed within
 /// a few.
 fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
+    lay_out(blocks, slots_for(blocks))
+}
+
+/// Lays out the terms of a segment. Those of turns are most of its bytes: there up to three quarters of the slots are
+/// used, unless too many of them lie in a row.
+fn hashed_terms(blocks: &Blocks, collection: Collection) -> (Vec<u8>, Vec<u8>) {
+    let few = (blocks.len() * 4 / 3).next_power_of_two().max(4);
+    if collection == Collection::Turns && few > blocks.len() && few < slots_for(blocks) {
+        let (slots, out) = lay_out(blocks, few);
+        if longest_run(&slots) <= RUN_MAX {
+            return (slots, out);
+        }
+    }
+    hashed_map(blocks)
+}
+
+fn slots_for(blocks: &Blocks) -> usize {
+    (blocks.len() * 2).next_power_of_two().max(4)
+}
+
+/// Counts the used slots of the longest row of such.
+fn longest_run(slots: &[u8]) -> usize {
+    let is_free = |slot: &&[u8]| slot.iter().all(|&byte| byte == 0);
+    let slots: Vec<&[u8]> = slots.chunks_exact(SLOT).collect();
+    // The last slot is followed by the first.
+    let round = slots.iter().chain(&slots);
+    let (mut run, mut longest) = (0, 0);
+    for slot in round {
+        run = if is_free(slot) { 0 } else { run + 1 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+fn lay_out(blocks: &Blocks, count: usize) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let count = (blocks.len() * 2).next_power_of_two().max(4);
     let mut slots = vec![0; count * SLOT];
     let mut out = Vec::new();
     for (&hash, (items, bytes)) in blocks {
@@ -314,4 +351,32 @@ fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
         out.extend_from_slice(&check.to_le_bytes());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_of_turns_take_fewer_slots_and_are_all_found() {
+        let key = |number: u64| {
+            let bytes = *blake3::hash(&number.to_le_bytes()).as_bytes();
+            u64::from_le_bytes(bytes[..8].try_into().unwrap())
+        };
+        let blocks: Blocks = (0..10_000).map(|number| (key(number), (1, vec![7]))).collect();
+        let (of_memories, _) = hashed_terms(&blocks, Collection::Memories);
+        let (of_turns, _) = hashed_terms(&blocks, Collection::Turns);
+        assert_eq!((of_memories.len() / SLOT, of_turns.len() / SLOT), (32_768, 16_384));
+        let run = longest_run(&of_turns);
+        assert!(run > 4 && run <= RUN_MAX, "{run}");
+        let slots: Vec<u64> = of_turns
+            .chunks_exact(SLOT)
+            .map(|slot| u64::from_le_bytes(slot[..8].try_into().unwrap()))
+            .collect();
+        for key in blocks.keys() {
+            let from = *key as usize & (slots.len() - 1);
+            let mut probed = slots[from..].iter().chain(&slots).take(RUN_MAX);
+            assert!(probed.any(|slot| slot == key), "{key}");
+        }
+    }
 }
