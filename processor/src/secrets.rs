@@ -131,15 +131,19 @@ impl Secrets {
         changed
     }
 
-    /// Hides what is known in the records of a session; whether there was anything.
-    pub fn hide(&self, records: &mut [Record], redactor: &Redactor) -> Result<bool> {
+    /// Hides what is known in records, or other plain data; whether there was anything.
+    pub fn hide<T: Serialize + DeserializeOwned>(
+        &self,
+        texts: &mut [T],
+        redactor: &Redactor,
+    ) -> Result<bool> {
         if self.known.is_empty() {
             return Ok(false);
         }
         let known = redactor.with_known(self.known.clone()).only_known();
         let mut changed = false;
-        for record in records {
-            changed |= clean_texts(&known, record)?;
+        for text in texts {
+            changed |= clean_texts(&known, text)?;
         }
         Ok(changed)
     }

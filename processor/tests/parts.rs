@@ -10,6 +10,7 @@ use memory_store::index::Index;
 use processor::collect::archive::{Archive, Header};
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts;
+use processor::upkeep::purge::{What, purge};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -185,12 +186,44 @@ fn leave_only_parts(sealed: &Sealed) {
     }
 }
 
+fn task(script: &mut Script, id: &str, subject: &str) {
+    let call = script.call("TaskCreate", json!({"subject": subject}));
+    script.result(&call, "Task created", json!({"task": {"id": id, "subject": subject}}));
+}
+
+/// Tasks that parts were handed on by those before them.
+fn handed_on(sealed: &Sealed) -> String {
+    let archive = archive(sealed);
+    let entries = archive.entries().unwrap().into_iter();
+    let tasks = entries.map(|entry| archive.header(&entry.name).unwrap().unwrap().growth.tasks);
+    serde_json::to_string(&tasks.collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please look at how the operators log in.");
+    task(&mut script, "1", "Log in with Brightotter7714");
+    (0..STORIES).for_each(|number| story(&mut script, number));
+    sealed.write_script(&script);
+    sync_in_parts(&sealed);
+    assert!(handed_on(&sealed).contains("Brightotter7714"));
+
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Change the panel. Its password is Brightotter7714.");
+    second.say("Done.");
+    sealed.write_script(&second);
+    sync_in_parts(&sealed);
+    let tasks = handed_on(&sealed);
+    assert!(!tasks.contains("Brightotter7714") && tasks.contains("Log in with"), "{tasks}");
+
+    purge(&sealed.options(), &What::Session("s2".to_owned())).unwrap();
+    assert!(!handed_on(&sealed).contains("Log in with"), "{}", handed_on(&sealed));
+}
+
 #[test]
 fn tasks_are_told_as_they_stand_at_the_end_of_the_session() {
-    let task = |script: &mut Script, id: &str, subject: &str| {
-        let call = script.call("TaskCreate", json!({"subject": subject}));
-        script.result(&call, "Task created", json!({"task": {"id": id, "subject": subject}}));
-    };
     let done = |script: &mut Script, id: &str| {
         let call = script.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
         script.result(&call, "Updated task", json!({"success": true}));

@@ -63,8 +63,10 @@ impl Run<'_> {
         let entries = archive.entries()?;
         let holds = |entry: &Entry| match archive.load(&entry.name) {
             Ok(Some(mut file)) => {
-                let found = secrets.hide(&mut file.records, redactor);
-                found.unwrap_or(true).then(|| Ok(entry.name.clone()))
+                let tasks = &mut [file.header.growth.tasks];
+                let hidden = secrets.hide(tasks, redactor);
+                let hidden = hidden.and_then(|any| Ok(secrets.hide(&mut file.records, redactor)? || any));
+                hidden.unwrap_or(true).then(|| Ok(entry.name.clone()))
             }
             Ok(None) => None,
             Err(error) => Some(Err((entry.path.clone(), error))),

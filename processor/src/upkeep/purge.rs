@@ -272,11 +272,13 @@ impl Purge {
 
     /// Removes what is purged from one archive file, or the file.
     fn rewrite(&mut self, entry: &Entry) -> Result<()> {
-        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        let Some(mut file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        // Tasks that an earlier part handed on may be of a turn that is purged; of which is not known.
+        let handed_on = std::mem::take(&mut file.header.growth.tasks);
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
         if records.len() == file.records.len() {
-            return Ok(());
+            return if handed_on.is_none() { Ok(()) } else { self.archive.store(&file).map(drop) };
         }
         self.report.records += file.records.len() - records.len();
         self.probe(&file.records, &records);

@@ -81,7 +81,7 @@ impl Audit<'_> {
         for name in sessions {
             self.clean_file(archive.folder(), Ok(archive.path(name)), |_, private| {
                 let Some(mut file) = archive.load(name)? else { return Ok(false) };
-                let mut changed = false;
+                let mut changed = clean_texts(private, &mut file.header.growth.tasks)?;
                 for record in &mut file.records {
                     changed |= clean_texts(private, record)?;
                 }
