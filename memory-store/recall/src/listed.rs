@@ -54,11 +54,16 @@ impl Recall {
             return id.into_iter().collect();
         }
         let Some((bits, mask)) = end_bits(&end) else { return Vec::new() };
-        let mut ids: Vec<MemoryId> = self
-            .entries()
-            .map(|candidate| candidate.entry.id)
-            .filter(|id| u128::from_be_bytes(id.0) & mask == bits)
-            .collect();
+        let sources = &self.sources;
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for (number, source) in (0..).zip(&sources.list) {
+            let docs = source.docs_of_ids(bits, mask).unwrap_or_else(|error| {
+                sources.note(&error);
+                Vec::new()
+            });
+            let ats = docs.into_iter().map(|doc| At { source: number, doc });
+            ids.extend(ats.filter_map(|at| Some(sources.entry(at)?.id)));
+        }
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -124,7 +129,12 @@ impl Recall {
                 && sources.collection(candidate.at) == Collection::Memories
         });
         let folded = folded_title(title);
-        let hits = candidates.iter().filter_map(|candidate| {
+        // Most have some of its words only, and their files are not looked at.
+        let of_title = candidates.iter().filter(|candidate| {
+            let record = sources.record(candidate.at, &candidate.entry);
+            record.is_ok_and(|record| folded_title(&record.title) == folded)
+        });
+        let hits = of_title.filter_map(|candidate| {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
                 // Its file says more than the index by now.
@@ -134,7 +144,7 @@ impl Recall {
                 Err(_) => None,
             }
         });
-        hits.filter(|hit| folded_title(&hit.title) == folded).collect()
+        hits.collect()
     }
 
     /// The memories that these sessions led to, as the index has them.

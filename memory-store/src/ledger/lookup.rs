@@ -18,7 +18,10 @@ use crate::time::Timestamp;
 
 /// Bytes at the end of a ledger that hold what was saved last.
 const LATEST_BYTES_MAX: u64 = 128 << 10;
-/// Bytes that are read at once, from the end of a ledger to its beginning.
+/// Bytes that are read at once, from the end of a ledger to its beginning: few at first, for most questions are about what
+/// was saved last, and twice as many each time.
+const STEP_BYTES_MIN: u64 = 16 << 10;
+/// As many at most.
 const STEP_BYTES: u64 = 1 << 20;
 
 /// A ledger of which single lines are asked for. Its writer holds the store's lock.
@@ -173,8 +176,10 @@ impl Lookup {
         let Some((mut file, mut end)) = self.open()? else { return Ok(()) };
         let finder = memmem::FinderRev::new(text.as_bytes());
         let mut rest = Vec::new();
+        let mut step = STEP_BYTES_MIN;
         while end > 0 {
-            let start = end.saturating_sub(STEP_BYTES);
+            let start = end.saturating_sub(step);
+            step = (2 * step).min(STEP_BYTES);
             let mut bytes = self.read(&mut file, start, end)?;
             bytes.append(&mut rest);
             // The first line of a piece may begin in the one before it.
