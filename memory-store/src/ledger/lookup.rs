@@ -87,12 +87,14 @@ impl Lookup {
     pub(crate) fn latest_with(&self, words: &str) -> Result<Vec<String>> {
         let words = words.to_lowercase();
         let mut names = Vec::new();
-        let sign = words.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len());
-        let sign = sign.unwrap_or_default().as_bytes();
+        let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
+        let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
+        // A long one is in the fewest lines.
+        signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for line in self.tail(LATEST_BYTES_MAX)?.split(|&byte| byte == b'\n') {
             // All of this happens while others wait for the lock, and most lines have nothing to do with it. JSON has
             // letters and digits as they are; of others some have no case in which they can be compared.
-            if line.is_ascii() && !has_word(line, sign) {
+            if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
             let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
