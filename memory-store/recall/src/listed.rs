@@ -1,6 +1,7 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::candidate::Candidate;
@@ -211,12 +212,13 @@ impl Recall {
         counts
     }
 
-    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many.
-    pub fn files(&self, most: usize) -> Option<BTreeMap<PathBuf, Stamp>> {
+    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many. They
+    /// are found by their bytes, for paths are compared name by name, which takes longer than to look at the files.
+    pub fn files(&self, most: usize) -> Option<HashMap<OsString, Stamp>> {
         let of_project = self
             .entries()
             .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
-        let mut files = BTreeMap::new();
+        let mut files = HashMap::new();
         for Candidate { at, entry, .. } in of_project {
             if files.len() >= most {
                 return None;
@@ -224,7 +226,7 @@ impl Recall {
             // One that cannot be read is told as damage.
             let Ok(record) = self.sources.record(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
-            files.insert(self.sources.file(at, &record.file), stamp);
+            files.insert(self.sources.file(at, &record.file).into_os_string(), stamp);
         }
         Some(files)
     }

@@ -33,7 +33,7 @@ pub(super) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
 /// read. Where too few of them become hits, it is [`RANKED_MAX`] after all.
 const RANKED_PER_HIT: usize = 4;
 /// As many for a short list.
-const RANKED_MIN: usize = 256;
+const RANKED_MIN: usize = 512;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
 /// Candidates that a trace tells of.
