@@ -13,6 +13,7 @@ pub mod local;
 mod printed;
 pub mod prompts;
 pub mod request;
+mod resident;
 mod second;
 pub mod server;
 pub mod tools;

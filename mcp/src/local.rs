@@ -24,6 +24,7 @@ use crate::backend::{
     RememberResponse, Rest, SessionsRequest, SessionsResponse, StatusResponse,
 };
 use crate::environment::Environment;
+use crate::resident;
 use crate::second::Program;
 
 /// Tokens of one answer: clients warn above 10,000.
@@ -152,12 +153,7 @@ impl Backend for Local {
     fn rest(&self) {
         if self.transformer.is_open() {
             self.transformer.release();
-            // Freed memory goes back to the system; otherwise it stays with this process for hours.
-            #[cfg(all(target_os = "linux", target_env = "gnu"))]
-            // SAFETY: it has no arguments that could be wrong.
-            unsafe {
-                libc::malloc_trim(0);
-            }
+            resident::give_back();
         }
     }
 }

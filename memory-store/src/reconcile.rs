@@ -403,7 +403,7 @@ mod tests {
         home.run(&[memory(1, "One", "a")], usize::MAX);
         let path = home.store.home().ledger();
         let json = r#"{"linked":{"id":"01","to":"02"}}"#;
-        let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+        let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
         let text = std::fs::read_to_string(&path).unwrap();
         // Behind it a torn line, which is a reason to rewrite.
@@ -432,7 +432,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let later = text.lines().map(|line| {
             let json = format!(r#"{},"later":["kept"]}}}}"#, line[9..].strip_suffix("}}").unwrap());
-            let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+            let sum = crate::bytes::checksum(json.as_bytes());
             format!("{sum:08x} {json}\n")
         });
         std::fs::write(&path, later.chain(["0000".to_owned()]).collect::<String>()).unwrap();

@@ -10,7 +10,7 @@ use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::recall::{Recalled, Search};
 use memory_store::time::DAY_MS;
-use memory_store::{Kind, Timestamp};
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
 fn found(fixture: &Fixture, text: &str) -> Recalled {
     let search = Search { text: text.into(), exact: true, limit: 20, ..Search::default() };
@@ -73,6 +73,35 @@ fn a_slip_is_corrected_and_told() {
     // A known word is no slip, and two slips are too many.
     assert_eq!(found(&fixture, "deployment").notes, Vec::<String>::new());
     assert_eq!(numbers(&fixture, "dsicuotn"), Vec::<u8>::new());
+}
+
+/// Of short lists fewer candidates are looked at, and all others if these are not enough.
+#[test]
+fn what_says_the_same_many_times_leaves_room_for_what_does_not() {
+    let fixture = Fixture::empty();
+    let numbered = |number: u16, title: &str, body: &str| {
+        let mut random = [0; 10];
+        random[8..].copy_from_slice(&number.to_be_bytes());
+        Memory { id: MemoryId::new(NOW, random), ..memory(0, Kind::Fact, title, body) }
+    };
+    for number in 0..600 {
+        fixture.write(numbered(number, "Copper kettles are for the kitchen", "A copper kettle."));
+    }
+    let weak = "Stoves, tables, chairs and shelves come from the depot, a kettle now and then.";
+    let weak = fixture.write(numbered(600, "Deliveries", weak)).memory.id;
+    fixture.publish();
+    let hits = found(&fixture, "copper kettle kitchen").hits;
+    assert_eq!(hits.len(), 2, "{hits:?}");
+    assert_eq!(hits[1].id, weak);
+
+    // Their ids are told by their ends, from wherever in the index.
+    let recall = fixture.recall();
+    for memory in [600, 3].map(|number| numbered(number, "", "")) {
+        let whole = memory.id.to_string();
+        assert_eq!(recall.ids_ending(&whole), [memory.id]);
+        assert_eq!(recall.ids_ending(&whole[whole.len() - 16..]), [memory.id]);
+    }
+    assert_eq!(recall.ids_ending("zzzzzz"), []);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::candidate::Candidate;
@@ -63,11 +64,16 @@ impl Recall {
             return id.into_iter().collect();
         }
         let Some((bits, mask)) = end_bits(&end) else { return Vec::new() };
-        let mut ids: Vec<MemoryId> = self
-            .entries()
-            .map(|candidate| candidate.entry.id)
-            .filter(|id| u128::from_be_bytes(id.0) & mask == bits)
-            .collect();
+        let sources = &self.sources;
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for (number, source) in (0..).zip(&sources.list) {
+            let docs = source.docs_of_ids(bits, mask).unwrap_or_else(|error| {
+                sources.note(&error);
+                Vec::new()
+            });
+            let ats = docs.into_iter().map(|doc| At { source: number, doc });
+            ids.extend(ats.filter_map(|at| Some(sources.entry(at)?.id)));
+        }
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -133,7 +139,12 @@ impl Recall {
                 && sources.collection(candidate.at) == Collection::Memories
         });
         let folded = folded_title(title);
-        let hits = candidates.iter().filter_map(|candidate| {
+        // Most have some of its words only, and their files are not looked at.
+        let of_title = candidates.iter().filter(|candidate| {
+            let record = sources.record(candidate.at, &candidate.entry);
+            record.is_ok_and(|record| folded_title(&record.title) == folded)
+        });
+        let hits = of_title.filter_map(|candidate| {
             match self.read(candidate, now, &mut Recalled::default()) {
                 Ok(hit) => Some(hit),
                 // Its file says more than the index by now.
@@ -143,7 +154,7 @@ impl Recall {
                 Err(_) => None,
             }
         });
-        hits.filter(|hit| folded_title(&hit.title) == folded).collect()
+        hits.collect()
     }
 
     /// The memories that these sessions led to, as the index has them.
@@ -210,12 +221,13 @@ impl Recall {
         counts
     }
 
-    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many.
-    pub fn files(&self, most: usize) -> Option<BTreeMap<PathBuf, Stamp>> {
+    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many. They
+    /// are found by their bytes, for paths are compared name by name, which takes longer than to look at the files.
+    pub fn files(&self, most: usize) -> Option<HashMap<OsString, Stamp>> {
         let of_project = self
             .entries()
             .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
-        let mut files = BTreeMap::new();
+        let mut files = HashMap::new();
         for Candidate { at, entry, .. } in of_project {
             if files.len() >= most {
                 return None;
@@ -223,7 +235,7 @@ impl Recall {
             // One that cannot be read is told as damage.
             let Ok(record) = self.sources.record(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
-            files.insert(self.sources.file(at, &record.file), stamp);
+            files.insert(self.sources.file(at, &record.file).into_os_string(), stamp);
         }
         Some(files)
     }

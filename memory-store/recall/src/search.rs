@@ -28,7 +28,12 @@ const LIMIT: usize = 10;
 /// Hits that may be asked for.
 const LIMIT_MAX: usize = 1000;
 /// Candidates that words may bring where nothing is demanded of them that could leave only the last.
-const RANKED_MAX: usize = 4 * LIMIT_MAX;
+pub(super) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
+/// As many for each hit that is wanted, but not less than [`RANKED_MIN`]: for every candidate an entry and a vector are
+/// read. Where too few of them become hits, it is [`RANKED_MAX`] after all.
+const RANKED_PER_HIT: usize = 4;
+/// As many for a short list.
+const RANKED_MIN: usize = 512;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
 /// Candidates that a trace tells of.
@@ -331,14 +336,36 @@ fn found(
         recall.open_transformer(sources);
         query = recall.with_likenesses(recall.with_vector(query, sources));
     }
-    let Ranked { candidates, found } = candidates(recall, sources, &query, wanted, &matcher, now);
+    let few = (RANKED_PER_HIT * search.limit()).max(RANKED_MIN);
+    let ranked = candidates(recall, sources, &query, wanted, &matcher, few, now);
+    let is_cut = ranked.is_cut;
+    let mut recalled = hits_of(recall, search, wanted, &matcher, &query, ranked, now);
+    if is_cut && recalled.hits.len() < search.limit() {
+        let ranked = candidates(recall, sources, &query, wanted, &matcher, RANKED_MAX, now);
+        recalled = hits_of(recall, search, wanted, &matcher, &query, ranked, now);
+    }
+    recalled
+}
+
+/// Reads candidates, the best first, until there are as many hits as are wanted.
+fn hits_of(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    matcher: &Matcher<'_>,
+    query: &Query,
+    ranked: Ranked<'_>,
+    now: Timestamp,
+) -> Recalled {
+    let sources = &recall.sources;
+    let Ranked { candidates, found, .. } = ranked;
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
     let mut kept = near_duplicates::Kept::default();
     if recall.traces {
         let traced = candidates.iter().take(TRACED_MAX);
         recalled.trace = traced
-            .map(|candidate| trace::of(sources, candidate, &query, CandidateOutcome::Hit, None))
+            .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
     // Documents that satisfy operators are no weak answers.
@@ -355,9 +382,9 @@ fn found(
         if !matcher.is(usize::from(source), doc, &hit) {
             continue;
         }
-        hit.why = candidate.why(&query);
+        hit.why = candidate.why(query);
         let helps = found.as_ref().is_none_or(|found| {
-            gate::judge(sources, &query, found, &mut candidate);
+            gate::judge(sources, query, found, &mut candidate);
             candidate.passes()
         });
         if hit.superseded && !search.superseded && !hit.held {
@@ -394,24 +421,28 @@ pub(super) struct Ranked<'a> {
     pub candidates: Vec<Candidate>,
     /// `None` when no words were asked for.
     found: Option<Found<'a>>,
+    /// True if more documents share a word than there are candidates.
+    is_cut: bool,
 }
 
-/// Returns candidates, best first: every document that shares a word, for filters may leave only the last of them.
-/// Without words, and behind those with operators, the newest follow.
+/// Returns candidates, best first: as many as `max` that share a word, and with filters, which may leave only the last
+/// of them, every one. Without words, and behind those with operators, the newest follow.
 pub(super) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,
     query: &Query,
     wanted: &Wanted,
     matcher: &Matcher<'_>,
+    max: usize,
     now: Timestamp,
 ) -> Ranked<'a> {
     if query.terms.is_empty() {
-        return Ranked { candidates: newest(sources), found: None };
+        return Ranked { candidates: newest(sources), found: None, is_cut: false };
     }
-    let max = if wanted.must.is_empty() { RANKED_MAX } else { usize::MAX };
+    let max = if wanted.must.is_empty() { max.min(RANKED_MAX) } else { usize::MAX };
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = score::find(sources, query, &found, max);
+    let is_cut = max < RANKED_MAX && candidates.len() >= max;
     score::fuse(sources, query, &found, &mut candidates, now);
     if recall.traces {
         for candidate in &mut candidates {
@@ -429,7 +460,7 @@ pub(super) fn candidates<'a>(
             !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
         }));
     }
-    Ranked { candidates, found: Some(found) }
+    Ranked { candidates, found: Some(found), is_cut }
 }
 
 fn newest(sources: &Sources) -> Vec<Candidate> {

@@ -409,6 +409,19 @@ impl Source {
         Ok(Some(entry))
     }
 
+    /// Returns the places of documents whose ids have these bits; the journal may have replaced them.
+    pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        let mut docs = match self.segment() {
+            Some(segment) => segment.docs_of_ids(bits, mask)?,
+            None => Vec::new(),
+        };
+        let loose = (first..).zip(&self.loose);
+        let is_meant = |id: MemoryId| u128::from_be_bytes(id.0) & mask == bits;
+        docs.extend(loose.filter(|(_, it)| is_meant(it.entry.id)).map(|(doc, _)| doc));
+        Ok(docs)
+    }
+
     /// The place of the document with this id.
     fn find(&self, id: MemoryId) -> Result<Option<u32>> {
         let first = self.segment().map_or(0, Segment::docs);

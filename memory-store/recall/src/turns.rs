@@ -4,7 +4,7 @@
 use super::excerpt::{hit, segments};
 use super::filter::{Matcher, Part};
 use super::query::Query;
-use super::search::{NOT_ALL, Search, Wanted, candidates, show};
+use super::search::{NOT_ALL, RANKED_MAX, Search, Wanted, candidates, show};
 use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
@@ -89,7 +89,7 @@ fn found(
         query = recall.with_vector(query, turns);
     }
     let mut hits = Vec::new();
-    let ranked = candidates(recall, turns, &query, wanted, &matcher, now);
+    let ranked = candidates(recall, turns, &query, wanted, &matcher, RANKED_MAX, now);
     for candidate in ranked.candidates {
         if hits.len() >= search.limit() {
             break;

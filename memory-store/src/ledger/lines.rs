@@ -5,17 +5,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use crc::{CRC_32_ISCSI, Crc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::bytes::checksum;
 use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, create_folder, read_if_there, replace};
 
 /// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
-
-const CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
 /// Hexadecimal digits of the checksum before each line.
 const CHECKSUM_CHARS: usize = 8;
@@ -89,7 +87,7 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
     for event in events {
         let json = serde_json::to_vec(event)
             .map_err(|error| Error::Io { path: path.to_owned(), source: error.into() })?;
-        bytes.extend(format!("{:08x} ", CHECKSUM.checksum(&json)).bytes());
+        bytes.extend(format!("{:08x} ", checksum(&json)).bytes());
         bytes.extend(json);
         bytes.push(b'\n');
     }
@@ -98,10 +96,10 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
 
 /// Returns the JSON of a line whose checksum is right.
 pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
-    let (checksum, json) = line.split_at_checked(CHECKSUM_CHARS)?;
-    let checksum = u32::from_str_radix(str::from_utf8(checksum).ok()?, 16).ok()?;
+    let (check, json) = line.split_at_checked(CHECKSUM_CHARS)?;
+    let check = u32::from_str_radix(str::from_utf8(check).ok()?, 16).ok()?;
     let json = json.strip_prefix(b" ")?;
-    (CHECKSUM.checksum(json) == checksum).then_some(json)
+    (checksum(json) == check).then_some(json)
 }
 
 fn ends_torn(file: &mut File) -> std::io::Result<bool> {

@@ -18,7 +18,10 @@ use crate::time::Timestamp;
 
 /// Bytes at the end of a ledger that hold what was saved last.
 const LATEST_BYTES_MAX: u64 = 128 << 10;
-/// Bytes that are read at once, from the end of a ledger to its beginning.
+/// Bytes that are read at once, from the end of a ledger to its beginning: few at first, for most questions are about what
+/// was saved last, and twice as many each time.
+const STEP_BYTES_MIN: u64 = 16 << 10;
+/// As many at most.
 const STEP_BYTES: u64 = 1 << 20;
 
 /// A ledger of which single lines are asked for. Its writer holds the store's lock.
@@ -84,12 +87,14 @@ impl Lookup {
     pub(crate) fn latest_with(&self, words: &str) -> Result<Vec<String>> {
         let words = words.to_lowercase();
         let mut names = Vec::new();
-        let sign = words.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len());
-        let sign = sign.unwrap_or_default().as_bytes();
+        let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
+        let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
+        // A long one is in the fewest lines.
+        signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for line in self.tail(LATEST_BYTES_MAX)?.split(|&byte| byte == b'\n') {
             // All of this happens while others wait for the lock, and most lines have nothing to do with it. JSON has
             // letters and digits as they are; of others some have no case in which they can be compared.
-            if line.is_ascii() && !has_word(line, sign) {
+            if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
                 continue;
             }
             let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
@@ -173,8 +178,10 @@ impl Lookup {
         let Some((mut file, mut end)) = self.open()? else { return Ok(()) };
         let finder = memmem::FinderRev::new(text.as_bytes());
         let mut rest = Vec::new();
+        let mut step = STEP_BYTES_MIN;
         while end > 0 {
-            let start = end.saturating_sub(STEP_BYTES);
+            let start = end.saturating_sub(step);
+            step = (2 * step).min(STEP_BYTES);
             let mut bytes = self.read(&mut file, start, end)?;
             bytes.append(&mut rest);
             // The first line of a piece may begin in the one before it.

@@ -243,14 +243,14 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
 
 /// Returns the paths of memory files; none is read.
 pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
-    paths_up_to(folders, FILES_MAX)
+    found(folders).take(FILES_MAX).collect()
 }
 
-/// The first of them.
-pub(super) fn paths_up_to<P: AsRef<Path>>(folders: &[P], most: usize) -> BTreeSet<PathBuf> {
+/// Finds them, in the order in which folders are walked.
+pub(super) fn found<P: AsRef<Path>>(folders: &[P]) -> impl Iterator<Item = PathBuf> {
     let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
     let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
-    files.take(most).map(DirEntry::into_path).collect()
+    files.map(DirEntry::into_path)
 }
 
 /// Refuses a file whose name is something else on another system.

@@ -2,6 +2,7 @@
 //! than the lines about it, however large the store is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -76,19 +77,22 @@ impl Store {
     /// `known` are the files of the index. `None` when there are more than so many.
     pub fn broken_beside(
         &self,
-        known: &BTreeMap<PathBuf, Stamp>,
+        known: &HashMap<OsString, Stamp>,
         most: usize,
     ) -> Option<Vec<Error>> {
-        let paths = listing::paths_up_to(&self.folders(), most + 1);
+        let paths: Vec<PathBuf> = listing::found(&self.folders()).take(most + 1).collect();
         if paths.len() > most {
             return None;
         }
         let stamps = Stamps::default();
-        let changed = paths.iter().filter(|path| match known.get(*path) {
+        let is_other = |path: &PathBuf| match known.get(path.as_os_str()) {
             Some(stamp) => stamps.of(path) != Some(*stamp),
             None => true,
-        });
-        let mut broken: Vec<Error> = changed.filter_map(|path| self.problem(path)).collect();
+        };
+        let mut changed: Vec<PathBuf> = paths.into_iter().filter(is_other).collect();
+        changed.sort();
+        let problems = changed.iter().filter_map(|path| self.problem(path));
+        let mut broken: Vec<Error> = problems.collect();
         broken.extend(self.check_folder().err());
         Some(broken)
     }

@@ -65,7 +65,8 @@ impl Run<'_> {
             Ok(Some(mut file)) => {
                 let tasks = &mut [file.header.growth.tasks];
                 let hidden = secrets.hide(tasks, redactor);
-                let hidden = hidden.and_then(|any| Ok(secrets.hide(&mut file.records, redactor)? || any));
+                let hidden =
+                    hidden.and_then(|any| Ok(secrets.hide(&mut file.records, redactor)? || any));
                 hidden.unwrap_or(true).then(|| Ok(entry.name.clone()))
             }
             Ok(None) => None,

@@ -26,7 +26,7 @@ use memory_store::ledger::Ledger;
 use memory_store::store::Store;
 use serde_json::{Value, json};
 
-const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--no-idle] [--json]";
+const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--no-idle] [--keep DIR] [--json]";
 
 /// Starts that are measured.
 const STARTS: usize = 15;
@@ -62,6 +62,8 @@ struct McpOptions {
     clients: usize,
     operations: usize,
     idle: bool,
+    /// Folder where stores stay; those of an earlier run are used.
+    keep: Option<PathBuf>,
     json: bool,
 }
 
@@ -74,6 +76,7 @@ impl McpOptions {
             clients: 50,
             operations: 10_000,
             idle: true,
+            keep: None,
             json: false,
         };
         while let Some(argument) = arguments.next() {
@@ -91,6 +94,7 @@ impl McpOptions {
                 "--operations" => options.operations = value()?.parse()?,
                 "--idle" => options.idle = true,
                 "--no-idle" => options.idle = false,
+                "--keep" => options.keep = Some(value()?.into()),
                 "--json" => options.json = true,
                 _ => return Err(USAGE.into()),
             }
@@ -120,7 +124,10 @@ fn bench(options: &McpOptions) -> Result<usize> {
     let mut rows = Vec::new();
     let mut idle = Vec::new();
     for &size in &options.sizes {
-        let store = BenchStore::build(size, 1, &options.models)?;
+        let store = match &options.keep {
+            Some(kept) => BenchStore::open_or_build(kept, size, 1, &options.models)?,
+            None => BenchStore::build(size, 1, &options.models)?,
+        };
         let server = one_client(options, &store, &mut rows)?;
         if options.idle {
             idle.push((store, server));
@@ -413,15 +420,11 @@ impl RunningServer {
         Ok((self.cpu_ms()? - before) / calls as f64)
     }
 
-    /// Milliseconds of the processor so far, of all threads.
+    /// Milliseconds of the processor so far, of all threads, those that ended included.
     fn cpu_ms(&self) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        let ticks: Vec<f64> =
-            after_name.split(' ').skip(11).take(2).filter_map(|word| word.parse().ok()).collect();
-        // SAFETY: it only reads a number.
-        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        Ok(ticks.iter().sum::<f64>() * 1e3 / per_second)
+        let time = cpu_clock(self.child.id().cast_signed())
+            .ok_or("the processor time of the server cannot be read here")?;
+        Ok(time.as_secs_f64() * 1e3)
     }
 
     fn resident_mib(&self) -> Result<f64> {
@@ -431,6 +434,25 @@ impl RunningServer {
             line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0);
         Ok(kib / 1024.0)
     }
+}
+
+/// Reads the clock of a process, whose steps are nanoseconds: those of `/proc/PID/stat` are ten milliseconds.
+#[cfg(target_os = "linux")]
+fn cpu_clock(pid: libc::pid_t) -> Option<Duration> {
+    let mut clock: libc::clockid_t = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls write one number to the place that they are given.
+    let is_read = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) == 0
+            && libc::clock_gettime(clock, &raw mut time) == 0
+    };
+    let seconds = u64::try_from(time.tv_sec).ok().filter(|_| is_read)?;
+    Some(Duration::new(seconds, u32::try_from(time.tv_nsec).ok()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cpu_clock(_pid: libc::pid_t) -> Option<Duration> {
+    None
 }
 
 impl Drop for RunningServer {
@@ -459,6 +481,19 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_clock_of_a_process_goes_on_while_it_works() {
+        let own = std::process::id().cast_signed();
+        let begin = cpu_clock(own).unwrap();
+        let mut sum = 0u64;
+        while cpu_clock(own).unwrap() == begin {
+            sum = std::hint::black_box(sum + 1);
+        }
+        assert!(cpu_clock(own).unwrap() > begin);
+        assert_eq!(cpu_clock(-1), None);
+    }
+
     #[test]
     fn all_that_has_an_aim_is_measured_unless_somebody_says_otherwise() {
         let parsed = |text: &str| McpOptions::parse(text.split_whitespace().map(str::to_owned));
@@ -468,6 +503,7 @@ mod tests {
         let options = parsed("--sizes 5,6 --clients 2 --operations 9 --no-idle --json").unwrap();
         assert_eq!(options.sizes, [5, 6]);
         assert_eq!((options.clients, options.idle, options.json), (2, false, true));
+        assert_eq!(parsed("--keep stores").unwrap().keep, Some("stores".into()));
         assert!(parsed("--poem").is_err());
     }
 }

@@ -2,11 +2,14 @@
 
 /// Returns the crc32c of some bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {
-    // SAFETY: every processor that this is compiled for has the instruction.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse4.2"))]
-    return unsafe { checksum_by_instruction(bytes) };
-    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse4.2")))]
-    return checksum_by_table(bytes);
+    // Hooks are compiled for processors that have the instruction: to ask the processor would cost them more than all
+    // their checksums. Other programs ask once.
+    #[cfg(target_arch = "x86_64")]
+    if cfg!(target_feature = "sse4.2") || is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { checksum_by_instruction(bytes) };
+    }
+    checksum_by_table(bytes)
 }
 
 /// Returns whether bytes have this checksum.
@@ -34,8 +37,8 @@ pub fn is_believed() -> bool {
 }
 
 /// With the processor's own instruction: in a process that has just begun, the tables are mostly what it
-/// has to wait for.
-#[cfg(all(target_arch = "x86_64", any(test, target_feature = "sse4.2")))]
+/// has to wait for, and it takes a tenth of their time.
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn checksum_by_instruction(bytes: &[u8]) -> u32 {
     use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
@@ -46,7 +49,6 @@ fn checksum_by_instruction(bytes: &[u8]) -> u32 {
     !rest.iter().fold(crc, |crc, &byte| _mm_crc32_u8(crc, byte))
 }
 
-#[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "sse4.2"))))]
 fn checksum_by_table(bytes: &[u8]) -> u32 {
     use crc::{CRC_32_ISCSI, Crc, Table};
 

@@ -50,8 +50,9 @@ fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
 
 /// Buffers that the layers share.
 struct Room {
-    /// Quantised activations, two to a word, and the scale of each row.
+    /// Quantised activations, two to a word, as [`Kernel::tile`] takes them: tile by tile, of each tile pair by pair.
     words: Vec<u32>,
+    /// Scale of each row.
     scales: Vec<f32>,
     /// Queries, keys and values, then what feed-forward widens.
     wide: Vec<f32>,
@@ -104,15 +105,21 @@ fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut Room) {
 /// Quantises rows of `width` values, each by its own largest.
 #[inline(always)]
 fn quantise(values: &[f32], width: usize, room: &mut Room) {
-    let words = room.words.chunks_exact_mut(width / 2);
-    for ((row, words), scale) in values.chunks_exact(width).zip(words).zip(&mut room.scales) {
-        let most = largest(row);
-        let per_step = if most > 0.0 { ACTIVATION_MAX / most } else { 0.0 };
-        *scale = most / ACTIVATION_MAX;
-        for (word, pair) in words.iter_mut().zip(row.as_chunks::<2>().0) {
-            let low = (pair[0] * per_step + ROUNDER).to_bits() & 0xffff;
-            let high = (pair[1] * per_step + ROUNDER).to_bits() << 16;
-            *word = low | high;
+    let tiles = room.words.chunks_mut(TILE * width / 2).zip(room.scales.chunks_mut(TILE));
+    let mut quantised = [0u32; INNER / 2];
+    for (values, (words, scales)) in values.chunks(TILE * width).zip(tiles) {
+        let rows = values.len() / width;
+        for (place, (row, scale)) in values.chunks_exact(width).zip(scales).enumerate() {
+            let most = largest(row);
+            let per_step = if most > 0.0 { ACTIVATION_MAX / most } else { 0.0 };
+            *scale = most / ACTIVATION_MAX;
+            for (word, pair) in quantised.iter_mut().zip(row.as_chunks::<2>().0) {
+                let low = (pair[0] * per_step + ROUNDER).to_bits() & 0xffff;
+                let high = (pair[1] * per_step + ROUNDER).to_bits() << 16;
+                *word = low | high;
+            }
+            let places = words.iter_mut().skip(place).step_by(rows);
+            places.zip(&quantised[..width / 2]).for_each(|(place, word)| *place = *word);
         }
     }
 }
@@ -123,20 +130,18 @@ fn multiply<K: Kernel>(linear: &Linear, words: &[u32], scales: &[f32], out: &mut
     let channels = linear.scales.len();
     let tokens = out.len() / channels;
     let width = linear.panel_bytes() / (2 * PANEL);
-    let row = |token: usize| &words[token * width..][..width];
+    let words = &words[..tokens * width];
     for (panel, weights) in linear.panels.chunks_exact(linear.panel_bytes()).enumerate() {
-        let mut token = 0;
-        while token < tokens {
-            let mut done = Tile { linear, scales, out: &mut *out, panel, token };
-            match (tokens - token).min(TILE) {
-                1 => done.put(K::tile(weights, [row(token)])),
-                2 => done.put(K::tile(weights, [0, 1].map(|r| row(token + r)))),
-                3 => done.put(K::tile(weights, [0, 1, 2].map(|r| row(token + r)))),
-                4 => done.put(K::tile(weights, [0, 1, 2, 3].map(|r| row(token + r)))),
-                5 => done.put(K::tile(weights, [0, 1, 2, 3, 4].map(|r| row(token + r)))),
-                _ => done.put(K::tile(weights, [0, 1, 2, 3, 4, 5].map(|r| row(token + r)))),
+        for (tile, words) in words.chunks(TILE * width).enumerate() {
+            let mut done = Tile { linear, scales, out: &mut *out, panel, token: tile * TILE };
+            match words.len() / width {
+                1 => done.put(K::tile(weights, words.as_chunks::<1>().0)),
+                2 => done.put(K::tile(weights, words.as_chunks::<2>().0)),
+                3 => done.put(K::tile(weights, words.as_chunks::<3>().0)),
+                4 => done.put(K::tile(weights, words.as_chunks::<4>().0)),
+                5 => done.put(K::tile(weights, words.as_chunks::<5>().0)),
+                _ => done.put(K::tile(weights, words.as_chunks::<6>().0)),
             }
-            token += TILE;
         }
     }
 }
@@ -154,15 +159,16 @@ impl Tile<'_> {
     #[inline(always)]
     fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
         let channels = self.linear.scales.len();
-        let start = self.panel * PANEL;
-        let scales = &self.linear.scales[start..][..PANEL];
-        let bias = &self.linear.bias[start..][..PANEL];
-        for (r, sums) in sums.iter().enumerate() {
-            let scale = self.scales[self.token + r];
-            let out = &mut self.out[(self.token + r) * channels + start..][..PANEL];
+        // Of arrays the compiler knows the length, and turns loops over them into vectors.
+        let scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
+        let bias = &self.linear.bias.as_chunks::<PANEL>().0[self.panel];
+        let rows = self.out[self.token * channels..].chunks_exact_mut(channels);
+        for ((row, sums), scale) in rows.zip(&sums).zip(&self.scales[self.token..]) {
+            let mut values = [0.0f32; PANEL];
             for channel in 0..PANEL {
-                out[channel] = sums[channel] as f32 * (scale * scales[channel]) + bias[channel];
+                values[channel] = sums[channel] as f32 * (scale * scales[channel]) + bias[channel];
             }
+            row.as_chunks_mut::<PANEL>().0[self.panel] = values;
         }
     }
 }
@@ -185,13 +191,14 @@ fn attend(room: &mut Room, tokens: usize) {
             let query = &room.wide[row(token, 0, head)..][..HEAD];
             compare(query, &room.keys, &mut room.shares, tokens);
             let mut result = [0.0f32; HEAD];
-            for (other, share) in room.shares[..tokens].iter().enumerate() {
-                let value = &room.wide[row(other, 2, head)..][..HEAD];
+            let values = room.wide.chunks_exact(3 * WIDTH);
+            for (share, value) in room.shares[..tokens].iter().zip(values) {
+                let value = &value.as_chunks::<HEAD>().0[2 * HEADS + head];
                 for at in 0..HEAD {
                     result[at] += share * value[at];
                 }
             }
-            room.change[token * WIDTH + head * HEAD..][..HEAD].copy_from_slice(&result);
+            room.change.as_chunks_mut::<HEAD>().0[token * HEADS + head] = result;
         }
     }
 }

@@ -46,9 +46,10 @@ impl Path {
 pub(crate) trait Kernel {
     /// Multiplies `R` rows of activations with a panel of weights.
     ///
-    /// An activation word holds two neighbours of a row as `i16`, the first in its low half. A
-    /// panel holds, for each such pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
-    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R];
+    /// An activation word holds two neighbours of a row as `i16`, the first in its low half; the words of all rows for
+    /// one pair lie side by side, so that a loop follows two pointers and checks no bounds. A panel holds, for each such
+    /// pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
+    fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R];
 }
 
 /// See [`Path::Portable`].
@@ -56,11 +57,11 @@ pub(crate) struct Portable;
 
 impl Kernel for Portable {
     #[inline(always)]
-    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+    fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
         let mut sums = [[0i32; PANEL]; R];
-        for (pair, weights) in panel.as_chunks::<{ 2 * PANEL }>().0.iter().enumerate() {
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                let (a, b) = (row[pair] as i16, (row[pair] >> 16) as i16);
+        for (words, weights) in pairs.iter().zip(panel.as_chunks::<{ 2 * PANEL }>().0) {
+            for (sums, word) in sums.iter_mut().zip(words) {
+                let (a, b) = (*word as i16, (word >> 16) as i16);
                 for channel in 0..PANEL {
                     let (v, w) = (weights[2 * channel] as i8, weights[2 * channel + 1] as i8);
                     sums[channel] += i32::from(a) * i32::from(v) + i32::from(b) * i32::from(w);
@@ -78,30 +79,28 @@ pub(crate) struct Avx2;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+    fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
         // SAFETY: this kernel is only chosen on a processor with AVX2.
-        unsafe { tile_avx2(panel, rows) }
+        unsafe { tile_avx2(panel, pairs) }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn tile_avx2<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
     use std::arch::x86_64::{
         __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_cvtepi8_epi16,
         _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
     };
 
-    let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
-    let rows = rows.map(|row| &row[..weights.len()]);
     let mut sums = [[_mm256_setzero_si256(); 2]; R];
-    for (pair, weights) in weights.iter().enumerate() {
+    for (words, weights) in pairs.iter().zip(panel.as_chunks::<{ 2 * PANEL }>().0) {
         let start: *const __m128i = weights.as_ptr().cast();
         // SAFETY: the array has 32 bytes, two loads of 16 that need no alignment.
         let halves = unsafe { [_mm_loadu_si128(start), _mm_loadu_si128(start.add(1))] };
         let halves = [_mm256_cvtepi8_epi16(halves[0]), _mm256_cvtepi8_epi16(halves[1])];
         for r in 0..R {
-            let both = _mm256_set1_epi32(rows[r][pair].cast_signed());
+            let both = _mm256_set1_epi32(words[r].cast_signed());
             sums[r][0] = _mm256_add_epi32(sums[r][0], _mm256_madd_epi16(halves[0], both));
             sums[r][1] = _mm256_add_epi32(sums[r][1], _mm256_madd_epi16(halves[1], both));
         }
@@ -125,31 +124,29 @@ pub(crate) struct Neon;
 #[cfg(target_arch = "aarch64")]
 impl Kernel for Neon {
     #[inline(always)]
-    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+    fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
         // SAFETY: every 64-bit ARM processor that Rust's targets are for has NEON.
-        unsafe { tile_neon(panel, rows) }
+        unsafe { tile_neon(panel, pairs) }
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-fn tile_neon<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+fn tile_neon<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
     use std::arch::aarch64::{
         vdupq_n_s32, vget_high_s8, vget_high_s16, vget_low_s8, vget_low_s16, vld2q_s8, vmlal_n_s16,
         vmovl_s8, vst1q_s32,
     };
 
-    let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
-    let rows = rows.map(|row| &row[..weights.len()]);
     let mut sums = [[vdupq_n_s32(0); 4]; R];
-    for (pair, weights) in weights.iter().enumerate() {
+    for (words, weights) in pairs.iter().zip(panel.as_chunks::<{ 2 * PANEL }>().0) {
         // SAFETY: the array has the 32 bytes that are read: the first weights of all channels
         // into one register, the second ones into another.
         let apart = unsafe { vld2q_s8(weights.as_ptr().cast()) };
         let [first, second] = [apart.0, apart.1]
             .map(|both| [vmovl_s8(vget_low_s8(both)), vmovl_s8(vget_high_s8(both))]);
         for r in 0..R {
-            let (a, b) = (rows[r][pair] as i16, (rows[r][pair] >> 16) as i16);
+            let (a, b) = (words[r] as i16, (words[r] >> 16) as i16);
             for half in 0..2 {
                 let sum = &mut sums[r][2 * half];
                 *sum = vmlal_n_s16(*sum, vget_low_s16(first[half]), a);
@@ -175,12 +172,14 @@ mod tests {
     use super::*;
 
     fn tile<const R: usize>(path: Path, panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+        let pairs: Vec<[u32; R]> =
+            (0..rows[0].len()).map(|pair| rows.map(|row| row[pair])).collect();
         match path {
-            Path::Portable => Portable::tile(panel, rows),
+            Path::Portable => Portable::tile(panel, &pairs),
             #[cfg(target_arch = "x86_64")]
-            Path::Avx2 => Avx2::tile(panel, rows),
+            Path::Avx2 => Avx2::tile(panel, &pairs),
             #[cfg(target_arch = "aarch64")]
-            Path::Neon => Neon::tile(panel, rows),
+            Path::Neon => Neon::tile(panel, &pairs),
         }
     }
 
