@@ -324,7 +324,7 @@ mod tests {
             let session = Session { title, turns, ..asked("", vec![]) };
             super::session(&session, &Roots::default()).unwrap().about
         };
-        let requests = ["Read dates in both forms", "go ahead"];
+        let requests = ["Read dates in both forms", "Fix all four as well, the slow ones first"];
         assert_eq!(told(None, &requests).as_deref(), Some("Read dates in both forms"));
         assert_eq!(
             told(Some("Dates of invoices"), &requests).as_deref(),

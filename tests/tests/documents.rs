@@ -131,10 +131,14 @@ fn the_table_of_places_names_what_its_files_have() {
     let table = text.split("## Where is it?").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut named = 0;
     for row in table.lines().filter(|line| line.starts_with("| ")) {
-        let files: Vec<String> = quoted(row)
-            .filter(|part| part.ends_with(".rs"))
-            .filter_map(|path| fs::read_to_string(root().join(path)).ok())
-            .collect();
+        // A name without a folder is that of a file beside the one before it.
+        let mut folder = root();
+        let mut files = Vec::new();
+        for path in quoted(row).filter(|part| part.ends_with(".rs")) {
+            let path = if path.contains('/') { root().join(path) } else { folder.join(path) };
+            files.extend(fs::read_to_string(&path));
+            folder = path.parent().unwrap().to_owned();
+        }
         for name in quoted(row).filter(|part| part.chars().all(|c| c == '_' || c.is_alphanumeric()))
         {
             let known = ["match", "throughline", "forget", "start_tokens"];

@@ -1,6 +1,6 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

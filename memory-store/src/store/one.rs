@@ -1,7 +1,7 @@
 //! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
 //! than the lines about it, however large the store is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
