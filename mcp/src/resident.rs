@@ -2,10 +2,13 @@
 
 /// Gives back freed memory, which would stay with this process for hours, and the pages of its code, which are read again
 /// where they are needed.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(target_os = "linux")]
 pub(crate) fn give_back() {
     // SAFETY: it has no arguments that could be wrong.
-    unsafe { libc::malloc_trim(0) };
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0)
+    };
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for (start, bytes) in code(&maps) {
         // SAFETY: nobody can have written to these pages, so that all of them are still in their files.
@@ -14,12 +17,12 @@ pub(crate) fn give_back() {
 }
 
 /// Elsewhere nothing is known to help.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn give_back() {}
 
 /// Start and length of what is mapped from files to be run. What may only be read is left alone: some of it was
 /// written to when the program began.
-#[cfg(any(test, all(target_os = "linux", target_env = "gnu")))]
+#[cfg(any(test, target_os = "linux"))]
 fn code(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     maps.lines().filter_map(|line| {
         let mut words = line.split_whitespace();

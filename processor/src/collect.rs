@@ -399,7 +399,7 @@ fn state_with(file: &SessionFile, entry: &Entry, End { left, edited }: End) -> S
     SessionState {
         len: entry.len,
         modified_ns: entry.modified_ns,
-        content: content_hash(&file.records),
+        content: content_hash(file),
         first,
         last,
         cwds,
@@ -450,9 +450,14 @@ fn cwd(record: &Record) -> Option<&str> {
     }
 }
 
-fn content_hash(records: &[Record]) -> String {
+/// Hashes what a session is mined from: its records, and the tasks that it was handed on.
+fn content_hash(file: &SessionFile) -> String {
     let mut hasher = blake3::Hasher::new();
-    for record in records {
+    let tasks = &file.header.growth.tasks;
+    if !tasks.is_none() {
+        hasher.update(&serde_json::to_vec(tasks).unwrap_or_default());
+    }
+    for record in &file.records {
         // A record is plain data: it can be written.
         hasher.update(&serde_json::to_vec(record).unwrap_or_default());
         hasher.update(b"\n");

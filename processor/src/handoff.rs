@@ -11,7 +11,7 @@ use memory_store::time::DAY_MS;
 
 use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
-use crate::extract::{cut, is_sibling, plain};
+use crate::extract::{cut, goes_on, is_sibling, plain};
 use crate::transcript::Redact;
 use crate::transcript::session::{Call, Input, Session, StepKind};
 
@@ -55,7 +55,7 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
         session: session.id.clone(),
         branch: turn.branch.clone(),
         last: turn.steps.last().map_or(turn.at, |step| step.at),
-        about: about(session, &episodes, last).filter(sound),
+        about: about(session, last).filter(sound),
         goal: cut(&plain(last.request()), GOAL_CHARS_MAX),
         done: done(last).into_iter().filter(sound).collect(),
         not_done: not_done(&episodes, last).into_iter().filter(sound).collect(),
@@ -114,14 +114,14 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
     Handoff { sessions, inbox_bytes: 0 }
 }
 
-/// Returns the subject of a session: its title, else the request that it began with. "Go ahead, fix all four" alone
-/// tells the next session little. `None` where it is the last request.
-fn about(session: &Session, episodes: &[Episode<'_>], last: &Episode<'_>) -> Option<String> {
-    let mut requests = episodes.iter().map(Episode::request).filter(|text| !text.trim().is_empty());
-    let first = requests.next()?;
+/// Returns the subject of a session: its title, else the request that it, or its last part, began with. "Go ahead, fix
+/// all four" alone tells the next session little. `None` where it is the last request.
+fn about(session: &Session, last: &Episode<'_>) -> Option<String> {
+    let mut requests = session.turns.iter().map(episodes::words_of);
+    let first = requests.find(|text| !text.trim().is_empty() && !goes_on(text))?;
     let about = cut(&plain(session.title.as_deref().unwrap_or(first)), ABOUT_CHARS_MAX);
-    (!about.is_empty() && !plain(last.request()).starts_with(about.trim_end_matches('…')))
-        .then_some(about)
+    let is_last = plain(last.request()).starts_with(about.trim_end_matches('…'));
+    (!about.is_empty() && !is_last).then_some(about)
 }
 
 /// Returns the work done: the commits of the last request, or the statements of its last message.
@@ -324,7 +324,8 @@ mod tests {
             let session = Session { title, turns, ..asked("", vec![]) };
             super::session(&session, &Roots::default()).unwrap().about
         };
-        let requests = ["Read dates in both forms", "Fix all four as well, the slow ones first"];
+        let requests =
+            ["Read dates in both forms", "go ahead, fix all four and the slow ones first"];
         assert_eq!(told(None, &requests).as_deref(), Some("Read dates in both forms"));
         assert_eq!(
             told(Some("Dates of invoices"), &requests).as_deref(),

@@ -16,7 +16,6 @@ pub mod history;
 mod learn;
 mod lost;
 mod names;
-mod pack;
 mod report;
 mod secrets;
 mod stage;
@@ -252,7 +251,6 @@ impl<'a> Run<'a> {
             self.state.published = self.fingerprint();
             self.state.write(&self.home)?;
         }
-        self.pack(pack::PACKED_BYTES);
         Ok(self.report)
     }
 

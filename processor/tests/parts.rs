@@ -219,6 +219,10 @@ fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
     assert!(!tasks.contains("Brightotter7714") && tasks.contains("Log in with"), "{tasks}");
 
     purge(&sealed.options(), &What::Session("s2".to_owned())).unwrap();
+    assert!(handed_on(&sealed).contains("Log in with"), "{}", handed_on(&sealed));
+    let later = archive(&sealed).load(&parts::name("s1", 2)).unwrap().unwrap().records;
+    let since = later.iter().map(|record| record.at).min().unwrap();
+    purge(&sealed.options(), &What::Before(since)).unwrap();
     assert!(!handed_on(&sealed).contains("Log in with"), "{}", handed_on(&sealed));
 }
 

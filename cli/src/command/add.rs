@@ -47,7 +47,7 @@ pub struct Add {
     /// Keep it with your own memories, for all of your projects
     #[arg(long)]
     user: bool,
-    /// Give it at the start of every session
+    /// Give it first at the start of a session
     #[arg(long)]
     pin: bool,
     /// The memory that this one replaces: it stays in its file and is given no more; may be repeated

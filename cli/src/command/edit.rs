@@ -50,7 +50,7 @@ pub struct Edit {
     /// Adds a file or glob that it is about; may be repeated
     #[arg(long)]
     path: Vec<String>,
-    /// Gives it at the start of every session
+    /// Gives it first at the start of a session
     #[arg(long, conflicts_with = "unpin")]
     pin: bool,
     /// Ends `--pin`

@@ -94,7 +94,7 @@ pub fn put_all(
     Ok(())
 }
 
-/// Says what [`take_out`] would change.
+/// Says what `take_out` would change.
 pub fn would_take_out(world: &World, root: &Path) -> Vec<String> {
     let skills = [Scope::User, Scope::Project].map(|scope| guide::skill(world, scope, root));
     let mut told: Vec<String> = skills

@@ -44,7 +44,10 @@ fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
         if session.branch.is_empty() { String::new() } else { format!(" on `{}`", session.branch) };
     let merged = if session.merged { ", merged since" } else { "" };
     writeln!(out, "## {}{}{merged}\n", clock::date(session.last), plain(&branch))?;
-    writeln!(out, "**Goal:** {}\n", plain(&session.goal))?;
+    if let Some(about) = &session.about {
+        writeln!(out, "**About:** {}\n", plain(about))?;
+    }
+    writeln!(out, "**Asked:** {}\n", plain(&session.goal))?;
     list(out, "Done", &session.done)?;
     list(out, "Not done", &session.not_done)?;
     if let Some(next) = &session.next {

@@ -132,7 +132,7 @@ pub fn put(
     Ok(files)
 }
 
-/// Says what [`take_out`] would change.
+/// Says what `take_out` would change.
 pub fn would_take_out(world: &World) -> Vec<String> {
     let paths = packages::would_take_out(&world.dirs);
     let told = paths.iter().map(|path| format!("take the ignore line out of {}", path.display()));

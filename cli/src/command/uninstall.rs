@@ -24,7 +24,8 @@ const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MO
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
-/// Takes hooks and MCP server out of Claude Code's files, and the service of `throughline watch`. Memories stay.
+/// Takes out what `init` put into Claude Code's files and the project: hooks, MCP server, service, skill, paragraphs, rules,
+/// merge driver, ignore lines. Memories stay.
 ///
 /// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
 /// gone.
@@ -121,8 +122,8 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     sentences.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
     let nothing = if args.purge { ", and nothing was deleted" } else { "" };
     let failure = taken_out.failure(&format!(
-        "The rest is taken out{nothing}. Mend this and run `throughline uninstall` again, or take out by hand what has \
-         throughline in its name."
+        "The rest is taken out{nothing}. What could not be taken out is still in use: keep the programs, mend this and \
+         run `throughline uninstall` again, or take out by hand what has throughline in its name."
     ));
     if failure.is_none() && args.purge {
         purge(world, &root, &mut done, told)?;
@@ -173,7 +174,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     }
     view::would(&told, args.json, out)?;
     taken_out
-        .failure("Mend this first: `throughline uninstall` cannot look into it.")
+        .failure("`throughline uninstall` cannot look into this, and would leave it as it is.")
         .map_or(Ok(()), Err)
 }
 

@@ -80,7 +80,7 @@ pub fn was_written(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> bool {
     read(dirs).iter().any(is_it)
 }
 
-/// Returns the files that [`take_out`] would change.
+/// Returns the files that `take_out` would change.
 pub fn would_take_out(dirs: &UserDirs) -> Vec<PathBuf> {
     let record = read(dirs);
     let changed: BTreeSet<PathBuf> = record

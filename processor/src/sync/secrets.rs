@@ -9,6 +9,8 @@ use rayon::prelude::*;
 use super::Run;
 use crate::collect::archive::Entry;
 use crate::git;
+use crate::mining;
+use crate::transcript::parts;
 use crate::upkeep::audit;
 
 /// Files that cannot be searched, and why.
@@ -30,6 +32,13 @@ impl Run<'_> {
             self.state.write(&self.home)?;
         }
         let cleaned = audit::clean_known(self.options, &only, &unclean)?;
+        // A cure is told with the failure at the end of the part before it.
+        for after in unclean.iter().flat_map(|name| parts::after(name)) {
+            mining::remove(&self.home, &after);
+            if let Some(session) = self.state.sessions.get_mut(&after) {
+                session.mined = None;
+            }
+        }
         changed.extend(unclean);
         self.report.warnings.extend(cleaned.failed);
         let in_git = |root| git::place(root).is_some();

@@ -167,7 +167,7 @@ impl Lacking {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use std::collections::BTreeSet;
     use std::ffi::OsString;
 
@@ -183,7 +183,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A session of two turns; the model thought in the first.
-    pub(in crate::sync) fn session(number: i64, root: &str) -> SessionFile {
+    fn session(number: i64, root: &str) -> SessionFile {
         let id = format!("session-{number}");
         let record = |step: i64, what: RecordWhat| Record {
             uuid: format!("{id}-{step}"),

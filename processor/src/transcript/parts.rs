@@ -131,6 +131,14 @@ pub fn name(session: &str, number: u32) -> String {
     if number == 0 { session.to_owned() } else { format!("{session}{MARK}{number:05}") }
 }
 
+/// The names that the part after a closed one may have: the next number, or that of the part that goes on.
+pub fn after(closed: &str) -> Vec<String> {
+    match of_name(closed) {
+        (_, 0) => Vec::new(),
+        (session, number) => vec![name(session, number + 1), name(session, 0)],
+    }
+}
+
 /// The session that an archive file is of, and the number of its part; 0 for the one that goes on.
 pub fn of_name(name: &str) -> (&str, u32) {
     match name.rsplit_once(MARK) {

@@ -50,6 +50,7 @@ impl Tasks {
         list.tasks.drain(..list.tasks.len().saturating_sub(CARRIED_MAX));
         for (_, todo) in &mut list.tasks {
             todo.text = cut::middle(&todo.text, CARRIED_BYTES_MAX).into_owned();
+            todo.state = cut::middle(&todo.state, CARRIED_BYTES_MAX).into_owned();
         }
         list
     }

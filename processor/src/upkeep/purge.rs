@@ -5,7 +5,7 @@
 
 mod memories;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
@@ -32,6 +32,7 @@ use crate::lock::Lock;
 use crate::mining;
 use crate::state::{State, read_roots};
 use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
+use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::upkeep::audit::files;
 use memories::Memories;
@@ -212,6 +213,7 @@ impl Purge {
         state.all_turns = true;
         state.write(&self.home)?;
         let memories = self.unlearn(options)?;
+        self.drop_handed_on(&entries)?;
         for entry in &entries {
             self.rewrite(entry)?;
         }
@@ -270,15 +272,40 @@ impl Purge {
         Ok(())
     }
 
+    /// Removes what parts of a session were handed on by earlier ones, where the session loses records: of which turn
+    /// it is, is not known. A cure may have been learned with the failure at the end of the part before it.
+    fn drop_handed_on(&mut self, entries: &[Entry]) -> Result<()> {
+        let mut sessions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for entry in entries {
+            sessions.entry(parts::of_name(&entry.name).0).or_default().push(&entry.name);
+        }
+        for names in sessions.into_values().filter(|names| names.len() > 1) {
+            let mut loses = false;
+            for name in &names {
+                let Some(file) = self.archive.load(name)? else { continue };
+                let mut records = file.records.clone();
+                self.purged.screen(&file.header.session, &mut records);
+                loses |= records.len() < file.records.len();
+            }
+            for name in names.into_iter().filter(|_| loses) {
+                self.probe_drafts(name);
+                mining::remove(&self.home, name);
+                let Some(mut file) = self.archive.load(name)? else { continue };
+                if !std::mem::take(&mut file.header.growth.tasks).is_none() {
+                    self.archive.store(&file)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what is purged from one archive file, or the file.
     fn rewrite(&mut self, entry: &Entry) -> Result<()> {
-        let Some(mut file) = self.archive.load(&entry.name)? else { return Ok(()) };
-        // Tasks that an earlier part handed on may be of a turn that is purged; of which is not known.
-        let handed_on = std::mem::take(&mut file.header.growth.tasks);
+        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
         if records.len() == file.records.len() {
-            return if handed_on.is_none() { Ok(()) } else { self.archive.store(&file).map(drop) };
+            return Ok(());
         }
         self.report.records += file.records.len() - records.len();
         self.probe(&file.records, &records);
