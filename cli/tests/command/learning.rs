@@ -34,7 +34,7 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert_eq!(machine.ok(&["list", "--json"]), all);
 
     let handoff = machine.ok(&["handoff"]);
-    assert!(handoff.contains("**Goal:**") && handoff.contains("price.rs"), "{handoff}");
+    assert!(handoff.contains("**Asked:**") && handoff.contains("price.rs"), "{handoff}");
     let found = machine.ok(&["search", "floats money"]);
     assert!(found.to_lowercase().contains("floats"), "{found}");
     let turns = machine.ok(&["search", "--turns", "rounding"]);
