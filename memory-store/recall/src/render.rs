@@ -352,9 +352,11 @@ fn brief(hit: &Hit) -> String {
     let fits = |end: &usize| text[..*end].chars().count() <= room;
     // "e.g. this" goes on.
     let begins = |end: &usize| !text[*end..].trim_start().starts_with(char::is_lowercase);
+    // Half of what somebody said is not what they said.
+    let is_whole = |end: &usize| text[..*end].matches('"').count().is_multiple_of(2);
     let ends = text.match_indices(['.', '!', '?', ';']).map(|(at, _)| at + 1);
     let ends = ends.filter(|&end| text[end..].is_empty() || text[end..].starts_with(' '));
-    if let Some(end) = ends.take_while(fits).filter(begins).last() {
+    if let Some(end) = ends.take_while(fits).filter(begins).filter(is_whole).last() {
         told.push_str(text[..end].trim_end_matches(';'));
     }
     told
@@ -604,6 +606,10 @@ mod tests {
         );
         let command = hit(Kind::Command, "`make check` runs the tests (in `api`)", "It passed.");
         assert!(piece(&command, Detail::Brief, 500).unwrap().ends_with("tests (in `api`)"));
+        let quoted = "The user: \"Good. And from now on run it before each and every commit that \
+                      touches the parser, the printer or the tests of one of both.\"";
+        let wish = hit(Kind::Preference, "Run clippy, always", quoted);
+        assert!(piece(&wish, Detail::Brief, 500).unwrap().ends_with("Run clippy, always."));
         let long = "a rule that needs many words to be told and has no end ".repeat(4);
         let rule = hit(Kind::Convention, "Money is never a float", &long);
         assert!(piece(&rule, Detail::Brief, 500).unwrap().ends_with(": Money is never a float"));
