@@ -85,7 +85,7 @@ impl Installation {
         let note = note.and_then(|note| String::from_utf8(note).ok()).unwrap_or_default();
         let mut lines = note.lines();
         let (name, value) = lines.next().and_then(|line| line.split_once(' ')).unwrap_or_default();
-        // What could repaint a terminal was written by no installer of ours.
+        // No installer of ours writes text that could repaint a terminal.
         let value =
             Some(value).filter(|value| !value.is_empty() && printable::path(value) == *value);
         let value = value.map(str::to_owned);

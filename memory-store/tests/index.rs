@@ -603,7 +603,7 @@ fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
     assert_eq!(find(&id), Some(first.memory.title.clone()));
     assert_eq!(find(&id[id.len() - 3..]), None, "too short for an id");
 
-    // What came since is looked at, too.
+    // Files that came since are looked at, too.
     let mut twin = first.memory.clone();
     twin.title = "Another one".to_owned();
     let twin = fixture.write(twin);

@@ -232,7 +232,7 @@ pub struct Survey<'a> {
     pub project: Listing,
     /// The user's own.
     pub user: Listing,
-    /// What is given of the project's memories, and what of the user's own.
+    /// Trust in the project's memories, and in the user's own.
     trust: Trust,
     user_trust: Trust,
     judged: Judged,

@@ -729,7 +729,7 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     assert!(!machine.path(SETTINGS).exists(), "hooks go whatever else fails");
     assert!(!machine.path("home/work/.dockerignore").exists());
     assert!(machine.path("home/.local/share/throughline/projects").exists());
-    // What is not UTF-8 and was never ours needs no repair.
+    // A file that is not UTF-8 and was never ours needs no repair.
     std::fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
     let said = machine.run(&["uninstall", "--json"]);
     assert_eq!(said.code, 5, "{}", said.whole());

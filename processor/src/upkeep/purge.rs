@@ -282,10 +282,10 @@ impl Purge {
         for names in sessions.into_values().filter(|names| names.len() > 1) {
             let mut loses = false;
             for name in &names {
-                let Some(file) = self.archive.load(name)? else { continue };
-                let mut records = file.records.clone();
-                self.purged.screen(&file.header.session, &mut records);
-                loses |= records.len() < file.records.len();
+                let Some(mut file) = self.archive.load(name)? else { continue };
+                let before = file.records.len();
+                self.purged.screen(&file.header.session, &mut file.records);
+                loses |= file.records.len() < before;
             }
             for name in names.into_iter().filter(|_| loses) {
                 self.probe_drafts(name);
