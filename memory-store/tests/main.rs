@@ -19,6 +19,7 @@ mod index_writers;
 mod known_secrets;
 mod look_alikes;
 mod made;
+mod misspelled;
 mod near_cures;
 mod neighbours;
 mod quarantine;

@@ -64,14 +64,7 @@ impl<'a> Found<'a> {
         let slots: Vec<Vec<Option<Slot>>> =
             sources.list.iter().map(|source| slots(sources, source, terms)).collect();
         let docs = sources.docs();
-        let mut counts = vec![0u32; terms.len()];
-        for (source, slots) in sources.list.iter().zip(&slots) {
-            for ((count, slot), term) in counts.iter_mut().zip(slots).zip(terms) {
-                let loose = source.loose.iter().filter(|document| document.count(term.hash) > 0);
-                let held = slot.map_or(0, |slot| slot.count).saturating_add(loose.count() as u32);
-                *count = count.saturating_add(held);
-            }
-        }
+        let counts = counts_in(sources, terms, &slots);
         let common =
             if common_too { vec![false; counts.len()] } else { passed_over(&counts, docs) };
         let found = sources.list.iter().zip(&slots);
@@ -224,6 +217,24 @@ fn passed_over(counts: &[u32], docs: u32) -> Vec<bool> {
 }
 
 /// Looks terms up in the segment of a source.
+/// Returns how many documents have each of the terms.
+pub(crate) fn counts(sources: &Sources, terms: &[Term]) -> Vec<u32> {
+    let slots: Vec<_> = sources.list.iter().map(|source| slots(sources, source, terms)).collect();
+    counts_in(sources, terms, &slots)
+}
+
+fn counts_in(sources: &Sources, terms: &[Term], slots: &[Vec<Option<Slot>>]) -> Vec<u32> {
+    let mut counts = vec![0u32; terms.len()];
+    for (source, slots) in sources.list.iter().zip(slots) {
+        for ((count, slot), term) in counts.iter_mut().zip(slots).zip(terms) {
+            let loose = source.loose.iter().filter(|document| document.count(term.hash) > 0);
+            let held = slot.map_or(0, |slot| slot.count).saturating_add(loose.count() as u32);
+            *count = count.saturating_add(held);
+        }
+    }
+    counts
+}
+
 fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>> {
     let look_up = |term: &Term| {
         source.segment()?.term(term.hash).unwrap_or_else(|error| {

@@ -23,6 +23,7 @@ pub mod index;
 mod judged;
 mod lexical;
 mod listed;
+mod misspelled;
 mod near;
 mod near_duplicates;
 mod nearest;
@@ -328,9 +329,16 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let query = Query::prompt(text);
+        let mut query = Query::prompt(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
+        }
+        // A long prompt has other words to go by.
+        if !query.is_long()
+            && let Some(respelled) =
+                misspelled::respelled(&self.sources, text, || self.open_table(&self.sources))
+        {
+            query = Query::prompt(&respelled);
         }
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before = std::mem::replace(topic, topic.then(&query));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_store::Kind;
 use memory_store::memory::CommandRecord;
+use memory_store::signature::CommandClass;
 
 use super::DraftEntry;
 use crate::extract::draft::{Draft, Effect};
@@ -163,6 +164,13 @@ fn worth(entry: &DraftEntry, record: &CommandRecord) -> f32 {
     (record.passed as f32).ln() * 0.5 + entry.sessions.len() as f32 * 0.3
 }
 
+/// Whether a command looks at a change before others do: a build, tests, a linter, a formatter.
+fn is_check(command: &Draft) -> bool {
+    use CommandClass::{Build, Format, Lint, Test};
+    let checks = [Build, Test, Lint, Format].map(CommandClass::name);
+    command.tags.first().is_some_and(|class| checks.contains(&class.as_str()))
+}
+
 /// Writes the memory of a command and of those that are run with it.
 fn tell(entry: &mut DraftEntry, others: &[Draft]) {
     let Some(record) = entry.draft.command.clone() else { return };
@@ -190,7 +198,9 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         let lines = std::iter::once(&record).chain(lines).map(|it| format!("`{}`", it.line));
         let lines: Vec<String> = lines.collect();
         let (last, first) = lines.split_last().map_or(("", &[][..]), |(last, it)| (last, it));
-        entry.draft.title = format!("{} and {last} are run together{place}", first.join(", "));
+        let checks = std::iter::once(&entry.draft).chain(others).all(is_check);
+        let purpose = if checks { "check a change" } else { "are run together" };
+        entry.draft.title = format!("{} and {last} {purpose}{place}", first.join(", "));
         body.push_str(&format!(
             "The first one passed {times}{spread}, last on {}.",
             record.last.date()

@@ -228,6 +228,11 @@ fn command_ask(text: &str) -> Option<&str> {
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
 }
 
+/// Returns the title of the plan that a prompt hands over in Claude Code's words, if it does.
+pub fn handed_plan(prompt: &str) -> Option<String> {
+    words::PLAN_PROMPT.find(prompt).map(|found| title_of_plan(&prompt[found.end()..]))
+}
+
 /// The words of a prompt that asks for work; empty of a machine's.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
@@ -245,20 +250,28 @@ fn episode<'a>(turns: &'a [Turn], driven: &[bool]) -> Episode<'a> {
         .map(|(what, step)| At { step, what })
         .collect();
     let prompt = words_of(&turns[0]);
-    let pasted = words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..]);
     let commits = commits(&steps);
     let mut statements = Vec::new();
     say_prompts(&mut statements, turns, driven);
     say_commits(&mut statements, &commits);
     say_texts(&mut statements, turns);
-    let plan_title = pasted.map(title_of_plan);
+    let plan_title = handed_plan(prompt);
     let ask = plan_title.clone().unwrap_or_else(|| plain(first_lines(prompt)));
     let subject = match &plan_title {
         Some(title) if !title.is_empty() => cut(&capital(title), SUBJECT_CHARS_MAX),
         _ => subject(&ask, &commits, &statements),
     };
     let by_program = driven.contains(&true);
-    Episode { turns, ask, plan: pasted.is_some(), subject, steps, statements, commits, by_program }
+    Episode {
+        turns,
+        ask,
+        plan: plan_title.is_some(),
+        subject,
+        steps,
+        statements,
+        commits,
+        by_program,
+    }
 }
 
 /// The words of a prompt before what was pasted under them.

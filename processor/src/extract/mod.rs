@@ -51,7 +51,7 @@ pub use tasks::OPEN;
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {
     pub use super::episode::{
-        Episode, Statement, episodes as of, last_episodes as last_of, words_of,
+        Episode, Statement, episodes as of, handed_plan, last_episodes as last_of, words_of,
     };
     pub use super::score::Channel;
     pub use super::tasks::open_todos;
