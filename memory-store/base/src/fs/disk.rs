@@ -84,7 +84,32 @@ fn replace_batch(batch: &[Write]) -> Result<()> {
     folders.into_values().try_for_each(Folder::sync)
 }
 
+/// A new file whose bytes are on the disk, beside the place that it is to have: waiting for the disk is over before a
+/// lock is taken. It is removed when it is dropped before it is in place.
+#[derive(Debug)]
+pub struct StagedFile<'a>(Temporary<'a>);
+
+impl<'a> StagedFile<'a> {
+    /// Writes the file and waits for the disk.
+    pub fn write(write: &Write<'a>) -> Result<Self> {
+        let temp = Temporary::write(write)?;
+        temp.file.sync_all().at(temp.target)?;
+        Ok(Self(temp))
+    }
+
+    /// Puts it in its place. `false` where somebody removed it, or its folder, meanwhile: who sweeps a folder does not
+    /// know that it is in use.
+    pub fn place(mut self) -> Result<bool> {
+        match self.0.persist() {
+            Ok(()) => self.0.folder.sync().map(|()| true),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// A temporary file, removed when it is dropped before it is in place.
+#[derive(Debug)]
 struct Temporary<'a> {
     folder: Folder,
     name: OsString,
