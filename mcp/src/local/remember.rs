@@ -63,8 +63,7 @@ impl Local {
         } else {
             store.save(memory, &redactor, now)?
         };
-        // The ledger learned of it a moment ago.
-        let judgement = trust.renewed().judgement(&saved.stored, &redactor);
+        let judgement = trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         let journalled = journal::note(dirs, &tree, scope, noted);
         if for_every_project {
@@ -215,8 +214,7 @@ impl Local {
             })?;
             notes.push("It is noted that it still holds; its date stays.".to_owned());
         }
-        // The ledger learned of it a moment ago.
-        let judgement = trust.renewed().judgement(&saved.stored, &redactor);
+        let judgement = trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         if let Err(error) = journal::note(dirs, &tree, scope, noted) {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
@@ -392,7 +390,7 @@ impl Local {
         let redactor = older.store.redactor_for_writing(settings)?;
         let newer = newer.stored.memory.id;
         let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
-        let judgement = older.trust.clone().renewed().judgement(&saved.stored, &redactor);
+        let judgement = older.trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
         drop(journal::note(&self.environment.dirs, tree, older.scope, noted));

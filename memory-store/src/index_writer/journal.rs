@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use memory_store_recall::index::journal::*;
@@ -23,12 +24,13 @@ use crate::trust::Judgement;
 pub fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
-    Entry::Put(Box::new(document))
+    Entry::Put(Arc::new(document))
 }
 
 /// Marks what was saved when it is to be held, and labels what is from the repository.
 fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     if let Entry::Put(document) = &mut entry {
+        let document = Arc::make_mut(document);
         document.record.from_repository = from_repository;
         document.entry.flags |= if is_held { FLAG_HELD } else { 0 };
     }
