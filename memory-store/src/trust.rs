@@ -151,6 +151,11 @@ impl Trust {
         self.judgement(stored, redactor).held
     }
 
+    /// Judges a memory that was saved a moment ago, of which the ledger knows by now.
+    pub fn judgement_now(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
+        self.clone().renewed().judgement(stored, redactor)
+    }
+
     /// Judges a memory; `redactor` is that of its store.
     pub fn judgement(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         let from_repository = self.is_from_repository(stored);

@@ -58,8 +58,8 @@ impl Store {
         }
         let is_asked = |id: MemoryId| id.to_string().ends_with(&asked);
         let (stamps, mut found, mut others) = (Stamps::default(), None, Vec::new());
-        let paths = |store: &&Self| listing::paths(&store.folders());
-        for path in stores.iter().flat_map(paths) {
+        let folders: Vec<PathBuf> = stores.iter().flat_map(|store| store.folders()).collect();
+        for path in listing::found(&folders).take(listing::FILES_MAX) {
             match index.get(&path) {
                 Some(known) if stamps.of(&path) == Some(known.stamp) => {
                     if is_asked(known.id) && found.replace((path, known.id)).is_some() {
@@ -276,5 +276,36 @@ impl Store {
         let mut stored = listing::read(&path).ok().filter(|_| another.is_none())?.stored;
         stored.memory.status = Status::Archived;
         Some(stored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::ledger::Ledger;
+
+    #[test]
+    fn what_a_sweep_takes_before_its_lock_is_written_all_the_same() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = |name: &str| (name == "HOME").then(|| home.path().to_owned().into());
+        let dirs = crate::layout::UserDirs::resolve(dirs).unwrap();
+        let store = Store::user(&dirs).unwrap();
+        let redactor = Redactor::default();
+        for (number, is_swept) in [(1, false), (2, true)] {
+            let id = MemoryId([number; 16]);
+            let memory = Memory::new(id, Kind::Fact, "Money is in cents", "", Timestamp(0));
+            let new = store.new_file(&memory, &redactor).unwrap();
+            let staged = store.stage(&new).unwrap();
+            let _lock = store.lock().unwrap();
+            if is_swept {
+                store.sweep([].into_iter());
+            }
+            let (path, noted) = store.create_one(&new, Some(staged)).unwrap();
+            noted.map_or(Ok(()), Unsynced::sync).unwrap();
+            assert_eq!(listing::read(&path).unwrap().stored.memory.id, id);
+            assert!(Ledger::open(store.home()).unwrap().entry(id).is_some_and(|it| it.saved));
+        }
+        assert_eq!(std::fs::read_dir(store.folder()).unwrap().count(), 2);
     }
 }

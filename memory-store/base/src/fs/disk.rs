@@ -321,6 +321,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_staged_file_is_placed_unless_somebody_swept_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memories/file.md");
+        let staged = || {
+            let (root, privacy) = (folder.path(), Privacy::Shared);
+            StagedFile::write(&Write { root, path: &path, bytes: b"one", privacy }).unwrap()
+        };
+        let names = || fs::read_dir(path.parent().unwrap()).unwrap().count();
+        drop(staged());
+        assert_eq!(names(), 0);
+        let swept = staged();
+        assert!(!path.exists());
+        let found = fs::read_dir(path.parent().unwrap()).unwrap().next().unwrap().unwrap();
+        assert!(is_temporary(&found.file_name().to_string_lossy()));
+        fs::remove_file(found.path()).unwrap();
+        assert!(!swept.place().unwrap());
+        assert_eq!(names(), 0);
+        assert!(staged().place().unwrap());
+        assert_eq!((fs::read(&path).unwrap(), names()), (b"one".to_vec(), 1));
+    }
+
+    #[test]
     fn a_file_is_replaced_whole_and_keeps_its_mode() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
