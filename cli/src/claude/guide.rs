@@ -75,8 +75,7 @@ fn is_ours(text: &str) -> bool {
 /// When it cannot be read.
 pub fn is_our_skill(path: &Path) -> Result<bool> {
     // One that is somebody else's may be anything.
-    Ok(replace::holds(path, SKILL_MARK)?
-        && replace::read(path)?.is_some_and(|text| is_ours(&text)))
+    Ok(replace::holds(path, SKILL_MARK)? && replace::read(path)?.is_some_and(|text| is_ours(&text)))
 }
 
 /// Whether [`remove_paragraph`] would change AGENTS.md.

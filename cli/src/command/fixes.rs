@@ -66,10 +66,9 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     fixes.truncate(args.limit);
     if args.json {
         let is_pulled = stores.labels()?;
-        let views = fixes.iter().map(|fix| FixView {
-            memory: MemoryView::from(fix).labelled(is_pulled(fix)),
-            weak,
-        });
+        let views = fixes
+            .iter()
+            .map(|fix| FixView { memory: MemoryView::from(fix).labelled(is_pulled(fix)), weak });
         view::json(&views.collect::<Vec<_>>(), out)?;
     } else {
         if weak && !fixes.is_empty() {

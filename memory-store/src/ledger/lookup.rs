@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use memchr::memmem;
 
 use super::entry::{Entry, text_hash};
-use super::texts::{Origin, meaning_hash};
 use super::lines::Unsynced;
+use super::texts::{Origin, meaning_hash};
 use super::{Event, Reason, Tombstone, lines};
 use crate::error::{At, Result};
 use crate::id::MemoryId;

@@ -47,7 +47,11 @@ pub struct Journal {
 impl Journal {
     /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty. Of one that is known
     /// already only what was appended since is read.
-    pub(crate) fn read(dir: &Path, manifest: &Manifest, known: Option<&KnownJournals>) -> Result<Self> {
+    pub(crate) fn read(
+        dir: &Path,
+        manifest: &Manifest,
+        known: Option<&KnownJournals>,
+    ) -> Result<Self> {
         let path = manifest.journal_path(dir);
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -285,7 +289,10 @@ mod tests {
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         assert_eq!(read(), Journal { entries: puts(0..250), damaged: true });
         std::fs::write(&path, &whole).unwrap();
-        assert_eq!(read(), Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false });
+        assert_eq!(
+            read(),
+            Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false }
+        );
         // Written anew, longer and shorter.
         std::fs::write(&path, frames(1..255)).unwrap();
         assert_eq!(read().entries, puts(1..255));
