@@ -382,28 +382,6 @@ fn why_explains_a_prompt_that_was_not_answered() {
 }
 
 #[test]
-fn why_says_what_let_a_memory_through_that_its_gate_would_not() {
-    let machine = ready();
-    for (title, body) in [
-        ("The nightly export writes parquet files", "Written by the job exporter at two."),
-        ("The exporter runs beside the nightly backup", "Both read the archive."),
-    ] {
-        add(&machine, &[title, "-b", body]);
-    }
-    machine.ok(&["sync"]);
-    let prompt = "where does the nightly export write parquet files";
-    let tried = machine.json(&["why", prompt, "--json"]);
-    let candidates = tried["candidates"].as_array().unwrap();
-    let below = candidates.iter().filter(|one| {
-        one["fate"] == "injected" && one["gate"].as_f64() < one["threshold"].as_f64()
-    });
-    assert_eq!(below.count(), 1, "{tried:#}");
-    let shown = machine.ok(&["why", prompt]);
-    let told = shown.matches("; given beside a memory that opened the gate").count();
-    assert_eq!(told, 1, "{shown}");
-}
-
-#[test]
 fn receipts_are_read_newest_first() {
     let machine = ready();
     let id = add(&machine, &["The nightly export writes parquet files"]);
