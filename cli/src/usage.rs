@@ -1,5 +1,7 @@
 //! Messages about a command line that is not understood, where clap knows no better.
 
+use std::io::Write as _;
+
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -14,8 +16,23 @@ const MISTAKES_TAKING: usize = 1;
 /// Letters of a beginning that stands for the whole word.
 const BEGINNING_CHARS_MIN: usize = 3;
 
+/// Beginning of clap's messages. Ours begin with the name of the program, as those of other tools do.
+const CLAPS: &str = "error:";
+
+/// Ends the program with what clap says: help, or what is wrong with the command line.
+pub fn exit(error: clap::Error) -> ! {
+    let error = told(error);
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().ansi().to_string();
+    // When even this cannot be written, the exit code has to say it.
+    let _ = write!(anstream::stderr().lock(), "{}", text.replacen(CLAPS, "throughline:", 1));
+    std::process::exit(error.exit_code());
+}
+
 /// Leaves out suggestions that are unlike what was typed, and names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
-pub fn told(mut error: clap::Error) -> clap::Error {
+fn told(mut error: clap::Error) -> clap::Error {
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
     keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use memory_store::Timestamp;
 use memory_store::embed::SharedTransformer;
+use memory_store::index::journal::KnownJournals;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{Recall, Recalled, Search, render, time_named};
@@ -43,12 +44,14 @@ pub struct Local {
     environment: Environment,
     /// Opened once for all questions.
     transformer: Arc<SharedTransformer>,
+    /// What was read of journals, for the next question.
+    journals: KnownJournals,
 }
 
 impl Local {
     /// Answers for this environment.
     pub fn new(environment: Environment) -> Self {
-        Self { environment, transformer: Arc::default() }
+        Self { environment, transformer: Arc::default(), journals: KnownJournals::default() }
     }
 
     /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
@@ -78,10 +81,14 @@ impl Local {
         }
     }
 
+    /// Opens what is known in a tree.
+    fn indexed(&self, tree: &Tree) -> Recall {
+        Recall::open_with(&self.environment.dirs, tree, &self.journals)
+    }
+
     /// Opens what is known in a tree, for questions in words.
     fn recall_in(&self, tree: &Tree) -> Recall {
-        let recall = Recall::open(&self.environment.dirs, tree)
-            .with_transformer(Arc::clone(&self.transformer));
+        let recall = self.indexed(tree).with_transformer(Arc::clone(&self.transformer));
         match recall.settings().embedder.clone() {
             Some(embedder) => recall.with_second(Box::new(Program::new(tree.project, &embedder))),
             None => recall,
@@ -153,6 +160,7 @@ impl Backend for Local {
     fn rest(&self) {
         if self.transformer.is_open() {
             self.transformer.release();
+            self.journals.release();
             resident::give_back();
         }
     }

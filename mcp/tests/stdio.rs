@@ -55,9 +55,6 @@ use search_mode::{SearchMode, in_each_search_mode};
 const NOW: &str = "2026-10-02T12:00:00Z";
 
 in_each_search_mode! {
-    what_is_remembered_is_recalled_and_what_is_forgotten_is_not,
-    another_value_is_named_and_replaces_where_the_model_says_so,
-    the_next_hook_sees_a_memory_through_the_journal,
     earlier_sessions_are_searched_with_what_stands_around,
 }
 
@@ -340,8 +337,9 @@ fn tools_are_listed_with_schemas_and_hints() {
     assert_eq!(server.end(), Some(0));
 }
 
-fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not(search: SearchMode) {
-    let world = World::searched(search);
+#[test]
+fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
+    let world = World::searched(SearchMode::Scan);
     let private = world.root.parent().unwrap().join("private");
     fs::create_dir(&private).unwrap();
     fs::write(private.join("key"), "12345").unwrap();
@@ -382,9 +380,10 @@ fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not(search: SearchMod
     assert_eq!(server.end(), Some(0));
 }
 
-fn another_value_is_named_and_replaces_where_the_model_says_so(search: SearchMode) {
+#[test]
+fn another_value_is_named_and_replaces_where_the_model_says_so() {
     for is_published in [true, false] {
-        let world = World::searched(search);
+        let world = World::searched(SearchMode::Scan);
         if is_published {
             world.publish(Vec::new());
         }
@@ -443,8 +442,9 @@ fn another_value_is_named_and_replaces_where_the_model_says_so(search: SearchMod
     }
 }
 
-fn the_next_hook_sees_a_memory_through_the_journal(search: SearchMode) {
-    let world = World::searched(search);
+#[test]
+fn the_next_hook_sees_a_memory_through_the_journal() {
+    let world = World::searched(SearchMode::Scan);
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
     let saved = remember(&mut server, "gotcha", "The importer swallows empty rows", "See parse().");

@@ -23,6 +23,7 @@ use crate::time::Timestamp;
 pub(crate) use clean::redacted_file;
 pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
+pub(crate) use lines::Unsynced;
 pub(crate) use lookup::Lookup;
 
 pub(crate) use entry::{LedgerLine, More, Seen};

@@ -64,6 +64,17 @@ impl fmt::Display for HeldBack {
     }
 }
 
+/// What is known of a memory that was saved a moment ago, looked up once for all who ask.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The memory without its secrets.
+    pub redacted: Memory,
+    /// Why it is held, if it is.
+    pub held: Option<HeldBack>,
+    /// True if this machine did not derive, write or release what its file says.
+    pub from_repository: bool,
+}
+
 /// Trust in one store's memories: which are given, and with which label.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
@@ -137,10 +148,23 @@ impl Trust {
 
     /// Why a memory is held, if it is; `redactor` is that of its store.
     pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
+        self.judgement(stored, redactor).held
+    }
+
+    /// Judges a memory that was saved a moment ago, of which the ledger knows by now.
+    pub fn judgement_now(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
+        self.clone().renewed().judgement(stored, redactor)
+    }
+
+    /// Judges a memory; `redactor` is that of its store.
+    pub fn judgement(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         let from_repository = self.is_from_repository(stored);
-        let order = self.order(&labelled(&stored.memory, redactor, from_repository));
+        let redacted = redactor.redacted(&stored.memory);
+        let record = Document::memory(&redacted, Path::new(""), 0, 0).record;
+        let order = self.order(&Record { from_repository, ..record });
         let unreleased = from_repository && self.holds_unreleased();
-        (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
+        let held = (order.is_some() || unreleased).then_some(HeldBack { order, unreleased });
+        Judgement { redacted, held, from_repository }
     }
 
     /// Returns whether a memory looks like an order that nobody let out. Deeds are orders only from the repository.

@@ -224,7 +224,8 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     new.path = path;
     let scope = new.memory.scope;
     let (redactor, trust) = (Redactor::default(), Trust::default());
-    let saved = journal::Change::Saved(&new, &redactor, &trust);
+    let judgement = trust.judgement(&new, &redactor);
+    let saved = journal::Change::Saved(&new, &judgement);
     journal::note(dirs, &worktree, scope, saved).unwrap();
     let hits = || {
         let recall = memory_store::recall::Recall::open(dirs, &worktree);

@@ -60,8 +60,8 @@ fn journalled(fixture: &Fixture, stored: &Stored) {
     let redactor = committed();
     // Wherever it comes from.
     trust::release(&store(fixture), &[stored]).unwrap();
-    let trust = trust_of(fixture);
-    let saved = journal::Change::Saved(stored, &redactor, &trust);
+    let judgement = trust_of(fixture).judgement(stored, &redactor);
+    let saved = journal::Change::Saved(stored, &judgement);
     journal::note(&fixture.dirs, &fixture.tree, Scope::Project, saved).unwrap();
 }
 

@@ -70,14 +70,24 @@ fn is_ours(text: &str) -> bool {
 }
 
 /// Whether the skill is there and nobody made it their own.
-pub fn is_our_skill(path: &Path) -> bool {
-    replace::read(path).ok().flatten().is_some_and(|text| is_ours(&text))
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_our_skill(path: &Path) -> Result<bool> {
+    // One that is somebody else's may be anything.
+    Ok(replace::holds(path, SKILL_MARK)? && replace::read(path)?.is_some_and(|text| is_ours(&text)))
 }
 
-/// Whether AGENTS.md has the paragraph.
-pub fn has_paragraph(root: &Path) -> bool {
-    let text = replace::read(&agents(root)).ok().flatten();
-    text.is_some_and(|text| without_paragraph(&text).is_some())
+/// Whether [`remove_paragraph`] would change AGENTS.md.
+///
+/// # Errors
+/// As there, when it cannot be read.
+pub fn has_paragraph(root: &Path) -> Result<bool> {
+    let path = agents(root);
+    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, BEGIN)? {
+        return Ok(false);
+    }
+    Ok(replace::read(&path)?.is_some_and(|text| without_paragraph(&text).is_some()))
 }
 
 /// Removes the skill, and its folder, unless somebody made it their own.

@@ -113,7 +113,8 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let saved = store.save(memory, &redactor, world.now)?;
     let scope = stores.scope_of(&saved.stored);
     let trust = stores.trust(store)?;
-    let noted = Noted::Saved(&saved.stored, &redactor, &trust);
+    let judgement = trust.judgement_now(&saved.stored, &redactor);
+    let noted = Noted::Saved(&saved.stored, &judgement);
     after_saving(journal::note(&world.dirs, &stores.tree, scope, noted))?;
     let held = trust.clone().renewed().held(&saved.stored, &redactor);
     near.retain(|near| near.id != saved.stored.memory.id);

@@ -107,7 +107,8 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         edit_by_hand(store, stored, &redactor, &edits(world, &stores.tree, scope))?
     };
     let trust = stores.trust(store)?;
-    let noted = Noted::Saved(&saved.stored, &redactor, &trust);
+    let judgement = trust.judgement_now(&saved.stored, &redactor);
+    let noted = Noted::Saved(&saved.stored, &judgement);
     stores.note(world, &saved.stored, noted)?;
     let held = trust.clone().renewed().held(&saved.stored, &redactor);
     if args.json {

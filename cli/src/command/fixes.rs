@@ -6,8 +6,9 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Recalled, Search, WEAK};
 use memory_store::store::Stored;
+use serde::Serialize;
 
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain};
@@ -35,6 +36,16 @@ pub struct Fixes {
     json: bool,
 }
 
+/// A fix as JSON.
+#[derive(Serialize)]
+struct FixView<'a> {
+    #[serde(flatten)]
+    memory: MemoryView<'a>,
+    /// True if it is only near the words.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    weak: bool,
+}
+
 /// Runs the command.
 pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
@@ -42,20 +53,27 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     view::warn_broken(&listing.broken);
     let memories = stores.without_held(listing.memories)?;
     let mut fixes: Vec<Stored> = memories.into_iter().filter(is_current).collect();
+    let mut weak = false;
     if args.words.is_empty() {
         fixes.sort_by_key(|fix| (Reverse(view::date(&fix.memory)), fix.memory.id));
     } else {
-        let found = find(&args.words.join(" "), args.limit, world, &stores);
-        let place = |fix: &Stored| found.iter().position(|id| *id == fix.memory.id);
+        let recalled = find(&args.words.join(" "), args.limit, world, &stores);
+        weak = recalled.weak;
+        let place = |fix: &Stored| recalled.hits.iter().position(|hit| hit.id == fix.memory.id);
         fixes.retain(|fix| place(fix).is_some());
         fixes.sort_by_key(place);
     }
     fixes.truncate(args.limit);
     if args.json {
         let is_pulled = stores.labels()?;
-        let views = fixes.iter().map(|fix| MemoryView::from(fix).labelled(is_pulled(fix)));
+        let views = fixes
+            .iter()
+            .map(|fix| FixView { memory: MemoryView::from(fix).labelled(is_pulled(fix)), weak });
         view::json(&views.collect::<Vec<_>>(), out)?;
     } else {
+        if weak && !fixes.is_empty() {
+            writeln!(out, "{}", paint(QUIET, WEAK))?;
+        }
         show(&fixes, !args.words.is_empty(), out)?;
     }
     match fixes.is_empty() && !args.words.is_empty() {
@@ -70,12 +88,11 @@ fn is_current(stored: &Stored) -> bool {
 }
 
 /// Finds fixes by words, best first. They may be the text of an error, in which nothing is an operator.
-fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Vec<memory_store::MemoryId> {
+fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };
     let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree));
-    let recalled = recall.search(&search, world.now);
-    recalled.hits.iter().map(|hit| hit.id).collect()
+    recall.search(&search, world.now)
 }
 
 fn show(fixes: &[Stored], searched: bool, out: &mut dyn Write) -> Result {

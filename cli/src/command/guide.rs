@@ -94,15 +94,16 @@ pub fn put_all(
     Ok(())
 }
 
-/// Says what `take_out` would change.
-pub fn would_take_out(world: &World, root: &Path) -> Vec<String> {
+/// Says what `take_out` would change, and where it would fail.
+pub fn would_take_out(world: &World, root: &Path, taken_out: &mut TakenOut) -> Vec<String> {
     let skills = [Scope::User, Scope::Project].map(|scope| guide::skill(world, scope, root));
-    let mut told: Vec<String> = skills
-        .iter()
-        .filter(|path| guide::is_our_skill(path))
-        .map(|path| format!("remove {}", path.display()))
-        .collect();
-    if guide::has_paragraph(root) {
+    let mut told = Vec::new();
+    for path in &skills {
+        if taken_out.is_there(guide::is_our_skill(path)) {
+            told.push(format!("remove {}", path.display()));
+        }
+    }
+    if taken_out.is_there(guide::has_paragraph(root)) {
         told.push(format!("take the paragraph out of {}", guide::agents(root).display()));
     }
     if merge_setup::is_there(root) {

@@ -73,7 +73,7 @@ pub struct Init {
     /// Do not read the sessions that are there
     #[arg(long)]
     no_sync: bool,
-    /// Who looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
+    /// Reader that looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,
     /// Ask nothing and do it

@@ -44,7 +44,8 @@ pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wr
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
     let trust = stores.trust(store)?;
-    let noted = Noted::Saved(stored, &redactor, &trust);
+    let judgement = trust.judgement_now(stored, &redactor);
+    let noted = Noted::Saved(stored, &judgement);
     stores.note(world, stored, noted)?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
@@ -305,7 +306,8 @@ fn change(
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?.stored;
     let trust = stores.trust(store)?;
-    let noted = Noted::Saved(&saved, &redactor, &trust);
+    let judgement = trust.judgement_now(&saved, &redactor);
+    let noted = Noted::Saved(&saved, &judgement);
     stores.note(world, &saved, noted)?;
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! `throughline list`: the memories of this project and one's own.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::Kind;
@@ -116,11 +116,14 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
         }
     }
-    // Written at once: standard output goes out line by line.
+    // Written at once: standard output goes out line by line, and where styles are taken out of it, piece by piece.
     let mut page = Vec::new();
     memories.iter().try_for_each(|stored| {
         view::marked_line(&stored.memory, &marks.words(stored), &mut page)
     })?;
+    if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
+        page = anstream::adapter::strip_bytes(&page).into_vec();
+    }
     Ok(out.write_all(&page)?)
 }
 
@@ -128,18 +131,21 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
 #[derive(Default)]
 pub struct Marks {
     /// Arguments of `throughline review --release`, for each that is held back.
-    held: BTreeMap<PathBuf, String>,
-    pulled: BTreeSet<PathBuf>,
+    held: HashMap<OsString, String>,
+    pulled: HashSet<OsString>,
 }
 
 impl Marks {
     fn of(survey: &Survey) -> Result<Self> {
         let memories = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = memories.filter(|stored| survey.is_pulled(stored));
-        let held = survey.held()?.into_iter().map(|held| (held.stored.path, held.release));
+        let held = survey
+            .held()?
+            .into_iter()
+            .map(|held| (held.stored.path.into_os_string(), held.release));
         Ok(Self {
             held: held.collect(),
-            pulled: pulled.map(|stored| stored.path.clone()).collect(),
+            pulled: pulled.map(|stored| stored.path.clone().into_os_string()).collect(),
         })
     }
 
@@ -150,12 +156,12 @@ impl Marks {
 
     /// Returns what lets a memory out as it is now, if it is held back.
     pub fn release(&self, stored: &Stored) -> Option<&str> {
-        self.held.get(&stored.path).map(String::as_str)
+        self.held.get(stored.path.as_os_str()).map(String::as_str)
     }
 
     /// Tells whether a memory is from the repository.
     pub fn is_pulled(&self, stored: &Stored) -> bool {
-        self.pulled.contains(&stored.path)
+        self.pulled.contains(stored.path.as_os_str())
     }
 
     /// Returns the marks of a memory in words.

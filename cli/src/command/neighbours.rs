@@ -68,7 +68,8 @@ pub fn supersede(
     let id = older.memory.id;
     let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
     let trust = stores.trust(store)?;
-    let noted = Noted::Saved(&saved, &redactor, &trust);
+    let judgement = trust.judgement_now(&saved, &redactor);
+    let noted = Noted::Saved(&saved, &judgement);
     stores.note(world, &saved, noted)?;
     writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
     Ok(())

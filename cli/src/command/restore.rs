@@ -115,7 +115,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         match restored {
             Some(stored) => {
                 let trust = stores.trust(store)?;
-                let saved = Noted::Saved(&stored, redactor, &trust);
+                let judgement = trust.judgement_now(&stored, redactor);
+                let saved = Noted::Saved(&stored, &judgement);
                 stores.note(world, &stored, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(told, "Restored {id} to {}", view::path(&stored.path))?;

@@ -369,7 +369,8 @@ fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write)
         trust::release(store, &[stored])?;
     }
     let trust = stores.trust(store)?;
-    let saved = Noted::Saved(stored, &redactor, &trust);
+    let judgement = trust.judgement_now(stored, &redactor);
+    let saved = Noted::Saved(stored, &judgement);
     stores.note(world, stored, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
@@ -455,7 +456,8 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
     let trust = stores.trust(&stores.project)?;
-    let saved = Noted::Saved(&promoted, &redactor, &trust);
+    let judgement = trust.judgement_now(&promoted, &redactor);
+    let saved = Noted::Saved(&promoted, &judgement);
     stores.note(world, &promoted, saved)?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.

@@ -154,7 +154,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         promote: settings.promote,
         waiting_for_review: waiting.count(),
         held_back: survey.held()?.len(),
-        from_repository: survey.unreleased()?.len(),
+        from_repository: survey.unreleased_count(),
         settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),

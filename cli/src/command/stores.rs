@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use memory_store::Error;
@@ -156,7 +157,7 @@ impl Stores {
     pub fn survey(&self) -> Result<Survey<'_>> {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
-        let pulled = pulled.map(|stored| stored.path.clone()).collect();
+        let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
         let judged = Recall::open(&self.dirs, &self.tree).judged();
         let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
         Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
@@ -236,14 +237,15 @@ pub struct Survey<'a> {
     trust: Trust,
     user_trust: Trust,
     judged: Judged,
-    /// Files that are from the repository; the user's own never are.
-    pulled: HashSet<PathBuf>,
+    /// Files that are from the repository, by their paths as they were listed; the user's own never are. As a path each would
+    /// be compared part by part.
+    pulled: HashSet<OsString>,
 }
 
 impl Survey<'_> {
     /// Whether a memory is from the repository.
     pub fn is_pulled(&self, stored: &Stored) -> bool {
-        self.pulled.contains(&stored.path)
+        self.pulled.contains(stored.path.as_os_str())
     }
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts. Only those
@@ -270,16 +272,25 @@ impl Survey<'_> {
 
     /// The memories that are from the repository, by id, without those that look like an order.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
+        let mut files: Vec<Stored> = self.of_others().cloned().collect();
+        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
+        Ok(files)
+    }
+
+    /// Counts them.
+    pub fn unreleased_count(&self) -> usize {
+        self.of_others().count()
+    }
+
+    fn of_others(&self) -> impl Iterator<Item = &Stored> {
         let (store, trust) = (&self.stores.project, &self.trust);
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
-        let is_order = |stored: &Stored| {
+        let is_order = move |stored: &Stored| {
             !stored.is_given_by(&self.judged, true)
                 && trust.is_order(&stored.memory, &redactor, true)
         };
         let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
-        let mut files: Vec<Stored> = pulled.filter(|stored| !is_order(stored)).cloned().collect();
-        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
-        Ok(files)
+        pulled.filter(move |stored| !is_order(stored))
     }
 
     /// The memories of both stores.

@@ -76,6 +76,9 @@ pub enum Trial {
     Error,
 }
 
+/// Words about a candidate that the question names by its path, title or error.
+const NAMED: &str = "named, so the gate is open";
+
 /// Tries a text without injecting anything. A person sees at most `others` of what it would not bring.
 pub fn run(
     query: &str,
@@ -147,11 +150,25 @@ fn sums(traced: &Traced) -> String {
     }
     text.push_str(&format!(" + more {more:.2}; "));
     match (traced.named, threshold.is_finite()) {
-        (true, _) => text.push_str("named, so the gate is open"),
-        (false, true) => text.push_str(&format!("gate {gate:.2}, needed {threshold:.2}")),
+        (true, _) => text.push_str(NAMED),
+        (false, true) => {
+            text.push_str(&format!("gate {gate:.2}, needed {threshold:.2}"));
+            text.extend(let_through(traced).map(|other| format!("; {other}")));
+        }
         (false, false) => text.push_str("the gate is closed to it"),
     }
     text
+}
+
+/// Returns what let a hit through where its own gate did not.
+pub fn let_through(traced: &Traced) -> Option<&'static str> {
+    if traced.outcome != CandidateOutcome::Hit || traced.gate >= traced.threshold {
+        return None;
+    }
+    Some(match traced.named {
+        true => NAMED,
+        false => "given beside a memory that opened the gate",
+    })
 }
 
 /// Why nothing was given, in words.

@@ -171,7 +171,8 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
     let (redactor, trust) = (store.redactor(&stores.settings), stores.trust(store)?);
     for stored in memories {
-        stores.note(world, stored, Noted::Saved(stored, &redactor, &trust))?;
+        let judgement = trust.judgement_now(stored, &redactor);
+        stores.note(world, stored, Noted::Saved(stored, &judgement))?;
     }
     Ok(())
 }

@@ -77,6 +77,14 @@ impl TakenOut {
         }
     }
 
+    /// Returns whether a part is there; one that cannot be read would fail.
+    pub fn is_there(&mut self, found: Result<bool>) -> bool {
+        found.unwrap_or_else(|failure| {
+            self.fail(failure);
+            false
+        })
+    }
+
     fn fail(&mut self, failure: Failure) {
         if !self.failures.contains(&failure) {
             self.failures.push(failure);
@@ -165,7 +173,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
             }
         }
     }
-    told.extend(super::guide::would_take_out(world, &root));
+    told.extend(super::guide::would_take_out(world, &root, &mut taken_out));
     told.extend(super::ignore_lines::would_take_out(world));
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];

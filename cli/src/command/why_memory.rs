@@ -58,6 +58,9 @@ struct Asked {
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<f32>,
+    /// Reason for which it is given though its gate is below the threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    let_through: Option<&'static str>,
 }
 
 /// Tells about a memory: the last `count` times it was given, the last `count` prompts.
@@ -101,7 +104,9 @@ fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<
         fate,
         score: traced.map(|traced| traced.fused),
         gate: traced.map(|traced| traced.gate),
-        threshold: traced.map(|traced| traced.threshold),
+        // JSON knows no infinity.
+        threshold: traced.map(|traced| traced.threshold).filter(|it| it.is_finite()),
+        let_through: traced.and_then(trace::let_through),
     }
 }
 
@@ -171,8 +176,13 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
         writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
         let scores = match (asked.score, asked.gate, asked.threshold) {
             (Some(score), Some(gate), Some(threshold)) => {
-                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2})")
+                let by = asked.let_through.map(|by| format!("; {by}")).unwrap_or_default();
+                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2}{by})")
             }
+            (Some(score), Some(_), None) => match asked.let_through {
+                Some(by) => format!(" (score {score:.2}; {by})"),
+                None => format!(" (score {score:.2}; the gate is closed to it)"),
+            },
             _ => String::new(),
         };
         writeln!(out, "              {}{}", asked.fate, paint(QUIET, scores))?;

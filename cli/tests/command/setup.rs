@@ -756,6 +756,16 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     machine.write(SETTINGS, &ours);
     machine.ok(&["uninstall"]);
     assert_eq!(machine.read(SETTINGS), before, "what is known of it outlived the failure");
+    // A dry run tells of each file that the real one would fail at.
+    machine.ok(&["init", "--yes", "--no-sync", "--with", "agents"]);
+    let paragraph = machine.read("home/work/AGENTS.md");
+    let damaged = [b"R\xe8gles\n".as_slice(), paragraph.as_bytes()].concat();
+    std::fs::write(machine.path("home/work/AGENTS.md"), damaged).unwrap();
+    for args in [&["uninstall", "--dry-run"][..], &["uninstall"]] {
+        let said = machine.run(args);
+        assert_ne!(said.code, 0, "{}", said.whole());
+        assert!(said.stderr.contains("AGENTS.md:"), "{}", said.whole());
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Puts a memory aside.
 
 use memory_store::index::journal;
-use memory_store::recall::{Recall, render};
+use memory_store::recall::render;
 use memory_store::settings_file;
 use memory_store::store::Store;
 
@@ -15,7 +15,7 @@ impl Local {
         let tree = self.writable_tree()?;
         let dirs = &self.environment.dirs;
         let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let recall = Recall::open(dirs, &tree);
+        let recall = self.indexed(&tree);
         let Some(found) = self.find_by_id(id, &tree, &recall, &settings)? else {
             for store in [Store::open(dirs, &tree)?, Store::user(dirs)?] {
                 if let Some(stored) = store.archived_by(id) {

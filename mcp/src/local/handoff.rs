@@ -13,7 +13,7 @@ use memory_store::handoff::Handoff;
 use memory_store::layout::Tree;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Hit, Recall, render};
+use memory_store::recall::{Hit, render};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::read_bounded;
 use serde::Deserialize;
@@ -70,7 +70,7 @@ impl Local {
     /// of files only those are parsed that say what they contradict.
     pub(super) fn untidy(&self) -> Result<Option<String>, Failure> {
         let tree = self.tree()?;
-        let recall = Recall::open(&self.environment.dirs, &tree);
+        let recall = self.indexed(&tree);
         let mut memories = recall.standing(self.now());
         memories.sort_by_key(|(hit, _)| Reverse((hit.date, hit.id)));
         let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));

@@ -7,7 +7,7 @@ use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Collection, Hit, Recall, render};
+use memory_store::recall::{Collection, Hit, render};
 
 use super::given::Told;
 use super::recall::FoundHits;
@@ -136,7 +136,7 @@ impl Local {
     ) -> Vec<Other> {
         let mut others = Vec::new();
         for tree in self.shared_trees(own) {
-            let recall = Recall::open(&self.environment.dirs, &tree).with_expired();
+            let recall = self.indexed(&tree).with_expired();
             let mut hits = Vec::new();
             missing.retain(|id| {
                 let ids = recall.ids_ending(id);

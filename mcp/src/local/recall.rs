@@ -228,7 +228,7 @@ impl Local {
         now: Timestamp,
         started: Instant,
     ) -> Result<Option<RecallResponse>, Failure> {
-        let mut history = Recall::open(&self.environment.dirs, tree).with_expired();
+        let mut history = self.indexed(tree).with_expired();
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
             let expired = self.expired(tree, &history)?;
             history = history.with_documents(expired, now);

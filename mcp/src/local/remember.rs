@@ -63,12 +63,13 @@ impl Local {
         } else {
             store.save(memory, &redactor, now)?
         };
-        let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
+        let judgement = trust.judgement_now(&saved.stored, &redactor);
+        let noted = journal::Change::Saved(&saved.stored, &judgement);
         let journalled = journal::note(dirs, &tree, scope, noted);
         if for_every_project {
             notes.push(OF_THIS_PROJECT.to_owned());
         }
-        let held = trust.renewed().held(&saved.stored, &redactor);
+        let held = judgement.held;
         if let Some(held) = &held {
             notes.push(format!(
                 "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
@@ -213,11 +214,12 @@ impl Local {
             })?;
             notes.push("It is noted that it still holds; its date stays.".to_owned());
         }
-        let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
+        let judgement = trust.judgement_now(&saved.stored, &redactor);
+        let noted = journal::Change::Saved(&saved.stored, &judgement);
         if let Err(error) = journal::note(dirs, &tree, scope, noted) {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
         }
-        if let Some(held) = trust.held(&saved.stored, &redactor) {
+        if let Some(held) = judgement.held {
             notes.push(format!(
                 "It is saved but held back: {held}. The user can release it with `throughline review --release {short}`."
             ));
@@ -388,7 +390,8 @@ impl Local {
         let redactor = older.store.redactor_for_writing(settings)?;
         let newer = newer.stored.memory.id;
         let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
-        let noted = journal::Change::Saved(&saved.stored, &redactor, &older.trust);
+        let judgement = older.trust.judgement_now(&saved.stored, &redactor);
+        let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
         drop(journal::note(&self.environment.dirs, tree, older.scope, noted));
         Ok(format!("{} is marked as replaced.", id.short()))

@@ -164,7 +164,7 @@ impl Local {
         };
         let more = listed.len() > start + request.page.limit;
         let page: Vec<Listed> = listed.into_iter().skip(start).take(request.page.limit).collect();
-        let recall = Recall::open(&self.environment.dirs, tree);
+        let recall = self.indexed(tree);
         let files: Vec<String> = request.files.iter().map(|file| relative(file, tree)).collect();
         let ids: Vec<String> = page.iter().map(|session| session.session.clone()).collect();
         let memories = recall.of_sessions(&ids);

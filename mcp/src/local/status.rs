@@ -4,7 +4,7 @@ use memory_store::background::has_unprocessed;
 use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::{Recall, render};
+use memory_store::recall::render;
 use memory_store::store::Store;
 use memory_store::{Kind, settings_file};
 
@@ -20,7 +20,7 @@ impl Local {
     pub(super) fn report(&self) -> Result<StatusResponse, Failure> {
         let tree = self.tree()?;
         let dirs = &self.environment.dirs;
-        let recall = Recall::open(dirs, &tree);
+        let recall = self.indexed(&tree);
         let counts = recall.counts();
         let store = Store::open(dirs, &tree)?;
         // Without an index there are few files, or somebody should know that they are read.

@@ -6,11 +6,7 @@ use memory_store::reviewed::Reviewed;
 use super::*;
 
 in_each_search_mode! {
-    the_same_title_is_one_memory_however_many_say_it_at_once,
     what_is_still_true_keeps_its_date_and_its_file,
-    that_both_hold_is_kept_and_not_asked_again,
-    what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind,
-    a_full_stop_makes_no_other_title,
     a_memory_is_changed_by_its_id_and_the_users_words_are_not,
 }
 
@@ -52,8 +48,9 @@ fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode)
     }
 }
 
-fn the_same_title_is_one_memory_however_many_say_it_at_once(search: SearchMode) {
-    let world = World::searched(search);
+#[test]
+fn the_same_title_is_one_memory_however_many_say_it_at_once() {
+    let world = World::searched(SearchMode::Scan);
     world.publish(Vec::new());
     let mut servers: Vec<Server> = (0..4).map(|_| world.connect(&[])).collect();
     for server in &mut servers {
@@ -149,9 +146,10 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     assert_eq!(server.end(), Some(0));
 }
 
-fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
+#[test]
+fn that_both_hold_is_kept_and_not_asked_again() {
     for by_id in [false, true] {
-        let (world, mut server) = serving(World::searched(search), Vec::new());
+        let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
         let helm = remember(&mut server, "decision", "We deploy with Helm", "");
         let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
         let (said, kustomize, _) = server.call("remember", other.clone());
@@ -192,8 +190,9 @@ fn that_both_hold_is_kept_and_not_asked_again(search: SearchMode) {
     }
 }
 
-fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind(search: SearchMode) {
-    let (world, mut server) = serving(World::searched(search), Vec::new());
+#[test]
+fn what_is_said_in_other_words_by_id_is_compared_and_takes_another_kind() {
+    let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
     let helm = remember(&mut server, "decision", "We deploy with Helm", "");
     let notes = remember(&mut server, "fact", "The tide table has no leap days", "");
     let other = json!({
@@ -232,9 +231,10 @@ fn a_last_day_that_has_passed_is_said_so() {
     assert_eq!(server.end(), Some(0));
 }
 
-fn a_full_stop_makes_no_other_title(search: SearchMode) {
+#[test]
+fn a_full_stop_makes_no_other_title() {
     for is_published in [false, true] {
-        let world = World::searched(search);
+        let world = World::searched(SearchMode::Scan);
         if is_published {
             world.publish(Vec::new());
         }

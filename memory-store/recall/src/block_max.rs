@@ -147,7 +147,8 @@ mod tests {
             let bytes = self.bytes.clone();
             let segment = testing::open(Collection::Memories, bytes, DOCS, &[]).unwrap();
             let mut sources = Sources::of_segment(segment);
-            sources.list[0].loose.extend_from_slice(&self.documents[DOCS as usize..]);
+            let loose = self.documents[DOCS as usize..].iter().cloned().map(Into::into);
+            sources.list[0].loose.extend(loose);
             sources
         }
 

@@ -3,6 +3,8 @@
 //! First by the index alone, which tells where words do not occur; then, for phrases and filters,
 //! by what the document says.
 
+use std::sync::Arc;
+
 use super::Hit;
 use super::exact;
 use super::expression::{Filter, Node};
@@ -14,7 +16,7 @@ use memory_store_base::text::{self, Form, term_hash};
 /// A part of what is searched: a segment and documents beside it, which count on from its end.
 pub(crate) struct Part<'a> {
     pub segment: Option<&'a Segment>,
-    pub loose: &'a [Document],
+    pub loose: &'a [Arc<Document>],
 }
 
 impl Part<'_> {

@@ -2,7 +2,8 @@
 //! as to look up what the index says of it, which is what hooks go by.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 
 use super::Recall;
 use super::sources::{At, Sources};
@@ -12,7 +13,8 @@ use memory_store_base::fs::file_stamp::Stamp;
 /// Files that the indexes give, as they were read.
 #[derive(Debug, Default)]
 pub struct Judged {
-    files: HashMap<PathBuf, JudgedFile>,
+    /// By their paths as they were listed: as a path each would be compared part by part.
+    files: HashMap<OsString, JudgedFile>,
 }
 
 /// A memory file that is no order.
@@ -37,7 +39,7 @@ impl Recall {
 }
 
 /// Reads one file that an index gives. A held memory may be released by now, and is judged again by the caller.
-fn given(sources: &Sources, at: At) -> Option<(PathBuf, JudgedFile)> {
+fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
     if sources.is_unjudged(at) {
         return None;
     }
@@ -45,7 +47,7 @@ fn given(sources: &Sources, at: At) -> Option<(PathBuf, JudgedFile)> {
     let record = sources.record(at, &entry).ok()?;
     let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
     let given = JudgedFile { stamp, from_repository: record.from_repository };
-    Some((sources.file(at, &record.file), given))
+    Some((sources.file(at, &record.file).into_os_string(), given))
 }
 
 impl Judged {
@@ -57,6 +59,6 @@ impl Judged {
                 && given.stamp.bytes == bytes
                 && i128::from(given.stamp.modified_ns) == modified_ns
         };
-        self.files.get(path).is_some_and(is_now)
+        self.files.get(path.as_os_str()).is_some_and(is_now)
     }
 }

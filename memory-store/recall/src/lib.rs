@@ -63,6 +63,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::custom_embedder::Ask;
+use crate::index::journal::KnownJournals;
 use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
@@ -230,7 +231,12 @@ impl Recall {
     /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own. Read errors
     /// are told in every answer as [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        Self::of(dirs, Sources::open(dirs, tree))
+        Self::of(dirs, Sources::open(dirs, tree, None))
+    }
+
+    /// Opens them as [`Recall::open`] does, with the journals that this process knows already.
+    pub fn open_with(dirs: &UserDirs, tree: &Tree, known: &KnownJournals) -> Self {
+        Self::of(dirs, Sources::open(dirs, tree, Some(known)))
     }
 
     fn of(dirs: &UserDirs, sources: Sources) -> Self {

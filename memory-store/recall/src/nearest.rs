@@ -139,8 +139,8 @@ mod tests {
         let segment = testing::open(Collection::Memories, bytes, docs, &[]).unwrap();
         let mut sources = Sources::of_segment(segment);
         let loose = &mut sources.list[0].loose;
-        loose.push(document(8, 0.15, SPACE));
-        loose.push(document(9, 0.15, Space([2; 16])));
+        loose.push(document(8, 0.15, SPACE).into());
+        loose.push(document(9, 0.15, Space([2; 16])).into());
         sources
     }
 

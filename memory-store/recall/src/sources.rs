@@ -4,13 +4,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Collection;
 use super::fallback;
 use super::start_rank::{Standing, StartGroup, worth};
 use crate::index::Index;
 use crate::index::document::Document;
-use crate::index::journal::Entry as Change;
+use crate::index::journal::{Entry as Change, KnownJournals};
 use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
@@ -40,7 +41,7 @@ pub(crate) struct Source {
     /// A segment of memories without an index around it.
     bare: Option<Segment>,
     /// Documents of the journal, or of files read for want of an index.
-    pub loose: Vec<Document>,
+    pub loose: Vec<Arc<Document>>,
     /// True if files were read for want of an index.
     from_files: bool,
     /// True if the user gives only what is released, which this was not published by.
@@ -71,13 +72,13 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Opens the index of a tree, or of its main tree, and the user's.
-    pub(crate) fn open(dirs: &UserDirs, tree: &Tree) -> Self {
+    pub(crate) fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
         // The tree's and the user's.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
-        let mut opened = Index::open(&dirs.tree(&tree.root).index());
+        let mut opened = Index::open_with(&dirs.tree(&tree.root).index(), known);
         let mut root = &tree.root;
         if matches!(opened, Ok(None)) && tree.main_root != tree.root {
-            opened = Index::open(&dirs.tree(&tree.main_root).index());
+            opened = Index::open_with(&dirs.tree(&tree.main_root).index(), known);
             root = &tree.main_root;
         }
         sources.settings = settings_of(&opened);
@@ -89,7 +90,7 @@ impl Sources {
             source.label_loose(!fallback::is_private(&project));
         }
         sources.limit(dirs, &project, has_index);
-        sources.add_user(dirs);
+        sources.add_user(dirs, known);
         sources
     }
 
@@ -128,8 +129,8 @@ impl Sources {
         Self { list, settings: settings.clone(), ..Self::default() }
     }
 
-    fn add_user(&mut self, dirs: &UserDirs) {
-        let opened = Index::open(&dirs.user_state().index());
+    fn add_user(&mut self, dirs: &UserDirs, known: Option<&KnownJournals>) {
+        let opened = Index::open_with(&dirs.user_state().index(), known);
         self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
     }
 
@@ -321,7 +322,7 @@ impl Source {
             }
             if let Change::Put(document) = change {
                 self.supersede(&document);
-                self.loose.push(*document);
+                self.loose.push(document);
             }
         }
         self.mark_superseded();
@@ -339,7 +340,7 @@ impl Source {
         for document in documents {
             if !self.hidden.contains(&document.entry.id) {
                 self.supersede(&document);
-                self.loose.push(document);
+                self.loose.push(Arc::new(document));
             }
         }
         self.mark_superseded();
@@ -348,7 +349,7 @@ impl Source {
     /// Labels what was read from files, or not.
     fn label_loose(&mut self, from_repository: bool) {
         for document in &mut self.loose {
-            document.record.from_repository = from_repository;
+            Arc::make_mut(document).record.from_repository = from_repository;
         }
     }
 
@@ -364,7 +365,7 @@ impl Source {
     fn mark_superseded(&mut self) {
         for document in &mut self.loose {
             if self.superseded.contains_key(&document.entry.id) {
-                document.entry.flags |= FLAG_SUPERSEDED;
+                Arc::make_mut(document).entry.flags |= FLAG_SUPERSEDED;
             }
         }
     }

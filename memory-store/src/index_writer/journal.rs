@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use memory_store_recall::index::journal::*;
@@ -16,20 +17,20 @@ use crate::fs::lock::LOCK_WAIT;
 use crate::id::MemoryId;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::Scope;
-use crate::redact::Redactor;
 use crate::store::Stored;
-use crate::trust::Trust;
+use crate::trust::Judgement;
 
 /// The change that a memory was saved, without its secrets; `root` as in [`build::document`].
 pub fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
-    Entry::Put(Box::new(document))
+    Entry::Put(Arc::new(document))
 }
 
 /// Marks what was saved when it is to be held, and labels what is from the repository.
 fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     if let Entry::Put(document) = &mut entry {
+        let document = Arc::make_mut(document);
         document.record.from_repository = from_repository;
         document.entry.flags |= if is_held { FLAG_HELD } else { 0 };
     }
@@ -63,9 +64,9 @@ pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
 /// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved in the store that this redactor belongs to: files come from editors and from pulls, so that what
-    /// hooks print is redacted here too. Memories held by this trust are held in the journal.
-    Saved(&'a Stored, &'a Redactor, &'a Trust),
+    /// It was saved, and judged since: files come from editors and from pulls, so that what hooks print is redacted here
+    /// too. What is held is held in the journal.
+    Saved(&'a Stored, &'a Judgement),
     /// It is gone.
     Gone(MemoryId),
 }
@@ -86,14 +87,10 @@ pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> R
         }
     };
     let entry = match change {
-        Change::Saved(stored, redactor, trust) => {
-            // The ledger learned of it a moment ago.
-            let trust = trust.clone().renewed();
-            let is_held = trust.held(stored, redactor).is_some();
-            let from_repository = trust.is_from_repository(stored);
-            let memory = redactor.redacted(&stored.memory);
-            let stored = Stored { memory, ..stored.clone() };
-            let entry = judged(put(&stored, root), is_held, from_repository);
+        Change::Saved(stored, judgement) => {
+            let Judgement { redacted, held, from_repository } = judgement.clone();
+            let stored = Stored { memory: redacted, ..stored.clone() };
+            let entry = judged(put(&stored, root), held.is_some(), from_repository);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

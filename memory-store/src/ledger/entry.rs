@@ -107,6 +107,16 @@ impl Entry {
         text.clone_into(&mut self.text);
     }
 
+    /// Notes that we write this text into a file of this name, for a person or a model who saves it.
+    pub(crate) fn will_be_saved(&mut self, name: &str, text: &str) {
+        self.will_write(text);
+        if self.name != name {
+            self.will_name(name);
+        }
+        self.placed = true;
+        self.saved = true;
+    }
+
     /// Notes that we give the file this name.
     pub(crate) fn will_name(&mut self, name: &str) {
         remember(&mut self.named, name.to_owned());

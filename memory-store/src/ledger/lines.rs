@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,11 +50,32 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
     Ok(lines)
 }
 
+/// Lines that readers see and a crash of the machine may still take.
+#[derive(Debug)]
+#[must_use = "they are not on the disk yet"]
+pub(crate) struct Unsynced {
+    file: File,
+    path: PathBuf,
+}
+
+impl Unsynced {
+    /// Waits until they are on the disk. Nobody has to be kept from writing meanwhile: who replaces the file has read
+    /// these lines, and syncs what replaces it.
+    pub(crate) fn sync(self) -> Result<()> {
+        self.file.sync_data().at(&self.path)
+    }
+}
+
 /// Appends lines in one write and waits until they are on the disk.
 pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
-    if events.is_empty() {
-        return Ok(());
+    match events {
+        [] => Ok(()),
+        _ => write(path, events)?.sync(),
     }
+}
+
+/// Appends lines in one write.
+pub(super) fn write<T: Serialize>(path: &Path, events: &[T]) -> Result<Unsynced> {
     if let Some(folder) = path.parent() {
         create_folder(folder, Privacy::Private)?;
     }
@@ -69,7 +90,7 @@ pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
     }
     encode(path, events, &mut bytes)?;
     file.write_all(&bytes).at(path)?;
-    file.sync_data().at(path)
+    Ok(Unsynced { file, path: path.to_owned() })
 }
 
 /// Replaces the file with these lines, the foreign ones first.

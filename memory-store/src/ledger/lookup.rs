@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use memchr::memmem;
 
 use super::entry::{Entry, text_hash};
+use super::lines::Unsynced;
 use super::texts::{Origin, meaning_hash};
 use super::{Event, Reason, Tombstone, lines};
 use crate::error::{At, Result};
@@ -109,6 +110,12 @@ impl Lookup {
         Ok(names)
     }
 
+    /// Notes a memory of which the ledger knows nothing, without waiting for the disk; `name` is that of its file.
+    pub(crate) fn created(&self, mut new: Entry, name: &str, text: &str) -> Result<Unsynced> {
+        new.will_be_saved(name, text);
+        lines::write(&self.path, &[Event::Entry(Box::new(new))])
+    }
+
     /// Notes a memory that was saved; `name` is that of its file.
     pub(crate) fn saved(
         &self,
@@ -126,12 +133,7 @@ impl Lookup {
             Some(known) => known,
             None => new,
         };
-        entry.will_write(text);
-        if entry.name != name {
-            entry.will_name(name);
-        }
-        entry.placed = true;
-        entry.saved = true;
+        entry.will_be_saved(name, text);
         self.add(Event::Entry(Box::new(entry)))
     }
 

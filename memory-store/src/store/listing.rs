@@ -236,7 +236,8 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
         .max_depth(LEVELS_MAX)
         .follow_links(false)
         .follow_root_links(false)
-        .sort_by_file_name()
+        // By file name: those that are compared lie in one folder, and a name would be cut out of its path each time.
+        .sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()))
         .into_iter()
         .filter_entry(|entry| !is_hidden(entry))
 }

@@ -69,10 +69,21 @@ impl Folder {
     pub(crate) fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let path = self.path.join(name);
         let (file, metadata) = self.open_file(name)?;
-        // With room for more than the file has, its end is found at the second read.
-        let room = usize::try_from(metadata.len()).unwrap_or(bytes_max).min(bytes_max);
-        let mut bytes = Vec::with_capacity(room + END_BYTES);
-        file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(&path)?;
+        // Most files are read by one call, that asks for more than they have and gets what they have.
+        let len = usize::try_from(metadata.len()).unwrap_or(bytes_max).min(bytes_max);
+        let mut bytes = vec![0; len + END_BYTES.min(bytes_max - len + 1)];
+        let count = loop {
+            match (&file).read(&mut bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read.at(&path)?,
+            }
+        };
+        let is_whole = count == len && count < bytes.len();
+        bytes.truncate(count);
+        if !is_whole {
+            let most = (bytes_max + 1).saturating_sub(count);
+            file.take(most as u64).read_to_end(&mut bytes).at(&path)?;
+        }
         if bytes.len() > bytes_max {
             let message = format!("longer than {} KiB", bytes_max >> 10);
             return Err(refused(&path, &message, "Shorten it, or move it away."));

@@ -159,16 +159,18 @@ impl Tile<'_> {
     #[inline(always)]
     fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
         let channels = self.linear.scales.len();
-        // Of arrays the compiler knows the length, and turns loops over them into vectors.
-        let scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
+        // Of arrays the compiler knows the length, and turns loops over them into vectors. Rows are counted: iterators in
+        // step were called for each row, which took as long as its arithmetic.
+        let channel_scales = &self.linear.scales.as_chunks::<PANEL>().0[self.panel];
         let bias = &self.linear.bias.as_chunks::<PANEL>().0[self.panel];
-        let rows = self.out[self.token * channels..].chunks_exact_mut(channels);
-        for ((row, sums), scale) in rows.zip(&sums).zip(&self.scales[self.token..]) {
-            let mut values = [0.0f32; PANEL];
+        let row_scales = &self.scales[self.token..][..R];
+        let panels = self.out[self.token * channels..][..R * channels].as_chunks_mut::<PANEL>().0;
+        for r in 0..R {
+            let values = &mut panels[r * (channels / PANEL) + self.panel];
             for channel in 0..PANEL {
-                values[channel] = sums[channel] as f32 * (scale * scales[channel]) + bias[channel];
+                let scale = row_scales[r] * channel_scales[channel];
+                values[channel] = sums[r][channel] as f32 * scale + bias[channel];
             }
-            row.as_chunks_mut::<PANEL>().0[self.panel] = values;
         }
     }
 }

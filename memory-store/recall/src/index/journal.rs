@@ -5,8 +5,12 @@
 //! opened for appending, so they never mix. A frame that a crash cut off is skipped: reading goes on at the next frame
 //! whose checksum fits.
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memchr::memmem;
 
@@ -26,7 +30,7 @@ const FRAME_HEADER: usize = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A memory is new or changed.
-    Put(Box<Document>),
+    Put(Arc<Document>),
     /// A memory is gone.
     Remove(MemoryId),
 }
@@ -41,10 +45,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty.
-    pub(crate) fn read(dir: &Path, manifest: &Manifest) -> Result<Self> {
+    /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty. Of one that is known
+    /// already only what was appended since is read.
+    pub(crate) fn read(
+        dir: &Path,
+        manifest: &Manifest,
+        known: Option<&KnownJournals>,
+    ) -> Result<Self> {
         let path = manifest.journal_path(dir);
-        let file = match std::fs::File::open(&path) {
+        let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 // One that was begun and is gone may have held more than the segments do.
@@ -53,13 +62,21 @@ impl Journal {
             }
             Err(error) => return Err(error).at(&path),
         };
+        match known {
+            Some(known) => known.read(path, &file, manifest.journal_start),
+            None => Self::read_whole(&path, &file, manifest.journal_start).map(|(whole, _)| whole),
+        }
+    }
+
+    /// Reads all of a journal that the segments do not hold, and tells where it ends.
+    fn read_whole(path: &Path, file: &File, start: u64) -> Result<(Self, u64)> {
         let mut bytes = Vec::new();
-        file.take(BYTES_MAX).read_to_end(&mut bytes).at(&path)?;
-        let start = usize::try_from(manifest.journal_start).unwrap_or(usize::MAX);
+        file.take(BYTES_MAX).read_to_end(&mut bytes).at(path)?;
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
         let mut journal = Self::decode(bytes.get(start..).unwrap_or_default());
         // A journal shorter than what was folded lost its end, and with it later entries perhaps.
         journal.damaged |= start > bytes.len();
-        Ok(journal)
+        Ok((journal, bytes.len() as u64))
     }
 
     /// Reads frames; damaged stretches are skipped.
@@ -79,6 +96,90 @@ impl Journal {
     }
 }
 
+/// Journals as a process read them last. They are appended to and never changed, so a server that is asked again reads
+/// and decodes only what is new.
+#[derive(Debug, Default)]
+pub struct KnownJournals(Mutex<HashMap<PathBuf, KnownJournal>>);
+
+/// A journal without damage, up to where it was read.
+#[derive(Debug)]
+struct KnownJournal {
+    /// Device and number of its file: a restored one may have the name of another.
+    file: (u64, u64),
+    start: u64,
+    /// End of the last frame that was read.
+    end: u64,
+    /// The bytes before it, by which a file that was written anew is told.
+    last: [u8; LAST_BYTES],
+    entries: Vec<Entry>,
+}
+
+/// Bytes before the end of what was read that must still be there: more than any two frames have in common.
+const LAST_BYTES: usize = 64;
+
+impl KnownJournals {
+    /// Lets go of all of them.
+    pub fn release(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = HashMap::new();
+    }
+
+    fn read(&self, path: PathBuf, file: &File, start: u64) -> Result<Journal> {
+        let metadata = file.metadata().at(&path)?;
+        let identity = (metadata.dev(), metadata.ino());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get_mut(&path)
+            && (known.file, known.start) == (identity, start)
+            && known.follow(file).at(&path)?
+        {
+            return Ok(Journal { entries: known.entries.clone(), damaged: false });
+        }
+        let (journal, end) = Journal::read_whole(&path, file, start)?;
+        let mut last = [0; LAST_BYTES];
+        let is_long = end >= start + LAST_BYTES as u64;
+        if !journal.damaged && is_long {
+            file.read_exact_at(&mut last, end - LAST_BYTES as u64).at(&path)?;
+            let entries = journal.entries.clone();
+            all.insert(path, KnownJournal { file: identity, start, end, last, entries });
+        } else {
+            all.remove(&path);
+        }
+        Ok(journal)
+    }
+}
+
+impl KnownJournal {
+    /// Reads what was appended. `false` where the file is not what it was, or has a frame that cannot be read: one that
+    /// is being written may be whole the next time.
+    fn follow(&mut self, file: &File) -> std::io::Result<bool> {
+        let from = self.end - LAST_BYTES as u64;
+        let room = usize::try_from(BYTES_MAX.saturating_sub(from)).unwrap_or_default();
+        // One read is enough for what a call or two appended.
+        let mut bytes = vec![0; FOLLOWED_BYTES.min(room)];
+        let count = file.read_at(&mut bytes, from)?;
+        bytes.truncate(count);
+        if count == FOLLOWED_BYTES {
+            let mut rest = vec![0; room - count];
+            let mut read = 0;
+            while let more @ 1.. = file.read_at(&mut rest[read..], from + (count + read) as u64)? {
+                read += more;
+            }
+            bytes.extend_from_slice(&rest[..read]);
+        }
+        let Some(new) = bytes.strip_prefix(&self.last) else { return Ok(false) };
+        let journal = Journal::decode(new);
+        if journal.damaged {
+            return Ok(false);
+        }
+        self.entries.extend(journal.entries);
+        self.end = from + bytes.len() as u64;
+        self.last.copy_from_slice(&bytes[bytes.len() - LAST_BYTES..]);
+        Ok(true)
+    }
+}
+
+/// Bytes that are read at first of what was appended.
+const FOLLOWED_BYTES: usize = 16 << 10;
+
 /// Reads the frame at the start. A change of a later version is skipped.
 fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
     let mut cursor = Cursor(bytes);
@@ -92,7 +193,7 @@ fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
     }
     let mut payload = Cursor(payload);
     let entry = match payload.byte()? {
-        1 => Some(Entry::Put(Box::new(Document::decode(&mut payload)?))),
+        1 => Some(Entry::Put(Arc::new(Document::decode(&mut payload)?))),
         2 => Some(Entry::Remove(MemoryId(payload.array()?))),
         _ => None,
     };
@@ -103,7 +204,7 @@ impl Entry {
     /// Adds the vector of what was saved.
     pub fn embedded(mut self, vectors: &dyn Vectors) -> Self {
         if let Self::Put(document) = &mut self {
-            document.embed(vectors);
+            Arc::make_mut(document).embed(vectors);
         }
         self
     }
@@ -139,7 +240,7 @@ mod tests {
 
     fn put(number: u8) -> Entry {
         let record = Record { title: format!("Memory {number}"), ..Record::default() };
-        Entry::Put(Box::new(Document::of_record(
+        Entry::Put(Arc::new(Document::of_record(
             MemoryId([number; 16]),
             Kind::Fact,
             0.5,
@@ -165,6 +266,43 @@ mod tests {
             assert!(journal.damaged);
             assert_eq!(journal.entries, [put(1), put(3)], "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_known_journal_is_followed_and_one_that_was_written_anew_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let known = KnownJournals::default();
+        let read = || known.read(path.clone(), &File::open(&path).unwrap(), 0).unwrap();
+        let frames = |numbers: std::ops::Range<u8>| -> Vec<u8> {
+            numbers.flat_map(|number| put(number).encode()).collect()
+        };
+        let puts = |numbers: std::ops::Range<u8>| numbers.map(put).collect::<Vec<_>>();
+        // Once nothing, a little, more than one read takes, and all that there may be.
+        for end in [0, 1, 1, 3, 250] {
+            std::fs::write(&path, frames(0..end)).unwrap();
+            assert_eq!(read(), Journal { entries: puts(0..end), damaged: false }, "{end}");
+        }
+        assert!(frames(3..250).len() > FOLLOWED_BYTES);
+        // Half a frame, and its other half.
+        let whole = [frames(0..250), put(251).encode()].concat();
+        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        assert_eq!(read(), Journal { entries: puts(0..250), damaged: true });
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(
+            read(),
+            Journal { entries: [puts(0..250), vec![put(251)]].concat(), damaged: false }
+        );
+        // Written anew, longer and shorter.
+        std::fs::write(&path, frames(1..255)).unwrap();
+        assert_eq!(read().entries, puts(1..255));
+        std::fs::write(&path, frames(5..7)).unwrap();
+        assert_eq!(read().entries, puts(5..7));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, frames(5..8)).unwrap();
+        assert_eq!(read().entries, puts(5..8));
+        known.release();
+        assert_eq!(read().entries, puts(5..8));
     }
 
     proptest::proptest! {

@@ -26,7 +26,7 @@ pub mod write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use journal::Journal;
+use journal::{Journal, KnownJournals};
 use manifest::{Collection, Manifest};
 use memory_store_base::bytes::kernel;
 use memory_store_base::error::{At, Error, Result};
@@ -51,12 +51,17 @@ impl Index {
     /// Opens the index in `dir`. `None` when there is none; an error when its manifest cannot be
     /// read. A damaged segment or journal is told in [`Index::damage`], and the rest is used.
     pub fn open(dir: &Path) -> Result<Option<Self>> {
+        Self::open_with(dir, None)
+    }
+
+    /// Opens it as [`Index::open`] does, with the journals that this process knows already.
+    pub(crate) fn open_with(dir: &Path, known: Option<&KnownJournals>) -> Result<Option<Self>> {
         let mut last = None;
         // A publisher may remove a segment between our reading of the manifest and of the
         // segment. Then there is a newer manifest.
         for _ in 0..2 {
             let Some(manifest) = read_manifest(dir)? else { return Ok(None) };
-            let index = Self::of_manifest(dir, manifest);
+            let index = Self::of_manifest(dir, manifest, known);
             if !index.damage.as_ref().is_some_and(is_missing) {
                 return Ok(Some(index));
             }
@@ -65,7 +70,7 @@ impl Index {
         Ok(last)
     }
 
-    fn of_manifest(dir: &Path, manifest: Manifest) -> Self {
+    fn of_manifest(dir: &Path, manifest: Manifest, known: Option<&KnownJournals>) -> Self {
         let mut damage = None;
         let memories = manifest
             .segments
@@ -74,7 +79,7 @@ impl Index {
             .and_then(|segment| {
                 Segment::open(dir, segment).map_err(|error| damage = Some(error)).ok()
             });
-        let journal = Journal::read(dir, &manifest).unwrap_or_else(|error| {
+        let journal = Journal::read(dir, &manifest, known).unwrap_or_else(|error| {
             damage.get_or_insert(error);
             Journal::default()
         });
