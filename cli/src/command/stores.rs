@@ -8,7 +8,7 @@ use memory_store::Error;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Scope;
-use memory_store::recall::{Judged, Recall};
+use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -106,9 +106,9 @@ impl Stores {
 
     /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
-        let files = Recall::open(&self.dirs, &self.tree).indexed_files();
-        let stores = [&self.project, &self.user];
-        ids.iter().map(|id| Store::find_indexed(&stores, id, &files)).collect()
+        let collections = [Collection::Memories, Collection::User];
+        let files = Recall::open(&self.dirs, &self.tree).files(&collections, usize::MAX)?;
+        Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
