@@ -274,7 +274,9 @@ impl Survey<'_> {
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = |stored: &Stored| {
             !stored.is_given_by(&self.judged, true)
-                && trust.is_order(&stored.memory, &redactor, true)
+                && trust
+                    .held_as(&stored.memory, &redactor, true)
+                    .is_some_and(|held| held.order.is_some())
         };
         let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
         let mut files: Vec<Stored> = pulled.filter(|stored| !is_order(stored)).cloned().collect();

@@ -1,10 +1,5 @@
 //! Measurements as `scripts/eval` runs them, in a sealed environment.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it asks for the environment that it starts programs in"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
