@@ -15,6 +15,6 @@ build_journeys() {
         programs="$programs --bin $program"
     done
     # shellcheck disable=SC2086 # names of programs are words
-    cargo build --release --quiet --locked -p cli -p processor -p mcp -p journeys $programs
+    cargo build --release --quiet --locked -p cli -p processor -p mcp -p journeys -p eval $programs
     journeys=$(cargo metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/release
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scores runs of `throughline eval retrieval`: score-retrieval.py FOLDER_OF_SETS FOLDER_OF_RUNS.
+"""Scores runs of `scripts/eval retrieval`: score-retrieval.py FOLDER_OF_SETS FOLDER_OF_RUNS.
 
 Means over the queries of a set that have relevant memories: recall@k is the share of a query's
 relevant memories among the first k, MRR@10 is 1 / rank of the first one, nDCG@10 has binary gains.

@@ -133,7 +133,7 @@ impl World {
         let pulled = memories.iter().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.memory.id).collect();
         let publisher = Publisher::begin(&dir).unwrap();
-        let publisher = publisher.from_repository(pulled, trust.holds_unreleased());
+        let publisher = publisher.from_repository(pulled).trust(trust);
         self.search.publish(&dir, publisher, content);
     }
 

@@ -595,8 +595,9 @@ fn a_memory_is_found_by_the_index_where_its_file_is_as_it_was_read() {
     let store = Store::open(&fixture.dirs, &fixture.tree).unwrap();
     let user = Store::user(&fixture.dirs).unwrap();
     let find = |id: &str| {
-        let files = fixture.recall().indexed_files();
-        Store::find_indexed(&[&store, &user], id, &files).map(|stored| stored.memory.title)
+        let files = fixture.recall().files(&[Collection::Memories, Collection::User], usize::MAX);
+        let found = Store::find_indexed(&[&store, &user], &[id], &files.unwrap())?;
+        found.into_iter().next().map(|stored| stored.memory.title)
     };
     let all = fixture.list();
     let (first, other) = (&all[0], &all[1]);

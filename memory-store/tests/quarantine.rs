@@ -333,7 +333,7 @@ fn a_deed_is_held_until_it_is_this_machines() {
         let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
         let ids = from_repository.iter().copied().collect();
         publisher
-            .from_repository(ids, false)
+            .from_repository(ids)
             .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
             .unwrap();
     };

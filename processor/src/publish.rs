@@ -116,10 +116,9 @@ fn publish(
         }
         Some(_) | None => BTreeMap::new(),
     };
-    let holds = trust.holds_unreleased();
     let is_held = |stored: &Stored| {
         let from_repository = pulled.contains(&stored.memory.id);
-        holds && from_repository || trust.is_order(&stored.memory, &redactor, from_repository)
+        trust.held_as(&stored.memory, &redactor, from_repository).is_some()
     };
     let (settings, now) = (publication.settings, publication.now);
     let left = Handoff::read(&publication.dirs.tree(root).left());
@@ -139,7 +138,7 @@ fn publish(
     publisher
         .said(said)
         .trust(trust)
-        .from_repository(pulled, holds)
+        .from_repository(pulled)
         .stale(stale)
         .publish(Content {
             root,

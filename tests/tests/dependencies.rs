@@ -13,7 +13,7 @@ fn each_part_needs_only_what_it_may_know() {
     let siblings = metadata::siblings().unwrap();
     const STORE: [&str; 4] =
         ["memory-store-base", "memory-store-embed", "memory-store-recall", "memory-store-redact"];
-    let may_know: [(&str, &[&str]); 11] = [
+    let may_know: [(&str, &[&str]); 12] = [
         ("memory-store-base", &[]),
         ("memory-store-embed", &["memory-store-base"]),
         ("memory-store-redact", &["memory-store-base"]),
@@ -26,6 +26,8 @@ fn each_part_needs_only_what_it_may_know() {
         ("cli", &["memory-store", "processor", "mcp"]),
         // Its bench, which builds stores, and its trials, which look whether a store is whole.
         ("journeys", &["memory-store", "processor"]),
+        // What measures recall and extraction; its tests take the environment of the journeys.
+        ("eval", &["memory-store", "processor", "journeys"]),
         // Packages that read bytes of others.
         ("fuzz", &["hooks", "mcp", "memory-store", "processor"]),
     ];

@@ -70,7 +70,7 @@ pub fn run(
     glance.show(learned.millis, out)?;
     sync::show_rest(&learned, out)?;
     // A look back is worth a moment, never a failure.
-    if let Ok(replay) = eval::own::of_tree(world, tree, LOOK_BACK)
+    if let Ok(replay) = eval::of_tree(world, tree, LOOK_BACK)
         && let Some(sentence) = replay.sentence()
     {
         writeln!(out, "{sentence}")?;

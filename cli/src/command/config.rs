@@ -381,27 +381,6 @@ pub fn use_drafts(world: &World) -> Result {
     edit(&world.dirs.config_file(), |document| document["promote"] = value("review"))
 }
 
-/// A settings file that holds only this LLM.
-pub fn llm_file(llm: &Llm) -> String {
-    let mut table = Table::new();
-    table["provider"] = value(&llm.provider);
-    table["model"] = value(&llm.model);
-    table["host"] = value(&llm.host);
-    table["consented_hosts"] = value(llm.consented_hosts.iter().collect::<toml_edit::Array>());
-    table["timeout_s"] = value(i64::from(llm.timeout_s));
-    table["api_key_env"] = value(&llm.api_key_env);
-    table["usd_per_day"] = value(llm.usd_per_day);
-    if let Some(tokens) = llm.context {
-        table["context"] = value(i64::from(tokens));
-    }
-    if let Some(tokens) = llm.tokens_per_day {
-        table["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
-    }
-    let mut document = DocumentMut::new();
-    document["llm"] = Item::Table(table);
-    document.to_string()
-}
-
 /// Changes our own settings file; comments and order stay.
 fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
     let text = match fs::read_to_string(path) {

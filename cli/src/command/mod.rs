@@ -81,7 +81,6 @@ mod status;
 mod statusline;
 mod stores;
 mod sync;
-mod temporary_home;
 mod timeline;
 mod tombstones;
 mod trace;

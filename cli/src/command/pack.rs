@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use memory_store::memory::{Memory, Status};
+use memory_store::memory::{Memory, SaidBy, Status};
 use memory_store::recall::Recall;
 use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::settings::Settings;
@@ -100,9 +100,15 @@ fn section<'a>(
     Ok(())
 }
 
+/// Returns whether a memory is told as Claude's own: Claude chose to save it, or says how things should be.
+fn is_claudes_note(memory: &Memory) -> bool {
+    let says_how = matches!(memory.kind, Kind::Preference | Kind::Convention);
+    memory.source.is_noted() || says_how && memory.source.said_by == Some(SaidBy::Assistant)
+}
+
 fn text(memory: &Memory, is_pulled: bool) -> String {
     let date = view::date(memory).date();
-    let noted = if memory.is_claudes_note() { ", noted by Claude" } else { "" };
+    let noted = if is_claudes_note(memory) { ", noted by Claude" } else { "" };
     let origin = if is_pulled { format!(", {LABEL}") } else { String::new() };
     let short = memory.id.short();
     let head = format!("- **{}** ({short}, {date}{noted}{origin})", plain(&memory.title));

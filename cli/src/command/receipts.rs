@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memory_store::layout::TreeDir;
@@ -58,13 +57,6 @@ pub struct Given {
     /// Where it ends.
     #[serde(default)]
     pub end: usize,
-}
-
-impl Given {
-    /// The range of its piece in the text.
-    pub const fn range(&self) -> Range<usize> {
-        self.start..self.end
-    }
 }
 
 /// Reads the last receipts of a working tree, newest first.

@@ -13,7 +13,6 @@ use memory_store::layout::MODELS_VARIABLE;
 use serde_json::{Value, json};
 
 use super::doctor::{self, Check};
-use super::temporary_home::temporary_home;
 use crate::answer;
 use crate::failure::{At as _, Result};
 use crate::world::World;
@@ -64,7 +63,10 @@ struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     fn new(world: &'a World) -> Result<Self> {
-        let (temporary, home, _) = temporary_home("throughline-selftest-", None)?;
+        let temp = std::env::temp_dir();
+        let temporary =
+            tempfile::Builder::new().prefix("throughline-selftest-").tempdir_in(&temp).at(&temp)?;
+        let home = temporary.path().canonicalize().at(temporary.path())?;
         let (root, transcripts) = (home.join("project"), home.join("transcripts"));
         for folder in [&root, &transcripts] {
             fs::create_dir(folder).at(folder)?;

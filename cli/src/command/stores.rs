@@ -9,7 +9,7 @@ use memory_store::Error;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Scope;
-use memory_store::recall::{Judged, Recall};
+use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -107,9 +107,9 @@ impl Stores {
 
     /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
-        let files = Recall::open(&self.dirs, &self.tree).indexed_files();
-        let stores = [&self.project, &self.user];
-        ids.iter().map(|id| Store::find_indexed(&stores, id, &files)).collect()
+        let collections = [Collection::Memories, Collection::User];
+        let files = Recall::open(&self.dirs, &self.tree).files(&collections, usize::MAX)?;
+        Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -287,7 +287,9 @@ impl Survey<'_> {
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = move |stored: &Stored| {
             !stored.is_given_by(&self.judged, true)
-                && trust.is_order(&stored.memory, &redactor, true)
+                && trust
+                    .held_as(&stored.memory, &redactor, true)
+                    .is_some_and(|held| held.order.is_some())
         };
         let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
         pulled.filter(move |stored| !is_order(stored))

@@ -198,75 +198,6 @@ fn what_a_purge_does_to_memories_is_said_before_and_after() {
 }
 
 #[test]
-fn a_project_is_measured_in_a_home_of_its_own() {
-    let machine = Machine::new();
-    machine.transcript(&format!("tmp/gold/transcripts/-p/{SESSION}.jsonl"), SESSION, "2026-10-01");
-    machine.write(
-        "tmp/gold/gold.json",
-        &json!({
-            "transcripts": "transcripts",
-            "sessions": [{ "id": SESSION, "first": "2026-10-01T10:00:00Z", "last": "2026-10-01T10:07:00Z" }],
-            "queries": [
-                { "id": "q1", "type": "file", "text": "src/price.rs", "after_session": SESSION, "relevant": [] },
-                { "id": "q2", "type": "error", "text": "mismatched types", "after_session": SESSION, "relevant": [] },
-            ],
-            "negatives": [{ "id": "n1", "text": "thanks" }],
-        })
-        .to_string(),
-    );
-    // Stand-ins for the hooks: silent at the start and for prompts; the tool's answers with what
-    // it was asked, and leaves a receipt as the real one does.
-    machine.program("throughline-post-tool-use", TOOL_HOOK);
-    let (gold, run) = (machine.path("tmp/gold/gold.json"), machine.path("tmp/run.jsonl"));
-    let (gold, run) = (gold.to_str().unwrap(), run.to_str().unwrap());
-    machine.ok(&["eval", "project", gold, "--run", run]);
-
-    let lines: Vec<Value> = machine
-        .read("tmp/run.jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let asked: Vec<&Value> = lines.iter().filter(|line| line["query"].is_string()).collect();
-    assert_eq!(
-        asked[0],
-        &json!({ "query": "q1", "injected": ["piece"], "text": "a piece of PostToolUse" })
-    );
-    assert_eq!(
-        asked[1],
-        &json!({ "query": "q2", "injected": ["piece"], "text": "a piece of PostToolUseFailure" })
-    );
-    assert_eq!(asked[2], &json!({ "query": "n1", "injected": [], "text": "" }));
-    let stored: Vec<&Value> = lines.iter().filter(|line| line["memory"].is_string()).collect();
-    assert!(
-        stored.iter().any(|line| line["text"]
-            .as_str()
-            .unwrap()
-            .to_lowercase()
-            .contains("floats for money")),
-        "{stored:#?}"
-    );
-    assert!(stored.iter().all(|line| line["session"] == SESSION), "{stored:#?}");
-    // Nothing of the user's was touched, nothing is left.
-    assert!(!machine.path("home/.local").exists() && !machine.path("home/.config").exists());
-    assert_eq!(fs::read_dir(machine.path("tmp")).unwrap().count(), 2);
-
-    let said = machine.run(&["eval", "project", run, "--run", run]);
-    assert_eq!(said.code, 5, "{}", said.stderr);
-}
-
-/// A stand-in for the hook, in the words of a shell.
-const TOOL_HOOK: &str = r#"#!/bin/sh
-payload=$(cat)
-session=$(printf %s "$payload" | sed 's/.*"session_id":"\([^"]*\)".*/\1/')
-event=$(printf %s "$payload" | sed 's/.*"hook_event_name":"\([^"]*\)".*/\1/')
-for tree in "$HOME"/.local/state/throughline/trees/*; do
-    mkdir -p "$tree/receipts"
-    printf '{"at":"2026-10-01T10:07:00Z","event":"%s","session":"%s","memories":[{"id":"01jzzzzzzzzzzzzzzzzzzzzzzz","start":2,"end":7}]}\n' "$event" "$session" >> "$tree/receipts/2026-10-01.jsonl"
-done
-printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"a piece of %s"}}\n' "$event" "$event"
-"#;
-
-#[test]
 fn what_background_work_warned_of_is_shown_for_a_while() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
@@ -296,51 +227,6 @@ fn the_own_history_is_replayed_without_changing_anything() {
     let said = machine.ok(&["eval", "self"]);
     assert!(said.starts_with("1 of 1 sessions"), "{said}");
     assert_eq!(machine.ok(&["list", "--json"]), listed);
-}
-
-#[test]
-fn retrieval_is_measured_within_groups() {
-    let machine = Machine::new();
-    machine.write(
-        "tmp/set/memories.jsonl",
-        r#"{"id": "a1", "text": "The parser keeps comments.", "group": "a", "time": "2026-03-01"}
-           {"id": "a2", "text": "Releases go out on Tuesday.", "group": "a", "time": "2026-03-02"}
-           {"id": "b1", "text": "The lexer drops comments.", "group": "b"}"#,
-    );
-    machine.write(
-        "tmp/set/queries.jsonl",
-        r#"{"id": "q1", "text": "does the parser keep comments?", "group": "a", "relevant": ["a1"]}
-           {"id": "q2", "text": "when is the release?", "group": "a", "relevant": ["a2"], "time": "2026-03-01"}
-           {"id": "q3", "text": "which comments are dropped?", "group": "b", "relevant": ["b1"]}"#,
-    );
-    let set = machine.path("tmp/set");
-    let run = machine.path("tmp/run.jsonl");
-    let ids = |options: &[&str]| -> Vec<String> {
-        let mut args =
-            vec!["eval", "retrieval", set.to_str().unwrap(), "--run", run.to_str().unwrap()];
-        args.extend(options);
-        machine.ok(&args);
-        let lines = fs::read_to_string(&run).unwrap();
-        let shown = |line: &str| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            format!("{} {}", line["query"].as_str().unwrap(), line["ids"])
-        };
-        lines.lines().map(shown).collect()
-    };
-    let own = ["q1 [\"a1\"]", "q2 [\"a2\"]", "q3 [\"b1\"]"];
-    for mode in ["lexical", "hooks", "search"] {
-        assert_eq!(ids(&["--mode", mode]), own, "{mode}");
-    }
-    assert_eq!(ids(&["--as-of"])[1], "q2 []");
-    assert_eq!(ids(&["--foreign"]), ["q3 [\"a1\"]", "q1 [\"b1\"]", "q2 []"]);
-
-    machine.write(
-        "tmp/set/pairs.jsonl",
-        r#"{"id": "p", "a": "Sort with -r", "b": "Sort with -n", "dup": false}"#,
-    );
-    machine.ok(&["eval", "pairs", set.to_str().unwrap(), "--run", run.to_str().unwrap()]);
-    let line: Value = serde_json::from_str(&fs::read_to_string(&run).unwrap()).unwrap();
-    assert!(line["score"].as_f64().unwrap() < 0.85, "{line}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ impl World {
         let publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
         let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
-        let publisher = publisher.from_repository(ids.collect(), false);
+        let publisher = publisher.from_repository(ids.collect());
         let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,

@@ -4,7 +4,7 @@ use memory_store::background::has_unprocessed;
 use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::render;
+use memory_store::recall::{Collection, Recall, render};
 use memory_store::store::Store;
 use memory_store::{Kind, settings_file};
 
@@ -28,7 +28,7 @@ impl Local {
             // That there are too many is seen before any of them is looked up.
             true if counts.kinds.iter().sum::<usize>() > LOOKED_AT_MAX => None,
             true => recall
-                .files(LOOKED_AT_MAX)
+                .files(&[Collection::Memories], LOOKED_AT_MAX)
                 .and_then(|known| store.broken_beside(&known, LOOKED_AT_MAX)),
             false => Some(store.list()?.broken),
         };

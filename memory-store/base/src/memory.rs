@@ -70,12 +70,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns whether it is told as Claude's own: Claude chose to save it, or says how things should be.
-    pub fn is_claudes_note(&self) -> bool {
-        let says_how = matches!(self.kind, Kind::Preference | Kind::Convention);
-        self.source.is_noted() || says_how && self.source.said_by == Some(SaidBy::Assistant)
-    }
-
     /// When what it says happened, or was last renewed.
     pub fn when(&self) -> Timestamp {
         let renewed = self.command.as_ref().map(|command| command.last);

@@ -81,7 +81,7 @@ pub(crate) fn judge(
 }
 
 /// Distance below its threshold that a memory may have if it comes with another which opened the gate. Picked on whole
-/// projects (`throughline eval project`).
+/// projects (`scripts/eval project`).
 const FOLLOW_SLACK: f32 = 1.5;
 
 /// Returns whether a query is about what the store knows: one memory that may be given passes. Foreign prompts are told
@@ -101,7 +101,7 @@ pub(crate) fn follows(candidate: &Candidate) -> bool {
 }
 
 /// Ease of the threshold for help against an error: it was met in this very project, while the threshold is made with
-/// prompts about anything. Picked by hand with `eval project`; what cures another error is held all the same.
+/// prompts about anything. Picked by hand with `scripts/eval project`; what cures another error is held all the same.
 const ERROR_EASE: f32 = 0.6;
 
 /// Opens the gate a little for an error.

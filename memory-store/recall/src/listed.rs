@@ -221,34 +221,27 @@ impl Recall {
         counts
     }
 
-    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many. They
-    /// are found by their bytes, for paths are compared name by name, which takes longer than to look at the files.
-    pub fn files(&self, most: usize) -> Option<HashMap<OsString, Stamp>> {
-        let of_project = self
-            .entries()
-            .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
+    /// Memory files of these collections, as the indexes read them; `None` when there are more than so many. They are found
+    /// by their bytes, for paths are compared name by name, which takes longer than to look at the files.
+    pub fn files(
+        &self,
+        collections: &[Collection],
+        most: usize,
+    ) -> Option<HashMap<OsString, IndexedFile>> {
+        let is_wanted =
+            |candidate: &Candidate| collections.contains(&self.sources.collection(candidate.at));
         let mut files = HashMap::new();
-        for Candidate { at, entry, .. } in of_project {
+        for Candidate { at, entry, .. } in self.entries().filter(is_wanted) {
             if files.len() >= most {
                 return None;
             }
             // One that cannot be read is told as damage.
             let Ok(record) = self.sources.record(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
-            files.insert(self.sources.file(at, &record.file).into_os_string(), stamp);
+            let file = IndexedFile { id: entry.id, stamp };
+            files.insert(self.sources.file(at, &record.file).into_os_string(), file);
         }
         Some(files)
-    }
-
-    /// Memory files of the project and of the user's own, as the indexes read them, with the ids in them.
-    pub fn indexed_files(&self) -> HashMap<PathBuf, IndexedFile> {
-        let indexed = self.entries().filter_map(|Candidate { at, entry, .. }| {
-            let record = self.sources.record(at, &entry).ok()?;
-            let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
-            let file = IndexedFile { id: entry.id, stamp };
-            Some((self.sources.file(at, &record.file), file))
-        });
-        indexed.collect()
     }
 
     fn entries(&self) -> impl Iterator<Item = Candidate> {

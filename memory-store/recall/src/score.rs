@@ -32,7 +32,7 @@ const MEANING_LENGTH: f32 = 0.92;
 /// Share of a memory's hub value that is subtracted.
 const HUB: f32 = 0.41;
 /// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
-/// `throughline eval retrieval --mode second` measures what it does.
+/// `scripts/eval retrieval --mode second` measures what it does.
 const SECOND_SPACE: f32 = 0.5;
 /// Nearness of the nearest where the built-in model says nothing.
 const SECOND_SPACE_USUAL: f32 = 0.45;

@@ -439,7 +439,7 @@ pub(super) fn candidates<'a>(
     if query.terms.is_empty() {
         return Ranked { candidates: newest(sources), found: None, is_cut: false };
     }
-    let max = if wanted.must.is_empty() { max.min(RANKED_MAX) } else { usize::MAX };
+    let max = if wanted.must.is_empty() { max } else { usize::MAX };
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = score::find(sources, query, &found, max);
     let is_cut = max < RANKED_MAX && candidates.len() >= max;

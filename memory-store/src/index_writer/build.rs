@@ -124,7 +124,6 @@ pub struct Publisher<'a> {
     /// Memories that are from the repository.
     from_repository: BTreeSet<MemoryId>,
     /// True if these are held.
-    holds_unreleased: bool,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
     /// True if nothing of the present memories is read or kept.
@@ -179,7 +178,6 @@ impl<'a> Publisher<'a> {
             said: BTreeSet::new(),
             trust: Trust::default(),
             from_repository: BTreeSet::new(),
-            holds_unreleased: false,
             stale: BTreeMap::new(),
             vectors: None,
             graphs: None,
@@ -200,10 +198,10 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// Names the memories that are from the repository, so that they are labelled, and held where the user gives
+    /// Names the memories that are from the repository, so that they are labelled, and held where [`Self::trust`] gives
     /// only what is released. They stand in the place of none that is not.
-    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>, holds: bool) -> Self {
-        (self.from_repository, self.holds_unreleased) = (ids, holds);
+    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>) -> Self {
+        self.from_repository = ids;
         self
     }
 
@@ -452,7 +450,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // Quarantine depends on the memories, the rules and the releases.
+        // What is held depends on the memories, the rules, the releases and the policy.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
@@ -486,9 +484,6 @@ impl<'a> Publisher<'a> {
     fn label(&self, documents: &mut [Document]) {
         for document in documents {
             document.record.from_repository = self.from_repository.contains(&document.entry.id);
-            if document.record.from_repository && self.holds_unreleased {
-                document.entry.flags |= FLAG_HELD;
-            }
         }
     }
 

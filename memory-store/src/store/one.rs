@@ -11,7 +11,7 @@ use super::{By, Change, Saved, Store, is_same, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
 use crate::fs::disk::{StagedFile, Write};
-use crate::fs::file_stamp::{Stamp, Stamps};
+use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
 use crate::memory::{Memory, Status};
@@ -44,49 +44,57 @@ impl Store {
         stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
     }
 
-    /// Finds a memory of some stores by the end of its id among the files that are as an index read them. The others are
-    /// read, for ids and names that are alike. `None` where nothing is found so, or more than one: only all files tell
+    /// Finds memories of some stores by the ends of their ids among the files that are as an index read them. The others are
+    /// read, for ids and names that are alike. `None` where one is not found so, or more than one fits: only all files tell
     /// then.
     pub fn find_indexed(
         stores: &[&Self],
-        id: &str,
-        index: &HashMap<PathBuf, IndexedFile>,
-    ) -> Option<Stored> {
-        let asked = id.trim().to_ascii_lowercase();
-        if asked.len() < listing::SHORT_ID_CHARS_MIN {
+        ids: &[impl AsRef<str>],
+        index: &HashMap<OsString, IndexedFile>,
+    ) -> Option<Vec<Stored>> {
+        let asked: Vec<_> = ids.iter().map(|id| id.as_ref().trim().to_ascii_lowercase()).collect();
+        if asked.iter().any(|asked| asked.len() < listing::SHORT_ID_CHARS_MIN) {
             return None;
         }
-        let is_asked = |id: MemoryId| id.to_string().ends_with(&asked);
-        let (stamps, mut found, mut others) = (Stamps::default(), None, Vec::new());
+        let mut found: Vec<Option<(PathBuf, MemoryId)>> = vec![None; asked.len()];
+        let (stamps, mut others) = (Stamps::default(), Vec::new());
         let folders: Vec<PathBuf> = stores.iter().flat_map(|store| store.folders()).collect();
         for path in listing::found(&folders).take(listing::FILES_MAX) {
-            match index.get(&path) {
+            match index.get(path.as_os_str()) {
                 Some(known) if stamps.of(&path) == Some(known.stamp) => {
-                    if is_asked(known.id) && found.replace((path, known.id)).is_some() {
-                        return None;
+                    let id = known.id.to_string();
+                    for (asked, found) in asked.iter().zip(&mut found) {
+                        if id.ends_with(asked) && found.replace((path.clone(), known.id)).is_some()
+                        {
+                            return None;
+                        }
                     }
                 }
                 _ if others.len() == OTHERS_MAX => return None,
                 _ => others.push(path),
             }
         }
-        let (path, id) = found?;
-        let name = listing::folded(&path);
+        let found: Vec<(PathBuf, MemoryId)> = found.into_iter().collect::<Option<_>>()?;
+        let names: Vec<_> = found.iter().map(|(path, _)| listing::folded(path)).collect();
+        let is_asked = |id: String| asked.iter().any(|asked| id.ends_with(asked));
         let is_like = |other: &PathBuf| {
-            listing::folded(other) == name
-                || listing::read(other).is_ok_and(|read| is_asked(read.stored.memory.id))
+            names.contains(&listing::folded(other))
+                || listing::read(other).is_ok_and(|it| is_asked(it.stored.memory.id.to_string()))
         };
         if others.iter().any(is_like) {
             return None;
         }
-        stores.iter().find_map(|store| store.read_one(&path, id).ok())
+        let read = |(path, id): &(PathBuf, MemoryId)| {
+            stores.iter().find_map(|store| store.read_one(path, *id).ok())
+        };
+        found.iter().map(read).collect()
     }
 
     /// Returns the errors of memory files that are not as an index has them: the others were read when it was made.
     /// `known` are the files of the index. `None` when there are more than so many.
     pub fn broken_beside(
         &self,
-        known: &HashMap<OsString, Stamp>,
+        known: &HashMap<OsString, IndexedFile>,
         most: usize,
     ) -> Option<Vec<Error>> {
         let paths: Vec<PathBuf> = listing::found(&self.folders()).take(most + 1).collect();
@@ -95,7 +103,7 @@ impl Store {
         }
         let stamps = Stamps::default();
         let is_other = |path: &PathBuf| match known.get(path.as_os_str()) {
-            Some(stamp) => stamps.of(path) != Some(*stamp),
+            Some(known) => stamps.of(path) != Some(known.stamp),
             None => true,
         };
         let mut changed: Vec<PathBuf> = paths.into_iter().filter(is_other).collect();

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
 use memory_store::custom_embedder::Ask;
+use memory_store::error::At as _;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Vectors, document};
@@ -26,10 +28,8 @@ use processor::publish::embed::{Embedding, Texts};
 use processor::publish::{self, Publication};
 use rayon::prelude::*;
 
-use super::sealed::PREFIX;
-use super::set::SetMemory;
-use crate::command::temporary_home::temporary_home;
-use crate::failure::{At as _, Failure, Result};
+use crate::home::TemporaryHome;
+use crate::set::SetMemory;
 
 /// Characters of a title: the file format allows no more.
 const TITLE_CHARS_MAX: usize = 300;
@@ -39,8 +39,7 @@ const EMBEDDING: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The temporary home.
 pub struct Shelf {
-    home: tempfile::TempDir,
-    dirs: UserDirs,
+    home: TemporaryHome,
     embedding: Option<Embedding>,
     /// Where the vectors of the second space are kept.
     caches: PathBuf,
@@ -85,10 +84,10 @@ impl Shelf {
     /// Makes the home. With `models`, the folder of the embedder's files, memories have vectors; what
     /// the transformer made is kept in `cache`, if there is one.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
-        let (home, path, dirs) = temporary_home(PREFIX, models)?;
-        let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
-        let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
-        Ok(Self { home, dirs, embedding, caches: cache.vectors(), second: None })
+        let home = TemporaryHome::new(models)?;
+        let cache = ProjectDir(cache.map_or_else(|| home.path.join("cache"), Path::to_owned));
+        let embedding = Embedding::open(&home.dirs, &cache)?;
+        Ok(Self { home, embedding, caches: cache.vectors(), second: None })
     }
 
     /// Gives memories vectors of the second space, too.
@@ -111,17 +110,16 @@ impl Shelf {
             ..Settings::default()
         });
         let publication = Publication {
-            dirs: &self.dirs,
+            dirs: &self.home.dirs,
             settings: &settings,
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
             anchors: None,
             distrusted: &std::collections::BTreeSet::new(),
             now,
         };
-        let listing =
-            publish::tree(&publication, &tree, None, &Known::default()).map_err(failed)?;
+        let listing = publish::tree(&publication, &tree, None, &Known::default())?;
         if let Some(error) = listing.broken.first() {
-            return Err(Failure::new(error.to_string()));
+            bail!("{error}");
         }
         if let Some(second) = &self.second {
             let update = Update {
@@ -132,12 +130,12 @@ impl Shelf {
                 until: Instant::now() + EMBEDDING,
                 progress,
             };
-            let updated = update_second(&update, &[self.dirs.tree(&tree.root)]).map_err(failed)?;
+            let updated = update_second(&update, &[self.home.dirs.tree(&tree.root)])?;
             if let Some(problem) = updated.problem {
-                return Err(Failure::new(problem).during("the second space"));
+                bail!("the second space: {problem}");
             }
         }
-        Ok(Shelved { dirs: &self.dirs, tree, second: self.second.as_ref() })
+        Ok(Shelved { dirs: &self.home.dirs, tree, second: self.second.as_ref() })
     }
 
     /// The memories of a group as an index has them, with their vectors, in their order.
@@ -169,14 +167,15 @@ impl Shelf {
         items: &[SetMemory],
         progress: &dyn Progress,
     ) -> Result<(Tree, Store)> {
-        let root = self.home.path().join(format!("group-{number}"));
+        let root = self.home.path.join(format!("group-{number}"));
         fs::create_dir(&root).at(&root)?;
         let root = root.canonicalize().at(&root)?;
         let mut project = [0; 16];
         project[..8].copy_from_slice(&(number as u64).to_be_bytes());
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&self.dirs, &observed, Mode::Private, project, Timestamp(0))?;
-        let store = Store::open(&self.dirs, &tree)?;
+        let tree =
+            identity::init(&self.home.dirs, &observed, Mode::Private, project, Timestamp(0))?;
+        let store = Store::open(&self.home.dirs, &tree)?;
         store.create()?;
         items
             .par_iter()
@@ -186,7 +185,7 @@ impl Shelf {
             let listed = store.list()?.memories;
             let text = |stored| document(stored, &tree.root).embedding_text();
             let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
-            embedding.learn(&texts, Instant::now() + EMBEDDING, progress).map_err(failed)?;
+            embedding.learn(&texts, Instant::now() + EMBEDDING, progress)?;
         }
         Ok((tree, store))
     }
@@ -205,10 +204,6 @@ impl Shelved<'_> {
             None => recall,
         }
     }
-}
-
-fn failed(error: anyhow::Error) -> Failure {
-    Failure::new(format!("{error:#}"))
 }
 
 /// The place of a memory in the group, counted from 0 in their order.
@@ -238,10 +233,10 @@ fn title_and_body(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start_matches(['\r', '\n']))
 }
 
-fn write(folder: &Path, memory: &Memory) -> Result {
+fn write(folder: &Path, memory: &Memory) -> Result<()> {
     let file = MemoryFile::new(memory.clone())?;
     let path = folder.join(file_name(memory));
-    fs::write(&path, file.bytes()).at(&path)
+    Ok(fs::write(&path, file.bytes()).at(&path)?)
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
 use memory_store::Timestamp;
+use memory_store::error::At as _;
 use serde::Deserialize;
-
-use crate::exit;
-use crate::failure::{At as _, Failure, Result};
 
 /// A gold file. What only the scorer needs is left out.
 #[derive(Debug, Deserialize)]
@@ -66,11 +65,12 @@ pub enum Way {
 impl Gold {
     /// Reads a gold file.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).named(path)?;
-        let mut gold: Self = serde_json::from_slice(&bytes).map_err(|error| {
-            Failure::new(format!("{}: {error}", path.display()))
-                .code(exit::INVALID)
-                .hint("A gold file has `transcripts`, `sessions`, `queries` and `negatives`.")
+        let bytes = fs::read(path).at(path)?;
+        let mut gold: Self = serde_json::from_slice(&bytes).with_context(|| {
+            format!(
+                "{} is no gold file with `transcripts`, `sessions`, `queries` and `negatives`",
+                path.display()
+            )
         })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let transcripts = folder.join(&gold.transcripts);
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!((gold.queries[0].way, gold.negatives[0].way), (Way::File, Way::Prompt));
 
         fs::write(&path, "{}").unwrap();
-        assert_eq!(Gold::read(&path).unwrap_err().code, exit::INVALID);
+        let error = format!("{:#}", Gold::read(&path).unwrap_err());
+        assert!(error.contains("missing field `transcripts`"), "{error}");
     }
 }

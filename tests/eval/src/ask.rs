@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::process::Stdio;
 
+use anyhow::{Context as _, Result};
 use memory_store::Timestamp;
+use memory_store::error::At as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::gold::{Query, Way};
-use super::sealed::Sealed;
-use crate::command::receipts;
-use crate::failure::{At as _, Failure, Result};
+use crate::gold::{Query, Way};
+use crate::sealed::Sealed;
 
 /// Text that would reach the model.
 pub struct Answer {
@@ -32,6 +32,22 @@ struct Said {
 #[serde(default, rename_all = "camelCase")]
 struct Specific {
     additional_context: String,
+}
+
+/// Receipt that a hook left.
+#[derive(Deserialize)]
+struct Receipt {
+    event: String,
+    session: String,
+    memories: Vec<Given>,
+}
+
+/// Memory that was given, with the range of its piece in the text.
+#[derive(Deserialize)]
+struct Given {
+    id: String,
+    start: usize,
+    end: usize,
 }
 
 /// Asks a query.
@@ -113,16 +129,14 @@ fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Resu
         }
         child.wait_with_output()
     };
-    let output = run().map_err(|error| {
-        Failure::new(format!("{program}: {error}")).hint(
-            "The hooks have to lie beside this program: `throughline doctor` says what helps.",
-        )
+    let output = run().with_context(|| {
+        format!("{program} has to lie in the folder of the programs (`--programs`)")
     })?;
     if output.stdout.trim_ascii().is_empty() {
         return Ok(String::new());
     }
     let said: Said = serde_json::from_slice(&output.stdout)
-        .map_err(|error| Failure::new(format!("{program} did not print JSON: {error}")))?;
+        .with_context(|| format!("{program} did not print JSON"))?;
     Ok(said.hook_specific_output.additional_context)
 }
 
@@ -131,33 +145,49 @@ fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let wanted =
-        |receipt: &receipts::Receipt| receipt.session == session && receipt.event != "SessionStart";
-    let receipt = receipts::last(&sealed.state(), 1, wanted).pop();
-    let receipt = receipt
-        .ok_or_else(|| Failure::new(format!("{query}: the hook left no receipt for its text")))?;
-    let cut = |given: &receipts::Given| {
-        text.get(given.range()).map(str::to_owned).ok_or_else(|| {
-            Failure::new(format!("{query}: the receipt of {} names no part of the text", given.id))
+    let receipt = receipt(sealed, session)?;
+    let receipt =
+        receipt.with_context(|| format!("{query}: the hook left no receipt for its text"))?;
+    let cut = |given: &Given| {
+        text.get(given.start..given.end).map(str::to_owned).with_context(|| {
+            format!("{query}: the receipt of {} names no part of the text", given.id)
         })
     };
     receipt.memories.iter().map(cut).collect()
 }
 
+/// Reads the last receipt of a session, that of its start apart. All days have a file each, named by date.
+fn receipt(sealed: &Sealed, session: &str) -> Result<Option<Receipt>> {
+    let day = sealed.state().receipts("day");
+    let folder = day.parent().unwrap_or(&day);
+    let entries = fs::read_dir(folder).at(folder)?.flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    for file in files.iter().rev() {
+        let text = fs::read_to_string(file).at(file)?;
+        let receipts = text.lines().filter_map(|line| serde_json::from_str::<Receipt>(line).ok());
+        let of_query = |it: &Receipt| it.session == session && it.event != "SessionStart";
+        if let Some(receipt) = receipts.rev().find(of_query) {
+            return Ok(Some(receipt));
+        }
+    }
+    Ok(None)
+}
+
 /// Removes the claims of a session's file: its lines that begin with a `c`.
-fn forget_claims(file: &std::path::Path) -> Result {
+fn forget_claims(file: &std::path::Path) -> Result<()> {
     let records = match fs::read_to_string(file) {
         // A hook that gave nothing leaves no file.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         read => read.at(file)?,
     };
     let kept = records.split_inclusive('\n').filter(|record| !record.starts_with("c "));
-    fs::write(file, kept.collect::<String>()).at(file)
+    Ok(fs::write(file, kept.collect::<String>()).at(file)?)
 }
 
-fn remove(file: &std::path::Path) -> Result {
+fn remove(file: &std::path::Path) -> Result<()> {
     match fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).at(file),
+        Err(error) if error.kind() != ErrorKind::NotFound => Ok(Err(error).at(file)?),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -1,16 +1,14 @@
-//! `throughline eval pairs`: how alike two texts are, as recall sees it when it leaves out what says
-//! the same.
+//! How alike two texts are, as recall sees it when it leaves out near-duplicates.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
 use memory_store::recall::{SAME, likeness};
 use serde::{Deserialize, Serialize};
 
-use super::set;
-use crate::failure::{At as _, Failure, Result};
+use crate::lines::Lines;
+use crate::{set, tell};
 
 /// Writes how alike the two texts of each pair are, 0 to 1, one JSON object a line.
 #[derive(Debug, Args)]
@@ -35,20 +33,18 @@ struct PairLine<'a> {
     score: f32,
 }
 
-/// Runs the command.
-pub fn run(args: &Pairs) -> Result {
+/// Runs the measurement.
+pub fn run(args: &Pairs) -> Result<()> {
     let pairs: Vec<LabelledPair> = set::rows(&args.set.join("pairs.jsonl"))?;
-    let mut file = BufWriter::new(File::create(&args.run).at(&args.run)?);
+    let mut lines = Lines::create(&args.run)?;
     let mut same = 0;
     for pair in &pairs {
         let score = likeness(&pair.a, &pair.b);
         same += usize::from(score >= SAME);
-        let line = serde_json::to_string(&PairLine { id: &pair.id, score })
-            .map_err(|error| Failure::new(format!("{}: {error}", args.run.display())))?;
-        writeln!(file, "{line}").at(&args.run)?;
+        lines.write(&PairLine { id: &pair.id, score })?;
     }
-    file.flush().at(&args.run)?;
-    super::say(format_args!(
+    lines.end()?;
+    tell(format_args!(
         "{} pairs, {same} of them the same (from {SAME} on): {}",
         pairs.len(),
         args.run.display()

@@ -6,12 +6,12 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
+use memory_store::error::At as _;
 use processor::collect::discover;
 use serde::Deserialize;
 
-use super::gold::Gold;
-use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::gold::Gold;
 
 /// The transcripts of a gold file.
 pub struct Stage {
@@ -42,9 +42,8 @@ impl Stage {
         for session in &gold.sessions {
             if !files.contains_key(&session.id) {
                 let folder = gold.transcripts.display();
-                return Err(Failure::new(format!("session {} is not in {folder}", session.id))
-                    .code(exit::NOT_FOUND)
-                    .hint("Check `transcripts` in the gold file."));
+                let id = &session.id;
+                bail!("session {id} is not in {folder}: check `transcripts` in the gold file");
             }
         }
         let cwds = gold.sessions.iter().filter_map(|session| files.get(&session.id));

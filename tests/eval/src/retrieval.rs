@@ -1,11 +1,10 @@
-//! `throughline eval retrieval`: ranked lists for the queries of a set with labels.
+//! Ranked lists for the queries of a set with labels.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use memory_store::recall::{Features, Recall, Recalled, Search, Traced, background_prompts};
 use memory_store::{Timestamp, settings_file};
@@ -13,10 +12,11 @@ use processor::progress;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::set::{self, Group, Question};
-use super::shelf::{Second, Shelf, Shelved, place};
-use crate::failure::{At as _, Failure, Result};
-use crate::world::World;
+use crate::lines::Lines;
+use crate::machine::Machine;
+use crate::set::{self, Group, Question};
+use crate::shelf::{Second, Shelf, Shelved, place};
+use crate::tell;
 
 /// Ids of a ranked list.
 const PLACES: usize = 10;
@@ -106,26 +106,26 @@ impl<'a> Seen<'a> {
 /// A query and when it is asked.
 type TimedQuery<'a> = (&'a Question, Timestamp);
 
-/// Runs the command.
-pub fn run(args: &Retrieval, world: &World) -> Result {
+/// Runs the measurement.
+pub fn run(args: &Retrieval, machine: &Machine) -> Result<()> {
     let start = Instant::now();
     let groups = set::read(&args.set)?;
-    let models = world.dirs.models.clone().filter(|_| args.mode != Mode::Lexical);
+    let models = machine.dirs.models.clone().filter(|_| args.mode != Mode::Lexical);
     let mut shelf = Shelf::new(models, args.cache.as_deref())?;
     let problem = Arc::new(Mutex::new(None));
     if args.mode == Mode::Second {
-        let (mut settings, _) = settings_file::load(&world.dirs, None);
+        let (mut settings, _) = settings_file::load(&machine.dirs, None);
         settings.embedder.get_or_insert_default();
-        let (ollama_host, problem) = (world.ollama_host.clone(), Arc::clone(&problem));
+        let (ollama_host, problem) = (machine.ollama_host.clone(), Arc::clone(&problem));
         shelf = shelf.with_second(Second { settings, ollama_host, problem });
     }
     let progress = progress::for_stderr();
     let memories: usize = groups.iter().map(|group| group.items.len()).sum();
-    let mut file = BufWriter::new(File::create(&args.run).at(&args.run)?);
+    let mut lines = Lines::create(&args.run)?;
     let mut queries = 0;
     for (number, group) in groups.iter().enumerate() {
         let latest = group.items.iter().filter_map(|item| item.time).max();
-        let now = latest.unwrap_or(world.now);
+        let now = latest.unwrap_or(machine.now);
         let shelved = shelf.put(number, &group.items, now, progress.as_ref())?;
         let background = background(number);
         let questions = if args.foreign {
@@ -146,19 +146,15 @@ pub fn run(args: &Retrieval, world: &World) -> Result {
                 lines
             })
             .collect();
-        for line in chunks.iter().flatten() {
-            let json = serde_json::to_string(line)
-                .map_err(|error| Failure::new(format!("{}: {error}", args.run.display())))?;
-            writeln!(file, "{json}").at(&args.run)?;
-        }
+        chunks.iter().flatten().try_for_each(|line| lines.write(line))?;
         queries += asked.len();
     }
     if let Ok(Some(problem)) = problem.lock().as_deref() {
-        return Err(Failure::new(problem.clone()).during("the second space"));
+        bail!("the second space: {problem}");
     }
-    file.flush().at(&args.run)?;
+    lines.end()?;
     progress.done();
-    super::say(format_args!(
+    tell(format_args!(
         "{} groups, {memories} memories, {queries} queries in {:.1} s: {}",
         groups.len(),
         start.elapsed().as_secs_f64(),

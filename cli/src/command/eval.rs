@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use memory_store::layout::Tree;
 use processor::lock::Busy;
 use processor::progress::Silent;
@@ -14,10 +14,23 @@ use crate::command::view;
 use crate::failure::Result;
 use crate::world::World;
 
+/// Measures what recall would have known.
+#[derive(Debug, Args)]
+pub struct Eval {
+    #[command(subcommand)]
+    measured: Measured,
+}
+
+#[derive(Debug, Subcommand)]
+enum Measured {
+    #[command(name = "self")]
+    Own(Own),
+}
+
 /// Replays this project's own history in the order of its time: which errors came back and whether
 /// their fix would have been shown, which wishes were repeated and whether they were known.
 #[derive(Debug, Args)]
-pub struct Own {
+struct Own {
     /// Stop after this many seconds; what was replayed until then is told
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     seconds: u64,
@@ -27,7 +40,8 @@ pub struct Own {
 }
 
 /// Runs the command.
-pub fn run(args: &Own, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &Eval, world: &World, out: &mut dyn Write) -> Result {
+    let Measured::Own(args) = &args.measured;
     let tree = world.tree()?;
     let replay = of_tree(world, &tree, Duration::from_secs(args.seconds))?;
     if args.json { view::json(&replay, out) } else { show(&replay, out) }

@@ -1,19 +1,18 @@
-//! `throughline eval terms`: what ranking goes by, for fitting its numbers (`scripts/fit-recall`).
+//! What ranking goes by, for fitting its numbers (`scripts/fit-recall`).
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
 use memory_store::embed::{Embed, Table, Transformer, Vector};
 use memory_store::recall::Query;
 use processor::progress;
 use serde::Serialize;
 
-use super::set;
-use super::shelf::{Shelf, place};
-use crate::failure::{At as _, Failure, Result};
-use crate::world::World;
+use crate::lines::Lines;
+use crate::machine::Machine;
+use crate::set;
+use crate::shelf::{Shelf, place};
 
 /// Writes what ranking goes by in a set: the terms, neighbouring words and vectors of its memories
 /// and then of its queries, one JSON object a line.
@@ -56,17 +55,12 @@ struct TermsQuery<'a> {
     transformer: Option<Vec<i8>>,
 }
 
-/// Runs the command.
-pub fn run(args: &Terms, world: &World) -> Result {
-    let models = world.dirs.models.clone().unwrap_or_default();
+/// Runs the measurement.
+pub fn run(args: &Terms, machine: &Machine) -> Result<()> {
+    let models = machine.dirs.models.clone().unwrap_or_default();
     let (table, transformer) = (Table::open(&models)?, Transformer::open(&models)?);
     let mut shelf = Shelf::new(Some(models), args.cache.as_deref())?;
-    let mut file = BufWriter::new(File::create(&args.out).at(&args.out)?);
-    let mut write = |line: serde_json::Result<String>| {
-        let line =
-            line.map_err(|error| Failure::new(format!("{}: {error}", args.out.display())))?;
-        writeln!(file, "{line}").at(&args.out)
-    };
+    let mut lines = Lines::create(&args.out)?;
     let progress = progress::for_stderr();
     for (number, group) in set::read(&args.set)?.iter().enumerate() {
         let documents = shelf.documents(number, &group.items, progress.as_ref())?;
@@ -80,7 +74,7 @@ pub fn run(args: &Terms, world: &World) -> Result {
                 vector: document.vector.map(|embedded| components(embedded.vector)),
                 session: document.record.session.as_deref(),
             };
-            write(serde_json::to_string(&line))?;
+            lines.write(&line)?;
         }
         for question in &group.questions {
             let query = Query::prompt(&question.text);
@@ -97,11 +91,11 @@ pub fn run(args: &Terms, world: &World) -> Result {
                 table: vector(&table)?,
                 transformer: vector(&transformer)?,
             };
-            write(serde_json::to_string(&line))?;
+            lines.write(&line)?;
         }
     }
     progress.done();
-    file.flush().at(&args.out)
+    lines.end()
 }
 
 fn components(vector: Vector) -> Vec<i8> {

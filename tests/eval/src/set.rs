@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use anyhow::{Context as _, Result};
 use memory_store::Timestamp;
+use memory_store::error::At as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use crate::exit;
-use crate::failure::{At as _, Failure, Result};
 
 /// A memory of a set.
 #[derive(Debug, Deserialize)]
@@ -93,14 +92,11 @@ pub fn read(folder: &Path) -> Result<Vec<Group>> {
 
 /// Reads a file of JSON objects, one a line.
 pub fn rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = fs::read_to_string(path).named(path)?;
+    let text = fs::read_to_string(path).at(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                Failure::new(format!("{}:{}: {error}", path.display(), number + 1))
-                    .code(exit::INVALID)
-            })
+            serde_json::from_str(line).with_context(|| format!("{}:{}", path.display(), number + 1))
         })
         .collect()
 }
@@ -131,8 +127,7 @@ mod tests {
         assert_eq!((groups[0].questions.len(), groups[1].questions[0].relevant.len()), (0, 1));
 
         put("queries.jsonl", "\n{\"id\": 1}\n");
-        let failure = read(folder.path()).unwrap_err();
-        assert_eq!(failure.code, exit::INVALID);
-        assert!(failure.message.contains("queries.jsonl:2:"), "{}", failure.message);
+        let error = format!("{:#}", read(folder.path()).unwrap_err());
+        assert!(error.contains("queries.jsonl:2: "), "{error}");
     }
 }

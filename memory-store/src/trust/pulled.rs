@@ -1,0 +1,77 @@
+//! What came from the repository: this machine's ledger knows by content hash what was derived, written or released here.
+//! Every other file in a committed memory folder is *from the repository*: it is labelled so wherever it is given, never
+//! told as a wish of the user, and with `pulled = "reviewed"` not given until it is released.
+
+use std::sync::OnceLock;
+
+use crate::error::Result;
+use crate::identity::Identity;
+use crate::layout::ProjectDir;
+use crate::ledger::{Ledger, Lookup, Texts, hashes};
+use crate::settings::{Pulled, Settings};
+use crate::store::{Store, Stored, lock};
+
+/// Origin of a store's files, as its ledger tells it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origin {
+    /// Project of the ledger that knows the texts of this machine; `None` where all files are the user's own.
+    home: Option<ProjectDir>,
+    /// Read at the first question about a file.
+    texts: OnceLock<Texts>,
+    /// True if the ledger is asked about single files, and not read whole.
+    pub asks_singly: bool,
+}
+
+impl Origin {
+    pub fn of(store: &Store) -> Self {
+        // Nobody else can write a private store.
+        Self { home: store.root().map(|_| store.home().clone()), ..Self::default() }
+    }
+
+    /// Forgets what the ledger said.
+    pub fn renewed(self) -> Self {
+        Self { texts: OnceLock::new(), ..self }
+    }
+
+    /// Returns the policy for what is from the repository: that of the settings, unless the project's is stricter.
+    pub fn policy(&self, settings: &Settings) -> Result<Pulled> {
+        let is_limited = match &self.home {
+            Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
+            None => false,
+        };
+        let least = if is_limited { Pulled::Reviewed } else { Pulled::All };
+        Ok(settings.pulled.max(least))
+    }
+
+    /// Returns whether this machine did not derive, write or release what a file says.
+    pub fn is_repository(&self, stored: &Stored) -> bool {
+        let Some(home) = &self.home else { return false };
+        // Without a ledger nothing is known to be this machine's.
+        if self.asks_singly {
+            return !Lookup::new(home).owns(stored).unwrap_or_default();
+        }
+        let texts = || Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
+        !self.texts.get_or_init(texts).owns(stored)
+    }
+}
+
+/// Releases memories as they are now: they count as this machine's. Memories that look like orders stay held.
+///
+/// # Errors
+/// When the ledger cannot be written.
+pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
+    let _lock = lock(store.home())?;
+    Ledger::open(store.home())?.own(released.iter().flat_map(|stored| hashes(stored)))
+}
+
+/// Notes that what these files say came with the repository.
+///
+/// # Errors
+/// When the ledger cannot be written.
+pub fn note_pulled(store: &Store, files: &[Stored]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let _lock = lock(store.home())?;
+    Ledger::open(store.home())?.pulled(files.iter().flat_map(hashes))
+}

@@ -1,0 +1,91 @@
+//! Releases from quarantine: whatever looks like an order to the model is held, wherever it comes from, until a person
+//! releases it. A release stands by the text's hash in a private file of the project, so that a repository cannot release
+//! what it brings, and an edited text is judged again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::error::{At, Error, Result};
+use crate::fs::disk::private_options;
+use crate::index::document::Document;
+use crate::index::record::Record;
+use crate::layout::ProjectDir;
+use crate::memory::Memory;
+use crate::redact::Redactor;
+use crate::store::Stored;
+use crate::suspicion::judged_text;
+
+/// Bytes of the file of orders that were let out: some 60,000.
+const RELEASED_BYTES_MAX: u64 = 2 << 20;
+
+/// Orders that were let out, by the hash of what they say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Releases(BTreeSet<String>);
+
+impl Releases {
+    /// Reads what was let out of a project's stores.
+    pub fn read(home: &ProjectDir) -> Result<Self> {
+        let path = home.released();
+        let mut text = String::new();
+        match fs::File::open(&path) {
+            Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(&path)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            Err(error) => return Err(error).at(&path),
+        };
+        Ok(Self(text.lines().map(str::to_owned).collect()))
+    }
+
+    /// Returns whether a person let out what a record says.
+    pub fn have(&self, record: &Record) -> bool {
+        self.0.contains(&hash(record))
+    }
+
+    /// Adds the releases to a digest.
+    pub fn update(&self, hasher: &mut blake3::Hasher) {
+        for hash in &self.0 {
+            hasher.update(hash.as_bytes());
+        }
+    }
+}
+
+/// Lets a memory out of quarantine as it is now, without what `redactor`, that of its store, hides.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
+    let path = home.released();
+    let line = hash(&document(&stored.memory, redactor).record) + "\n";
+    let mut options = private_options();
+    let mut file = options.create(true).append(true).open(&path).at(&path)?;
+    if file.metadata().at(&path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX {
+        // Nobody would read it: better said than forgotten.
+        return Err(Error::Refused {
+            path,
+            message: "too much was released before; what is beyond is not read".to_owned(),
+            remedy: "Remove the first lines of this file, the oldest releases.",
+        });
+    }
+    file.write_all(line.as_bytes()).at(&path)?;
+    file.sync_all().at(&path)
+}
+
+/// Returns the document that an index would hold of a memory.
+pub(super) fn document(memory: &Memory, redactor: &Redactor) -> Document {
+    document_of(&redactor.redacted(memory))
+}
+
+/// Returns the document that an index would hold of a memory without secrets.
+pub(super) fn document_of(redacted: &Memory) -> Document {
+    Document::memory(redacted, Path::new(""), 0, 0)
+}
+
+fn hash(record: &Record) -> String {
+    let (title, body) = judged_text(record);
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(title.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(body.as_bytes());
+    hasher.finalize().to_hex()[..32].to_owned()
+}

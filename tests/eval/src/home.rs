@@ -1,0 +1,31 @@
+//! A home that is gone afterwards, so that nothing of the user's is read or written.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use memory_store::error::At as _;
+use memory_store::layout::UserDirs;
+use tempfile::TempDir;
+
+/// A temporary home.
+pub struct TemporaryHome {
+    /// The folder, which goes with this value.
+    pub folder: TempDir,
+    /// Its path without links.
+    pub path: PathBuf,
+    /// The folders in it.
+    pub dirs: UserDirs,
+}
+
+impl TemporaryHome {
+    /// Makes a home for programs with the embedder's files in `models`.
+    pub fn new(models: Option<PathBuf>) -> Result<Self> {
+        let temp = std::env::temp_dir();
+        let folder = tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp);
+        let folder = folder.at(&temp)?;
+        let path = folder.path().canonicalize().at(folder.path())?;
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()));
+        let dirs = dirs.with_context(|| format!("{}: no usable home", path.display()))?;
+        Ok(Self { folder, path, dirs: UserDirs { models, ..dirs } })
+    }
+}

@@ -1,0 +1,72 @@
+//! Measures what is remembered and recalled, on transcripts and on sets with labels. `scripts/eval` builds and runs it.
+//! Everything happens in a temporary home: of the user's files only the settings of a language model are read, and
+//! nothing is changed.
+
+use std::fmt::Display;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+mod ask;
+mod gold;
+mod home;
+mod lines;
+mod machine;
+mod pairs;
+mod project;
+mod retrieval;
+mod sealed;
+mod set;
+mod shelf;
+mod stage;
+mod terms;
+
+use machine::Machine;
+
+/// Measures what is remembered and recalled.
+#[derive(Debug, Parser)]
+#[command(name = "scripts/eval")]
+struct Args {
+    /// The folder of Throughline's programs
+    #[arg(long, global = true, value_name = "DIR")]
+    programs: Option<PathBuf>,
+    #[command(subcommand)]
+    measured: Measured,
+}
+
+#[derive(Debug, Subcommand)]
+enum Measured {
+    Project(project::Project),
+    Retrieval(retrieval::Retrieval),
+    Pairs(pairs::Pairs),
+    Terms(terms::Terms),
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(format_args!("scripts/eval: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    let machine = Machine::read(args.programs)?;
+    match &args.measured {
+        Measured::Project(args) => project::run(args, &machine),
+        Measured::Retrieval(args) => retrieval::run(args, &machine),
+        Measured::Pairs(args) => pairs::run(args),
+        Measured::Terms(args) => terms::run(args, &machine),
+    }
+}
+
+/// Prints a line on stderr: stdout stays free for whatever scores the run.
+fn tell(text: impl Display) {
+    // Nothing can be done about a closed stderr.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,171 @@
+//! A home of its own, so that a measurement neither reads nor writes anything of the user's.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use memory_store::Timestamp;
+use memory_store::error::At as _;
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::layout::{Tree, TreeDir, UserDirs};
+use memory_store::memory::Memory;
+use memory_store::store::Store;
+
+use crate::home::TemporaryHome;
+use crate::machine::Machine;
+use crate::stage::Stage;
+
+/// A project's id, the same in every run: ids of memories depend on it.
+const PROJECT: [u8; 16] = *b"throughline eval";
+
+/// Choices of the command line.
+pub struct Choices {
+    /// How many memories a session of average length leaves.
+    pub memories_per_session: Option<f32>,
+    /// Whether the LLM of the user's settings extracts, too.
+    pub llm: bool,
+}
+
+/// The temporary home with one project.
+pub struct Sealed {
+    home: TemporaryHome,
+    /// The project.
+    pub tree: Tree,
+    programs: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Sealed {
+    /// Makes the home and the project in it.
+    pub fn new(machine: &Machine, stage: &Stage, choices: &Choices) -> Result<Self> {
+        let home = TemporaryHome::new(machine.dirs.models.clone())?;
+        let root = home.path.join("project");
+        fs::create_dir(&root).at(&root)?;
+        write_settings(machine, &home.dirs, choices)?;
+        // Where the sessions were recorded is one of the project's trees of the past: what they
+        // say about files there is about the same files here.
+        let observed = Observed {
+            root,
+            worktrees: stage.recorded_root.iter().cloned().collect(),
+            ..Observed::default()
+        };
+        let tree = identity::init(&home.dirs, &observed, Mode::Private, PROJECT, Timestamp(0))?;
+        let (programs, variables) = (machine.programs.clone(), machine.variables.clone());
+        Ok(Self { home, tree, programs, variables })
+    }
+
+    /// The folder for a session's transcripts.
+    pub fn stage_dir(&self, session: &str) -> PathBuf {
+        self.home.folder.path().join("stage").join(session)
+    }
+
+    /// The disposable state of the project.
+    pub fn state(&self) -> TreeDir {
+        self.home.dirs.tree(&self.tree.root)
+    }
+
+    /// Processes the transcripts in `folder`.
+    pub fn sync(&self, folder: &Path, now: Timestamp) -> Result<()> {
+        let program = self.programs.join("throughline");
+        let output = self
+            .command(&program, now)
+            .arg("sync")
+            .arg("--from")
+            .arg(folder)
+            .stdin(Stdio::null())
+            .output()
+            .at(&program)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{} was not processed: {}", folder.display(), stderr.trim())
+    }
+
+    /// A hook, as Claude Code would run it in the project.
+    pub fn hook(&self, name: &str, now: Timestamp) -> Command {
+        self.command(&self.programs.join(name), now)
+    }
+
+    fn command(&self, program: &Path, now: Timestamp) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.home.folder.path())
+            .env("THROUGHLINE", "full")
+            .env("THROUGHLINE_NOW", now.0.to_string())
+            .env("CLAUDE_PROJECT_DIR", &self.tree.root)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.tree.root);
+        command
+    }
+
+    /// Every memory file, whatever its status, by id.
+    pub fn memories(&self) -> Result<Vec<Memory>> {
+        let project = Store::open(&self.home.dirs, &self.tree)?;
+        let mut memories = Vec::new();
+        for store in [project, Store::user(&self.home.dirs)?] {
+            for listing in [store.list()?, store.archived()?] {
+                memories.extend(listing.memories.into_iter().map(|stored| stored.memory));
+            }
+        }
+        memories.sort_by_key(|memory| memory.id);
+        memories.dedup_by_key(|memory| memory.id);
+        Ok(memories)
+    }
+
+    /// Leaves the home where it is, and says where.
+    pub fn keep(self) -> PathBuf {
+        self.home.folder.keep()
+    }
+}
+
+fn write_settings(machine: &Machine, dirs: &UserDirs, choices: &Choices) -> Result<()> {
+    let mut text = String::new();
+    if let Some(count) = choices.memories_per_session {
+        text.push_str(&format!("memories_per_session = {count:?}\n"));
+    }
+    if choices.llm {
+        text.push_str(&llm_settings(&machine.dirs.config_file())?);
+    }
+    let file = dirs.config_file();
+    fs::create_dir_all(&dirs.config).at(&dirs.config)?;
+    Ok(fs::write(&file, text).at(&file)?)
+}
+
+/// Returns the table `[llm]` of a settings file.
+fn llm_settings(file: &Path) -> Result<String> {
+    const REMEDY: &str = "no LLM is set: run `throughline config llm`";
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!(REMEDY),
+        read => read.at(file)?,
+    };
+    let mut settings: toml::Table = text.parse().with_context(|| file.display().to_string())?;
+    settings.retain(|name, _| name == "llm");
+    if settings.is_empty() {
+        bail!(REMEDY);
+    }
+    Ok(toml::to_string(&settings)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_settings_of_the_user_the_llm_alone_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let problem = || llm_settings(&file).unwrap_err().to_string();
+        assert!(problem().contains("throughline config llm"));
+        fs::write(&file, "alpha = 0.1\n").unwrap();
+        assert!(problem().contains("throughline config llm"));
+        let llm = "[llm]\nprovider = \"ollama\"\nmodel = \"m\"\n";
+        fs::write(&file, format!("alpha = 0.1\n{llm}")).unwrap();
+        let taken: toml::Table = llm_settings(&file).unwrap().parse().unwrap();
+        assert_eq!(taken, llm.parse().unwrap());
+    }
+}
