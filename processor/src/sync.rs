@@ -290,8 +290,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Leaves sessions that could not be read to the next run.
+    /// Leaves sessions that could not be read to the next run. Those that were kept in memory were needed until here.
     fn take_published(&mut self, published: Published) {
+        self.context.sessions.archive.forget_kept();
         self.state.pending = published.unread;
         self.report.healed += published.healed;
         self.report.warn(published.warnings);

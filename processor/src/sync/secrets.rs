@@ -39,6 +39,7 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
         state.write(&context.home)?;
     }
     let cleaned = audit::clean_known(context.options, &only, &unclean)?;
+    context.sessions.archive.forget_kept();
     // A cure is told with the failure at the end of the part before it.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {
         mining::remove(&context.home, &after);
