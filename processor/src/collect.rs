@@ -297,12 +297,16 @@ impl Collector<'_> {
         let SessionRead { name, file, end, outcome, closed, counts } = read;
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
-        let entry = match outcome {
+        let mut state = match outcome {
             ReadOutcome::Dropped => return Ok(Collected { name, state: None, closed, counts }),
-            ReadOutcome::Known => self.archive.entry(&name)?,
-            ReadOutcome::New => self.archive.store(&file)?,
+            ReadOutcome::Known | ReadOutcome::New => state_with(&file, end),
         };
-        Ok(Collected { name, state: Some(state_with(&file, &entry, end)), closed, counts })
+        let entry = match outcome {
+            ReadOutcome::New => self.archive.store_and_keep(file)?,
+            ReadOutcome::Known | ReadOutcome::Dropped => self.archive.entry(&name)?,
+        };
+        (state.len, state.modified_ns) = (entry.len, entry.modified_ns);
+        Ok(Collected { name, state: Some(state), closed, counts })
     }
 
     /// Loads the archived records of a session. A damaged file is put aside: its transcript may still hold
@@ -388,17 +392,19 @@ pub fn state_of(
     territory: &Territory,
     redact: &dyn Redact,
 ) -> SessionState {
-    state_with(file, entry, end_of(file, territory, redact))
+    let state = state_with(file, end_of(file, territory, redact));
+    SessionState { len: entry.len, modified_ns: entry.modified_ns, ..state }
 }
 
-fn state_with(file: &SessionFile, entry: &Entry, End { left, edited }: End) -> SessionState {
+/// Returns the state to remember of a session, but for how its file looks.
+fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
     cwds.sort();
     cwds.dedup();
     SessionState {
-        len: entry.len,
-        modified_ns: entry.modified_ns,
+        len: 0,
+        modified_ns: 0,
         content: content_hash(file),
         first,
         last,

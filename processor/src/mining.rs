@@ -168,7 +168,7 @@ impl Miner<'_> {
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
         let file = self
             .archive
-            .load(name)?
+            .load_kept(name)?
             .with_context(|| format!("{name}: no such archived session"))?;
         let owns = |record: &_| self.ownership.owns(name, record);
         let known = |uuid: &str| self.ownership.knows(uuid);

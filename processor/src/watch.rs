@@ -21,6 +21,7 @@ use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp, background};
 
 use crate::lock::{Busy, Lock};
+use crate::transcript::SOURCE;
 use marks::Marks;
 use queue::Queue;
 use source::Source;
@@ -115,7 +116,7 @@ pub fn step_back() {
 /// Watches until `waker` says to stop. `say` gets a line when something is worth telling.
 pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Options { dirs, pace, .. } = options;
-    let folder = dirs.claude.join("projects");
+    let folder = SOURCE.folder(dirs);
     let mut source = Source::open(&folder, waker, options.polls);
     say(&source.told(&folder));
     let mut marks = Marks::default();

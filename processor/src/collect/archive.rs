@@ -6,9 +6,11 @@
 //! records and the watermark together; a run that is killed at any moment has either read a piece
 //! or not.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
@@ -36,6 +38,13 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// How much is done to make a file small. A session is written again whole whenever it went on.
 const LEVEL: u32 = 3;
+
+/// Bytes of records that are kept in memory for the steps after the one that wrote them: two parts of a long session.
+/// Records beyond are read from disk again.
+const KEPT_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes that are packed at once: the packer clears its buffer each time.
+const PACKED_AT_ONCE: usize = 64 << 10;
 
 /// Bytes of a header line.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
@@ -130,12 +139,20 @@ pub struct Entry {
 #[derive(Clone, Debug)]
 pub struct Archive {
     folder: PathBuf,
+    kept: Arc<Mutex<KeptFiles>>,
+}
+
+/// Files that were written a moment ago and are read again by a later step of the same run.
+#[derive(Debug, Default)]
+struct KeptFiles {
+    files: BTreeMap<String, Arc<SessionFile>>,
+    bytes: u64,
 }
 
 impl Archive {
     /// Opens the archive of a project; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
-        Self { folder: home.archive() }
+        Self { folder: home.archive(), kept: Arc::default() }
     }
 
     /// Its folder.
@@ -218,6 +235,23 @@ impl Archive {
         }
     }
 
+    /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
+    pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
+        if let Some(file) = self.kept().files.get(name) {
+            return Ok(Some(Arc::clone(file)));
+        }
+        Ok(self.load(name)?.map(Arc::new))
+    }
+
+    /// Forgets what was kept, because others may have written to the files.
+    pub fn forget_kept(&self) {
+        *self.kept() = KeptFiles::default();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, KeptFiles> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Compares the file of a session with its checksum, without a look at its records.
     pub fn check(&self, name: &str) -> Result<()> {
         let path = self.path(name);
@@ -252,29 +286,49 @@ impl Archive {
 
     /// Replaces the file of a session, all at once.
     pub fn store(&self, file: &SessionFile) -> Result<Entry> {
+        Ok(self.replace(file)?.0)
+    }
+
+    /// Replaces the file of a session, and keeps it in memory for later steps while there is room.
+    pub fn store_and_keep(&self, file: SessionFile) -> Result<Entry> {
+        let (entry, bytes) = self.replace(&file)?;
+        let mut kept = self.kept();
+        if kept.bytes + bytes <= KEPT_BYTES_MAX {
+            kept.bytes += bytes;
+            kept.files.insert(entry.name.clone(), Arc::new(file));
+        }
+        Ok(entry)
+    }
+
+    /// Replaces the file of a session; returns the length of its records, too.
+    fn replace(&self, file: &SessionFile) -> Result<(Entry, u64)> {
         let name = file.header.name();
+        self.kept().files.remove(&name);
         let path = self.path(&name);
         create_private(&self.folder)?;
         let mut temporary = tempfile::Builder::new()
             .prefix(".writing-")
             .tempfile_in(&self.folder)
             .with_context(|| self.folder.display().to_string())?;
-        write(&mut temporary, file).with_context(|| path.display().to_string())?;
+        let bytes = write(&mut temporary, file).with_context(|| path.display().to_string())?;
         temporary.as_file().sync_all().with_context(|| path.display().to_string())?;
         temporary.persist(&path).with_context(|| path.display().to_string())?;
         sync_folder(&self.folder);
         let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
-        Ok(Entry { name, path, len: metadata.len(), modified_ns: modified_ns(&metadata) })
+        let (len, modified_ns) = (metadata.len(), modified_ns(&metadata));
+        Ok((Entry { name, path, len, modified_ns }, bytes))
     }
 
     /// Removes the file of a session; whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
+        self.kept().files.remove(name);
         remove_if_there(&self.path(name))
     }
 
     /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.
     /// One that was put aside before stays: it may hold more.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
+        self.kept().files.remove(name);
         let path = self.path(name);
         // A part comes back with the session that it is of.
         let (name, _) = parts::of_name(name);
@@ -385,19 +439,25 @@ pub fn is_damaged(error: &anyhow::Error) -> bool {
     error.is::<DamagedArchive>()
 }
 
-fn write(out: &mut impl Write, file: &SessionFile) -> Result<()> {
-    let buffer = io::BufWriter::new(out);
+/// Writes a file; returns the length of its records.
+fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
     // Without a time and a name in it, the same turns give the same bytes.
-    let mut gzip = GzBuilder::new().mtime(0).write(buffer, Compression::new(LEVEL));
+    let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
+    let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
     let header = Header { format: file.header.needed_format(), ..file.header.clone() };
     serde_json::to_writer(&mut gzip, &header)?;
     gzip.write_all(b"\n")?;
+    let (mut line, mut bytes) = (Vec::new(), 0);
     for record in &file.records {
-        serde_json::to_writer(&mut gzip, record)?;
-        gzip.write_all(b"\n")?;
+        line.clear();
+        serde_json::to_writer(&mut line, record)?;
+        line.push(b'\n');
+        gzip.write_all(&line)?;
+        bytes += line.len() as u64;
     }
+    let gzip = gzip.into_inner().map_err(io::IntoInnerError::into_error)?;
     gzip.finish()?.flush()?;
-    Ok(())
+    Ok(bytes)
 }
 
 /// Makes a rename last. A file system that cannot do it is as good as it gets.
@@ -454,6 +514,34 @@ mod tests {
         assert_eq!(first, fs::read(&entry.path).unwrap());
         assert_eq!(archive.entries().unwrap().len(), 1);
         assert!(archive.remove("s-1").unwrap() && !archive.remove("s-1").unwrap());
+    }
+
+    #[test]
+    fn what_is_kept_is_what_the_file_holds() {
+        let home = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let read =
+            |archive: &Archive| archive.load_kept("s-1").unwrap().map(|file| file.records.len());
+        let path = archive.store_and_keep(sample()).unwrap().path;
+        let packed = fs::read(&path).unwrap();
+        fs::write(&path, "no gzip at all").unwrap();
+        assert_eq!(read(&archive.clone()), Some(1), "taken from memory");
+        archive.forget_kept();
+        assert!(archive.load_kept("s-1").is_err(), "read from disk");
+        fs::write(&path, packed).unwrap();
+        archive.store_and_keep(sample()).unwrap();
+        archive.store(&SessionFile { records: Vec::new(), ..sample() }).unwrap();
+        assert_eq!(read(&archive), Some(0), "another step replaced it");
+        archive.store_and_keep(sample()).unwrap();
+        archive.remove("s-1").unwrap();
+        assert_eq!(read(&archive), None);
+        // More than there is room for is left on disk.
+        let mut long = sample();
+        long.records[0].what =
+            RecordWhat::Text { message: String::new(), text: "x".repeat(KEPT_BYTES_MAX as usize) };
+        archive.store_and_keep(long).unwrap();
+        assert!(archive.kept().files.is_empty());
+        assert_eq!(read(&archive), Some(1));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use walkdir::WalkDir;
 
 use crate::git;
 use crate::private_files::modified_ns;
+use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 use crate::transcript::session::Turn;
 
@@ -134,11 +135,7 @@ impl Territory {
 
     /// Returns the marks that the lines of this project's transcripts contain: the beginning of a working directory.
     fn marks(&self) -> Vec<Vec<u8>> {
-        let escaped = |root: &PathBuf| {
-            let text = serde_json::to_string(root.to_str()?).ok()?;
-            Some(format!("\"cwd\":{}", text.strip_suffix('"')?).into_bytes())
-        };
-        self.roots.iter().filter_map(escaped).collect()
+        self.roots.iter().filter_map(|root| SOURCE.mark(root)).collect()
     }
 }
 
@@ -200,7 +197,7 @@ pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
     Ok(found)
 }
 
-/// The transcripts of a project among those of Claude Code. Cheap: what was looked through before
+/// The transcripts of a project among those of its client. Cheap: what was looked through before
 /// is not looked through again if `seen` is kept.
 pub fn transcripts(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Transcript>> {
     let found = ours(dirs, &Territory::new(dirs, tree, &[]), &mut BTreeMap::new())?;
@@ -213,7 +210,7 @@ pub fn ours(
     territory: &Territory,
     seen: &mut BTreeMap<PathBuf, Seen>,
 ) -> Result<Discovery> {
-    let folder = dirs.claude.join("projects");
+    let folder = SOURCE.folder(dirs);
     if !folder.is_dir() {
         seen.retain(|_, memo| memo.from_folder);
         return Ok(Discovery::default());

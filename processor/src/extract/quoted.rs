@@ -137,10 +137,13 @@ static LABEL: LazyLock<Regex> = LazyLock::new(|| {
 static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^\s*@?\p{L}[\w. -]+,?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$")
 });
+/// Characters of a speaker's name.
+const SPEAKER_CHARS_MAX: usize = 21;
+
 /// A line of a chat, with its time and its speaker.
 static CHAT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^\s*(\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*)?[<@]?(\p{L}[\w.-]{1,20})>?(?:\s\(.{1,20}\))?:\s",
+        r"^\s*(\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*)?[<@]?(\p{L}[\w.-]+)>?(?:\s\(.{1,20}\))?:\s",
     )
 });
 /// A line at the head of a mail or an issue.
@@ -331,6 +334,10 @@ fn mark_chat(lines: &[&str], others: &mut [bool]) {
         .iter()
         .map(|line| {
             let found = CHAT.captures(line)?;
+            // The pattern has no such bound: each repetition would be a copy of Unicode's letters.
+            if found[2].chars().count() > SPEAKER_CHARS_MAX {
+                return None;
+            }
             Some((found.get(1).is_some(), found[2].to_lowercase()))
         })
         .collect();

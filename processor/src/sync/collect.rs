@@ -1,4 +1,4 @@
-//! The part of a sync that reads: transcripts become files of the archive and lines of the state.
+//! The step of a sync that reads: transcripts become files of the archive and lines of the state.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -6,15 +6,16 @@ use std::path::Path;
 
 use anyhow::Result;
 use memory_store::Timestamp;
-use memory_store::layout::Tree;
 use memory_store::redact::known::Known;
 
-use super::Run;
-use super::facts::TreeFacts;
+use super::context::SyncContext;
+use super::handoffs::Handoffs;
+use super::{lost, secrets};
+use crate::collect::archive::Entry;
 use crate::collect::discover::{self, Discovery, Transcript};
 use crate::collect::ignore::Ignore;
-use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::state::{SessionState, write_roots};
+use crate::collect::{Collected, Collector, SessionRead, changed, state_of};
+use crate::state::{SessionState, State, write_roots};
 use crate::transcript::parts;
 use crate::transcript::read::Counts;
 
@@ -28,201 +29,234 @@ const NEWEST_BYTES_MAX: u64 = 16 << 20;
 /// A session's name and transcripts.
 type NamedTranscripts<'a> = (&'a String, &'a Vec<Transcript>);
 
-impl Run<'_> {
-    /// Reads what is new; returns the sessions that changed.
-    pub(super) fn collect(
-        &mut self,
-        inboxes: &[(Tree, u64)],
-        facts: &mut TreeFacts,
-    ) -> Result<BTreeSet<String>> {
-        self.options.progress.stage("looking", 0);
-        write_roots(&self.home, self.territory.roots())?;
-        self.put_damaged_aside()?;
-        let found = discover::ours(self.options.dirs, &self.territory, &mut self.state.seen)?;
-        self.newest =
-            found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok()).map(Timestamp);
-        self.report.warnings.extend(found.warnings);
-        let mut transcripts = found.transcripts;
-        let named = match self.options.from {
-            Some(folder) => in_folder(folder)?,
-            None => Discovery::default(),
-        };
-        self.report.warnings.extend(named.warnings);
-        let named = named.transcripts;
-        self.report.transcripts = transcripts.len() + named.len();
-        transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
-        let mut changed = self.collect_some(transcripts, false, inboxes, facts)?;
-        changed.extend(self.collect_some(named, true, inboxes, facts)?);
-        self.hide_known(&mut changed)?;
-        self.forget_missing()?;
-        self.state.forget_left();
-        let names = self.state.sessions.keys();
-        self.report.sessions = names.filter(|name| parts::of_name(name).1 == 0).count();
-        Ok(changed)
-    }
+/// Outcome of collecting.
+#[derive(Debug, Default)]
+pub(super) struct Collection {
+    /// Sessions that changed.
+    pub changed: BTreeSet<String>,
+    /// Files of the archive.
+    pub entries: Vec<Entry>,
+    /// When the newest transcript of any project was written.
+    pub newest: Option<Timestamp>,
+    /// Counts for the report.
+    pub counts: CollectionCounts,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
 
-    fn collect_some(
-        &mut self,
-        transcripts: Vec<Transcript>,
-        from_folder: bool,
-        inboxes: &[(Tree, u64)],
-        facts: &mut TreeFacts,
-    ) -> Result<BTreeSet<String>> {
-        if transcripts.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let transcripts: Vec<Transcript> = transcripts
-            .into_iter()
-            .filter(|transcript| !self.purged.has_session(&transcript.name.session))
-            .collect();
-        let mut known: HashSet<String> = self.archive.names()?.into_iter().collect();
-        let expired = self.expired.names().into_iter();
-        // Lost sessions are read again, should their transcripts be back.
-        known.extend(expired.filter(|name| !self.expired.is_lost(name)));
-        known.extend(self.state.empty.iter().cloned());
-        let sessions = changed(transcripts, &self.state.seen, &known);
-        let mut last_parts: BTreeMap<String, u32> = BTreeMap::new();
-        for (session, number) in known.iter().map(|name| parts::of_name(name)) {
-            if number > 0 {
-                let last = last_parts.entry(session.to_owned()).or_default();
-                *last = number.max(*last);
-            }
-        }
-        let ignore = Ignore::new(&self.settings.ignore_paths)?;
-        // Known secrets are hidden later, once a session is read as a whole.
-        let rules = self.redactor.with_known(Known::default());
-        let collector = Collector {
-            archive: &self.archive,
-            expired: &self.expired,
-            purged: &self.purged,
-            redactor: &rules,
-            secrets: &self.secrets,
-            ignore: &ignore,
-            from_folder,
-            territory: &self.territory,
-            parts: &last_parts,
-            part_bytes: self.options.part_bytes,
-        };
-        if sessions.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        if self.settings.ignores_unknown {
-            // Known sessions go on as they are; the others are read once the setting is mended.
-            let warning = format!(
-                "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
-                 is read until it is mended",
-                self.options.dirs.config_file().display()
-            );
-            if !self.report.warnings.contains(&warning) {
-                self.report.warnings.push(warning);
-            }
-            return Ok(BTreeSet::new());
-        }
-        let progress = self.options.progress;
-        progress.stage("reading", sessions.len());
-        // A session that is starting waits to be told where the newest ones were left, and waits
-        // shortly: they are read first, and archived after that is written.
-        let (newest, others) = newest_first(&sessions);
-        let read = collector.read(&newest);
-        let left: Vec<_> = read.iter().flatten().filter_map(SessionRead::left).collect();
-        self.publish_left(inboxes, facts.get(), &left)?;
-        progress.stage("archiving", sessions.len());
-        let mut results = collector.keep(read, progress);
-        results.extend(collector.collect(&others, progress));
-        let mut changed = BTreeSet::new();
-        for ((name, transcripts), result) in newest.into_iter().chain(others).zip(results) {
-            match result {
-                Ok(collected) => {
-                    if self.take_in(name, transcripts, collected, from_folder) {
-                        changed.insert(name.clone());
-                    }
-                }
-                Err(error) => self.report.warnings.push(format!("{error:#}")),
-            }
-        }
-        Ok(changed)
-    }
+/// Counts of what was collected, as the report has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CollectionCounts {
+    pub transcripts: usize,
+    pub sessions_read: usize,
+    pub sessions: usize,
+    pub lines: u64,
+    pub lines_skipped: u64,
+}
 
-    /// Remembers what became of a session; whether something of it is new.
-    fn take_in(
-        &mut self,
-        name: &str,
-        transcripts: &[Transcript],
-        collected: Collected,
-        from_folder: bool,
-    ) -> bool {
-        for transcript in transcripts {
-            let seen = self.state.seen.entry(transcript.path.clone()).or_default();
-            seen.inode = transcript.inode;
-            seen.len = transcript.len;
-            seen.modified_ns = transcript.modified_ns;
-            seen.ours = seen.ours || !from_folder;
-            seen.from_folder = from_folder;
-        }
-        let Counts { lines, too_long, damaged, dropped } = collected.counts;
-        self.report.lines += lines;
-        self.report.lines_skipped += too_long + damaged + dropped;
-        self.report.sessions_read += usize::from(lines > 0);
-        for (part, state) in collected.closed {
-            self.state.sessions.insert(part, state);
-        }
-        match collected.state {
-            None => {
-                self.state.empty.insert(name.to_owned());
-                false
-            }
-            Some(state) => {
-                self.state.empty.remove(name);
-                let before = self.state.sessions.insert(name.to_owned(), state);
-                let state = self.state.sessions.get_mut(name);
-                let new = state.as_ref().map(|state| &state.content)
-                    != before.as_ref().map(|before| &before.content);
-                if let (Some(state), Some(before)) = (state, before) {
-                    // Whether it is still good, its key says.
-                    state.mined = before.mined;
-                }
-                new
-            }
-        }
+/// Archives what is new in the transcripts, and writes handoffs on the way.
+pub(super) fn collect(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    handoffs: &mut Handoffs,
+) -> Result<Collection> {
+    let mut collection = Collection::default();
+    context.options.progress.stage("looking", 0);
+    write_roots(&context.home, context.territory.roots())?;
+    collection.warnings.extend(lost::put_damaged_aside(context, state)?);
+    let found = discover::ours(context.dirs(), &context.territory, &mut state.seen)?;
+    let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
+    collection.newest = newest_ms.map(Timestamp);
+    collection.warnings.extend(found.warnings);
+    let mut transcripts = found.transcripts;
+    let named = match context.options.from {
+        Some(folder) => in_folder(folder)?,
+        None => Discovery::default(),
+    };
+    collection.warnings.extend(named.warnings);
+    let named = named.transcripts;
+    collection.counts.transcripts = transcripts.len() + named.len();
+    transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
+    for (transcripts, from_folder) in [(transcripts, false), (named, true)] {
+        let batch = Batch { transcripts, from_folder };
+        collect_batch(context, state, handoffs, batch, &mut collection)?;
     }
+    let hidden = secrets::hide_known(context, state)?;
+    collection.changed.extend(hidden.changed);
+    collection.warnings.extend(hidden.warnings);
+    collection.entries = context.sessions.archive.entries()?;
+    collection.warnings.extend(match_archive(context, state, &collection.entries)?);
+    state.forget_left();
+    let names = state.sessions.keys();
+    collection.counts.sessions = names.filter(|name| parts::of_name(name).1 == 0).count();
+    Ok(collection)
+}
 
-    /// Makes the list of sessions that of the archive: what a lost cache does not know is looked
-    /// at again, what is no longer archived is dropped.
-    pub(super) fn forget_missing(&mut self) -> Result<()> {
-        self.entries = self.archive.entries()?;
-        let entries = &self.entries;
-        let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        let lost = self.lost_sessions(&names);
-        self.state.sessions.retain(|name, _| names.contains(name.as_str()));
-        let entries = std::mem::take(&mut self.entries);
-        for entry in &entries {
-            let fits = |known: &SessionState| {
-                known.len == entry.len && known.modified_ns == entry.modified_ns
-            };
-            if self.state.sessions.get(&entry.name).is_some_and(fits) {
-                continue;
+/// Transcripts of one origin.
+struct Batch {
+    transcripts: Vec<Transcript>,
+    /// Whether they come from a folder that the user named.
+    from_folder: bool,
+}
+
+fn collect_batch(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    handoffs: &mut Handoffs,
+    Batch { transcripts, from_folder }: Batch,
+    collection: &mut Collection,
+) -> Result<()> {
+    if transcripts.is_empty() {
+        return Ok(());
+    }
+    let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
+    let purged = &context.sessions.purged;
+    let transcripts: Vec<Transcript> = transcripts
+        .into_iter()
+        .filter(|transcript| !purged.has_session(&transcript.name.session))
+        .collect();
+    let mut known: HashSet<String> = archive.names()?.into_iter().collect();
+    // Lost sessions are read again, should their transcripts be back.
+    known.extend(expired.names().into_iter().filter(|name| !expired.is_lost(name)));
+    known.extend(state.empty.iter().cloned());
+    let sessions = changed(transcripts, &state.seen, &known);
+    let last_parts = last_parts(&known);
+    let ignore = Ignore::new(&context.settings.ignore_paths)?;
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    if context.settings.ignores_unknown {
+        // Known sessions go on as they are; the others are read once the setting is mended.
+        collection.warnings.push(format!(
+            "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
+             is read until it is mended",
+            context.dirs().config_file().display()
+        ));
+        return Ok(());
+    }
+    // Known secrets are hidden later, once a session is read as a whole.
+    let rules = context.redactor.with_known(Known::default());
+    let collector = Collector {
+        archive,
+        expired,
+        purged,
+        redactor: &rules,
+        secrets: &context.secrets,
+        ignore: &ignore,
+        from_folder,
+        territory: &context.territory,
+        parts: &last_parts,
+        part_bytes: context.options.part_bytes,
+    };
+    let progress = context.options.progress;
+    progress.stage("reading", sessions.len());
+    // A session that is starting waits to be told where the newest ones were left, and waits
+    // shortly: they are read first, and archived after that is written.
+    let (newest, others) = newest_first(&sessions);
+    let read = collector.read(&newest);
+    let left: Vec<_> = read.iter().flatten().filter_map(SessionRead::left).collect();
+    handoffs.write(context, state, &left)?;
+    progress.stage("archiving", sessions.len());
+    let mut results = collector.keep(read, progress);
+    results.extend(collector.collect(&others, progress));
+    for ((name, transcripts), result) in newest.into_iter().chain(others).zip(results) {
+        match result {
+            Ok(collected) => {
+                note_seen(state, transcripts, from_folder);
+                collection.counts.add(collected.counts);
+                if take_in(state, name, collected) {
+                    collection.changed.insert(name.clone());
+                }
             }
-            match self.archive.load(&entry.name) {
-                Ok(Some(file)) => {
-                    let state =
-                        crate::collect::state_of(&file, entry, &self.territory, &self.redactor);
-                    self.state.sessions.insert(entry.name.clone(), state);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    let warning = format!("{error:#}");
-                    if !self.report.warnings.contains(&warning) {
-                        self.report.warnings.push(warning);
-                    }
-                    // The drafts learned from the session stay, and it is looked at again next time.
-                    self.state.sessions.entry(entry.name.clone()).or_default();
-                }
+            Err(error) => collection.warnings.push(format!("{error:#}")),
+        }
+    }
+    Ok(())
+}
+
+impl CollectionCounts {
+    fn add(&mut self, Counts { lines, too_long, damaged, dropped }: Counts) {
+        self.lines += lines;
+        self.lines_skipped += too_long + damaged + dropped;
+        self.sessions_read += usize::from(lines > 0);
+    }
+}
+
+/// Returns the highest number of a part of each session that has any.
+fn last_parts(known: &HashSet<String>) -> BTreeMap<String, u32> {
+    let mut last_parts: BTreeMap<String, u32> = BTreeMap::new();
+    for (session, number) in known.iter().map(|name| parts::of_name(name)) {
+        if number > 0 {
+            let last = last_parts.entry(session.to_owned()).or_default();
+            *last = number.max(*last);
+        }
+    }
+    last_parts
+}
+
+/// Remembers how transcripts looked when they were read.
+fn note_seen(state: &mut State, transcripts: &[Transcript], from_folder: bool) {
+    for transcript in transcripts {
+        let seen = state.seen.entry(transcript.path.clone()).or_default();
+        seen.inode = transcript.inode;
+        seen.len = transcript.len;
+        seen.modified_ns = transcript.modified_ns;
+        seen.ours = seen.ours || !from_folder;
+        seen.from_folder = from_folder;
+    }
+}
+
+/// Remembers what became of a session; whether something of it is new.
+fn take_in(state: &mut State, name: &str, collected: Collected) -> bool {
+    for (part, closed) in collected.closed {
+        state.sessions.insert(part, closed);
+    }
+    let Some(mut session) = collected.state else {
+        state.empty.insert(name.to_owned());
+        return false;
+    };
+    state.empty.remove(name);
+    let before = state.sessions.remove(name);
+    let is_new = before.as_ref().map(|before| &before.content) != Some(&session.content);
+    // Whether it is still good, its key says.
+    session.mined = before.and_then(|before| before.mined);
+    state.sessions.insert(name.to_owned(), session);
+    is_new
+}
+
+/// Makes the list of sessions that of the archive: what a lost cache does not know is looked at again, what is no
+/// longer archived is dropped. Returns warnings.
+pub(super) fn match_archive(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    entries: &[Entry],
+) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let lost = lost::lost_sessions(context, state, &names);
+    state.sessions.retain(|name, _| names.contains(name.as_str()));
+    for entry in entries {
+        let fits =
+            |known: &SessionState| known.len == entry.len && known.modified_ns == entry.modified_ns;
+        if state.sessions.get(&entry.name).is_some_and(fits) {
+            continue;
+        }
+        match context.sessions.archive.load(&entry.name) {
+            Ok(Some(file)) => {
+                let session = state_of(&file, entry, &context.territory, &context.redactor);
+                state.sessions.insert(entry.name.clone(), session);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                warnings.push(format!("{error:#}"));
+                // The drafts learned from the session stay, and it is looked at again next time.
+                state.sessions.entry(entry.name.clone()).or_default();
             }
         }
-        self.entries = entries;
-        self.keep_what_was_learned(lost)?;
-        self.take_back_what_was_found()
     }
+    warnings.extend(lost::keep_what_was_learned(context, lost)?);
+    lost::take_back_what_was_found(context, state)?;
+    Ok(warnings)
 }
 
 /// The few sessions of people that were written to last, the newest at least, and the others.

@@ -1,38 +1,49 @@
-//! The part of a sync that gives memories vectors of the second space.
+//! Part of settling that gives memories vectors of the second space.
 
 use std::time::Instant;
 
 use anyhow::Result;
 use memory_store::layout::TreeDir;
 
-use super::Run;
-use super::embed::time_to_embed;
+use super::context::SyncContext;
+use super::settle::time_to_embed;
 use crate::publish::custom_embedder::{Update, update};
 
-impl Run<'_> {
-    /// Brings the second space up to date. Says whether anything changed.
-    pub(super) fn embed_second(&mut self) -> Result<bool> {
-        let dirs = self.options.dirs;
-        let trees = self.trees.iter().map(|tree| dirs.tree(&tree.root));
-        let states: Vec<TreeDir> = trees.chain([dirs.user_state()]).collect();
-        let what = Update {
-            settings: &self.settings,
-            ollama_host: self.options.ollama_host,
-            caches: &self.home.vectors(),
-            afresh: self.options.afresh,
-            until: Instant::now() + time_to_embed(self.options.busy),
-            progress: self.options.progress,
-        };
-        let updated = update(&what, &states)?;
-        self.report.second_embedded = updated.embedded;
-        self.report.second_waits = updated.waiting > 0;
-        let waiting = updated.waiting;
-        if let (Some(problem), true) = (updated.problem, waiting > 0) {
-            self.report.warnings.push(format!(
-                "{waiting} memories wait for their vectors of the second space: {problem}. Search \
-                 does without them."
-            ));
-        }
-        Ok(updated.changed)
-    }
+/// Outcome of bringing the second space up to date.
+#[derive(Debug, Default)]
+pub(super) struct SecondSpace {
+    /// Whether anything changed.
+    pub changed: bool,
+    /// Texts that were embedded.
+    pub embedded: usize,
+    /// Whether more texts wait.
+    pub waits: bool,
+    /// Reason why they wait, where it is a problem.
+    pub warning: Option<String>,
+}
+
+/// Brings the second space up to date.
+pub(super) fn embed_second(context: &SyncContext<'_>) -> Result<SecondSpace> {
+    let (dirs, options) = (context.dirs(), context.options);
+    let trees = context.trees.iter().map(|tree| dirs.tree(&tree.root));
+    let states: Vec<TreeDir> = trees.chain([dirs.user_state()]).collect();
+    let what = Update {
+        settings: &context.settings,
+        ollama_host: options.ollama_host,
+        caches: &context.home.vectors(),
+        afresh: options.afresh,
+        until: Instant::now() + time_to_embed(options.busy),
+        progress: options.progress,
+    };
+    let updated = update(&what, &states)?;
+    let waiting = updated.waiting;
+    let problem = updated.problem.filter(|_| waiting > 0);
+    let warning = problem.map(|problem| {
+        format!(
+            "{waiting} memories wait for their vectors of the second space: {problem}. Search \
+             does without them."
+        )
+    });
+    let (changed, embedded) = (updated.changed, updated.embedded);
+    Ok(SecondSpace { changed, embedded, waits: waiting > 0, warning })
 }

@@ -4,14 +4,17 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::settings::Settings;
 
-use super::{Run, SyncOptions};
+use super::SyncOptions;
+use super::context::SyncContext;
 use crate::collect::forks::Ownership;
 use crate::mining::{self, MinedFile};
+use crate::state::State;
 use crate::transcript::session::Session;
 
 /// The archived sessions of a project and what was mined from them.
 pub struct History<'a> {
-    run: Run<'a>,
+    context: SyncContext<'a>,
+    state: State,
     ownership: Ownership,
 }
 
@@ -29,23 +32,23 @@ pub struct Past {
 impl<'a> History<'a> {
     /// Opens what the last sync left.
     pub fn open(options: &'a SyncOptions<'a>) -> Result<Self> {
-        let home = options.dirs.project(options.tree.project);
-        let run = Run::begin(options, home)?;
-        let ownership = run.holders().decide();
-        Ok(Self { run, ownership })
+        let (context, _) = SyncContext::open(options)?;
+        let state = State::read(&context.home);
+        let ownership = context.holders(&state).decide();
+        Ok(Self { context, state, ownership })
     }
 
     /// The settings in effect.
     pub fn settings(&self) -> &Settings {
-        &self.run.settings
+        &self.context.settings
     }
 
     /// The sessions in the order in which they began.
     pub fn past(&self) -> Vec<Past> {
-        let sessions = self.run.state.sessions.iter();
+        let sessions = self.state.sessions.iter();
         let mut past: Vec<Past> = sessions
             .filter_map(|(name, session)| {
-                let mined = mining::last_mined(&self.run.home, name)?;
+                let mined = mining::last_mined(&self.context.home, name)?;
                 Some(Past { name: name.clone(), first: session.first, mined })
             })
             .collect();
@@ -55,6 +58,6 @@ impl<'a> History<'a> {
 
     /// The turns of an archived session, as far as they are this project's.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
-        self.run.miner(&self.ownership).sessions(name)
+        self.context.miner(&self.state, &self.ownership).sessions(name)
     }
 }

@@ -1,4 +1,4 @@
-//! The part of a sync that keeps what was learned from sessions whose turns were lost: their archive file is damaged
+//! Part of collecting that keeps what was learned from sessions whose turns were lost: their archive file is damaged
 //! or gone, and Claude Code has deleted the transcript. Nobody meant these memories to go.
 
 use std::cell::RefCell;
@@ -10,210 +10,218 @@ use anyhow::Result;
 use memory_store::{Memory, Timestamp};
 use rayon::prelude::*;
 
-use super::Run;
+use super::context::SyncContext;
 use crate::collect::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
-use crate::state::SessionState;
+use crate::state::{SessionState, State};
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts;
 
-impl Run<'_> {
-    /// Puts archive files aside that hold something else than was written, before transcripts are read: what these
-    /// still hold is archived again. Files that are as they were when they were read last are believed, except by a
-    /// rebuild.
-    pub(super) fn put_damaged_aside(&mut self) -> Result<()> {
-        let is_known = |entry: &Entry| {
-            let known = self.state.sessions.get(&entry.name);
-            known.is_some_and(|known| {
-                known.len == entry.len && known.modified_ns == entry.modified_ns
-            })
+/// Puts archive files aside that hold something else than was written, before transcripts are read: what these
+/// still hold is archived again. Files that are as they were when they were read last are believed, except by a
+/// rebuild. Returns warnings.
+pub(super) fn put_damaged_aside(
+    context: &SyncContext<'_>,
+    state: &mut State,
+) -> Result<Vec<String>> {
+    let archive = &context.sessions.archive;
+    let mut warnings = Vec::new();
+    let is_known = |entry: &Entry| {
+        let known = state.sessions.get(&entry.name);
+        known.is_some_and(|known| known.len == entry.len && known.modified_ns == entry.modified_ns)
+    };
+    let mut entries = archive.entries()?;
+    let there: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let gone = state.sessions.iter().filter(|(name, session)| {
+        parts::of_name(name).1 > 0
+            && !there.contains(name.as_str())
+            && !was_removed(context, name, session)
+    });
+    let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
+    entries.retain(|entry| context.options.afresh || !is_known(entry));
+    let check = |entry: &Entry| Some((entry.name.clone(), archive.check(&entry.name).err()?));
+    let faults: Vec<_> = entries.par_iter().filter_map(check).collect();
+    for (name, error) in faults.into_iter().filter(|(_, error)| is_damaged(error)) {
+        let aside = archive.put_aside(&name)?;
+        warnings.push(format!("{error:#}; it was put aside as {}", aside.display()));
+        if parts::of_name(&name).1 > 0 {
+            missing.push(name);
+        }
+    }
+    for name in missing {
+        read_again(context, state, &name)?;
+    }
+    Ok(warnings)
+}
+
+/// Has the transcript of a session of which a part is missing read from its beginning, where it is still there:
+/// what no other part holds is archived again, with what goes on.
+fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Result<()> {
+    let archive = &context.sessions.archive;
+    let (session, _) = parts::of_name(missing);
+    // Of one that is missing or damaged itself all is read again anyway.
+    let Ok(Some(mut file)) = archive.load(session) else { return Ok(()) };
+    let is_there = |source: &Watermark| {
+        fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
+    };
+    let sources = std::mem::take(&mut file.header.sources);
+    // A run that was killed here has left none.
+    if file.header.from_folder || !sources.is_empty() && !sources.iter().any(is_there) {
+        return Ok(());
+    }
+    archive.store(&file)?;
+    let is_of_it = |path: &Path| {
+        sources.iter().any(|source| source.path == path)
+            || TranscriptName::of(path).is_some_and(|name| name_of(&name) == session)
+    };
+    state.seen.retain(|path, _| !is_of_it(path));
+    state.sessions.remove(missing);
+    mining::remove(&context.home, missing);
+    Ok(())
+}
+
+/// The sessions that were archived and are not any more, though nobody removed them, and what is remembered of
+/// them; to be asked before that is forgotten.
+pub(super) fn lost_sessions(
+    context: &SyncContext<'_>,
+    state: &State,
+    archived: &HashSet<&str>,
+) -> BTreeMap<String, SessionState> {
+    let sessions = state.sessions.iter();
+    let gone = sessions.filter(|(name, _)| !archived.contains(name.as_str()));
+    let mut known: BTreeMap<String, SessionState> =
+        gone.map(|(name, session)| (name.clone(), session.clone())).collect();
+    let aside = context.sessions.archive.aside().into_iter().map(|(name, _)| name);
+    let mut others: BTreeSet<String> = aside.collect();
+    if state.published.is_empty() {
+        // The remembered state was perhaps lost as well.
+        others.extend(mining::names(&context.home));
+    }
+    for name in others {
+        if !archived.contains(name.as_str()) {
+            known.entry(name).or_default();
+        }
+    }
+    known.retain(|name, session| !was_removed(context, name, session));
+    known
+}
+
+/// Whether a session's turns were removed on purpose: by a purge, or because they are old.
+fn was_removed(context: &SyncContext<'_>, name: &str, session: &SessionState) -> bool {
+    let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
+    let mined = mining::last_mined(&context.home, name);
+    let id = mined.map(|mined| mined.session).unwrap_or_else(|| name.to_owned());
+    let is_known = session.last != Timestamp::default();
+    let is_purged = purged.has_session(&id)
+        || purged.before.is_some_and(|before| is_known && session.last < before);
+    is_purged || expired.load(name).is_some_and(|remains| remains.last >= session.last)
+}
+
+/// Keeps what was learned from sessions that were lost, as of those that are old. Returns warnings.
+pub(super) fn keep_what_was_learned(
+    context: &SyncContext<'_>,
+    lost: BTreeMap<String, SessionState>,
+) -> Result<Vec<String>> {
+    let expired = &context.sessions.expired;
+    let mut warnings = Vec::new();
+    for (name, session) in lost {
+        let MinedFile { session: id, turns, cwd, drafts, .. } =
+            mining::last_mined(&context.home, &name).unwrap_or_default();
+        let mut remains = expired.load(&name).unwrap_or_default();
+        let (of, part) = parts::of_name(&name);
+        let (main, agent) = match of.split_once('.') {
+            Some((main, agent)) => (main, Some(agent.to_owned())),
+            None => (of, None),
         };
-        let mut entries = self.archive.entries()?;
-        let there: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        let gone = self.state.sessions.iter().filter(|(name, state)| {
-            parts::of_name(name).1 > 0
-                && !there.contains(name.as_str())
-                && !self.was_removed(name, state)
-        });
-        let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
-        entries.retain(|entry| self.options.afresh || !is_known(entry));
-        let check =
-            |entry: &Entry| Some((entry.name.clone(), self.archive.check(&entry.name).err()?));
-        let faults: Vec<_> = entries.par_iter().filter_map(check).collect();
-        for (name, error) in faults.into_iter().filter(|(_, error)| is_damaged(error)) {
-            let aside = self.archive.put_aside(&name)?;
-            self.report
-                .warnings
-                .push(format!("{error:#}; it was put aside as {}", aside.display()));
-            if parts::of_name(&name).1 > 0 {
-                missing.push(name);
-            }
-        }
-        for name in missing {
-            self.read_again(&name)?;
-        }
-        Ok(())
-    }
-
-    /// Has the transcript of a session of which a part is missing read from its beginning, where it is still there:
-    /// what no other part holds is archived again, with what goes on.
-    fn read_again(&mut self, missing: &str) -> Result<()> {
-        let (session, _) = parts::of_name(missing);
-        // Of one that is missing or damaged itself all is read again anyway.
-        let Ok(Some(mut file)) = self.archive.load(session) else { return Ok(()) };
-        let is_there = |source: &Watermark| {
-            fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
+        let id = if id.is_empty() { main.to_owned() } else { id };
+        let count = drafts.len();
+        // Turns that were removed for their age stay removed.
+        let header = Header {
+            session: id,
+            agent,
+            part,
+            from_folder: session.from_folder,
+            ..std::mem::take(&mut remains.header)
         };
-        let sources = std::mem::take(&mut file.header.sources);
-        // A run that was killed here has left none.
-        if file.header.from_folder || !sources.is_empty() && !sources.iter().any(is_there) {
-            return Ok(());
-        }
-        self.archive.store(&file)?;
-        let is_of_it = |path: &Path| {
-            sources.iter().any(|source| source.path == path)
-                || TranscriptName::of(path).is_some_and(|name| name_of(&name) == session)
-        };
-        self.state.seen.retain(|path, _| !is_of_it(path));
-        self.state.sessions.remove(missing);
-        mining::remove(&self.home, missing);
-        Ok(())
+        remains.take_in(Remains { header, last: session.last, cwd, turns, drafts, lost: true });
+        expired.store(&name, &remains)?;
+        mining::remove(&context.home, &name);
+        warnings.push(lost_warning(context, &name, &format!("the {count} findings in it stay")));
     }
+    Ok(warnings)
+}
 
-    /// The sessions that were archived and are not any more, though nobody removed them, and what is remembered of
-    /// them; to be asked before that is forgotten.
-    pub(super) fn lost_sessions(&self, archived: &HashSet<&str>) -> BTreeMap<String, SessionState> {
-        let sessions = self.state.sessions.iter();
-        let gone = sessions.filter(|(name, _)| !archived.contains(name.as_str()));
-        let mut known: BTreeMap<String, SessionState> =
-            gone.map(|(name, session)| (name.clone(), session.clone())).collect();
-        let aside = self.archive.aside().into_iter().map(|(name, _)| name);
-        let mut others: BTreeSet<String> = aside.collect();
-        if self.state.published.is_empty() {
-            // The remembered state was perhaps lost as well.
-            others.extend(mining::names(&self.home));
+/// Lets go of what was kept of lost sessions where their turns are back. Of what is still missing it stays.
+pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State) -> Result<()> {
+    let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
+    let names = expired.names().into_iter();
+    let names = names.filter(|name| state.sessions.contains_key(name) && expired.is_lost(name));
+    for name in names.collect::<Vec<String>>() {
+        let Ok(Some(file)) = archive.load(&name) else { continue };
+        let Some(mut remains) = expired.load(&name) else { continue };
+        let there: HashSet<&str> = file.records.iter().map(|record| record.uuid.as_str()).collect();
+        let is_missing = |evidence: &String| !there.contains(evidence.as_str());
+        remains.drafts.retain(|draft| draft.turns.first().is_none_or(is_missing));
+        if remains.drafts.is_empty() {
+            expired.remove(&name)?;
+        } else {
+            expired.store(&name, &Remains { lost: false, ..remains })?;
         }
-        for name in others {
-            if !archived.contains(name.as_str()) {
-                known.entry(name).or_default();
-            }
+    }
+    Ok(())
+}
+
+/// Whether a memory may rest on turns that nobody can look at any more, so that it stays although nothing says
+/// it: nothing is known of its session, and no purge took it. Such sessions are added to `lost`.
+pub(super) fn rests_on_lost_turns(
+    context: &SyncContext<'_>,
+    state: &State,
+    (memory, mined): (&Memory, &[MinedFile]),
+    lost: &RefCell<BTreeSet<String>>,
+) -> bool {
+    let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
+    let Some(session) = memory.source.session.as_deref() else { return false };
+    let is_purged = purged.has_session(session)
+        || memory.source.turns.iter().any(|record| purged.has_record(record))
+        || purged.before.is_some_and(|before| memory.occurred.unwrap_or(memory.created) < before);
+    let name = file_name(session, None);
+    let is_read = state.sessions.get(&name).is_some_and(|known| !known.content.is_empty());
+    let is_mined = mined
+        .iter()
+        .any(|file| file.session == session && (file.failure.is_none() || !file.drafts.is_empty()));
+    // Of one that was lost with what was mined from it nothing is known.
+    let nothing_kept = expired.is_lost(&name)
+        && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
+    let is_lost = !is_purged && (nothing_kept || !is_read && !is_mined);
+    if is_lost {
+        lost.borrow_mut().insert(session.to_owned());
+    }
+    is_lost
+}
+
+/// Marks sessions of which nothing is left but memories. Returns warnings.
+pub(super) fn mark_lost(
+    context: &SyncContext<'_>,
+    sessions: BTreeSet<String>,
+) -> Result<Vec<String>> {
+    let expired = &context.sessions.expired;
+    let mut warnings = Vec::new();
+    for session in sessions {
+        let name = file_name(&session, None);
+        if expired.load(&name).is_none() {
+            let header = Header { session, ..Header::default() };
+            expired.store(&name, &Remains { header, lost: true, ..Remains::default() })?;
+            warnings.push(lost_warning(context, &name, "memories of it stay"));
         }
-        known.retain(|name, session| !self.was_removed(name, session));
-        known
     }
+    Ok(warnings)
+}
 
-    /// Whether a session's turns were removed on purpose: by a purge, or because they are old.
-    fn was_removed(&self, name: &str, session: &SessionState) -> bool {
-        let mined = mining::last_mined(&self.home, name);
-        let id = mined.map(|mined| mined.session).unwrap_or_else(|| name.to_owned());
-        let is_known = session.last != Timestamp::default();
-        let is_purged = self.purged.has_session(&id)
-            || self.purged.before.is_some_and(|before| is_known && session.last < before);
-        is_purged || self.expired.load(name).is_some_and(|remains| remains.last >= session.last)
-    }
-
-    /// Keeps what was learned from sessions that were lost, as of those that are old.
-    pub(super) fn keep_what_was_learned(
-        &mut self,
-        lost: BTreeMap<String, SessionState>,
-    ) -> Result<()> {
-        for (name, session) in lost {
-            let MinedFile { session: id, turns, cwd, drafts, .. } =
-                mining::last_mined(&self.home, &name).unwrap_or_default();
-            let mut remains = self.expired.load(&name).unwrap_or_default();
-            let (of, part) = parts::of_name(&name);
-            let (main, agent) = match of.split_once('.') {
-                Some((main, agent)) => (main, Some(agent.to_owned())),
-                None => (of, None),
-            };
-            let id = if id.is_empty() { main.to_owned() } else { id };
-            let count = drafts.len();
-            // Turns that were removed for their age stay removed.
-            let header = Header {
-                session: id,
-                agent,
-                part,
-                from_folder: session.from_folder,
-                ..std::mem::take(&mut remains.header)
-            };
-            remains.take_in(Remains { header, last: session.last, cwd, turns, drafts, lost: true });
-            self.expired.store(&name, &remains)?;
-            mining::remove(&self.home, &name);
-            self.tell_lost(&name, &format!("the {count} findings in it stay"));
-        }
-        Ok(())
-    }
-
-    /// Lets go of what was kept of lost sessions where their turns are back. Of what is still missing it stays.
-    pub(super) fn take_back_what_was_found(&mut self) -> Result<()> {
-        let names = self.expired.names().into_iter();
-        let names = names
-            .filter(|name| self.state.sessions.contains_key(name) && self.expired.is_lost(name));
-        for name in names.collect::<Vec<String>>() {
-            let Ok(Some(file)) = self.archive.load(&name) else { continue };
-            let Some(mut remains) = self.expired.load(&name) else { continue };
-            let there: HashSet<&str> =
-                file.records.iter().map(|record| record.uuid.as_str()).collect();
-            let is_missing = |evidence: &String| !there.contains(evidence.as_str());
-            remains.drafts.retain(|draft| draft.turns.first().is_none_or(is_missing));
-            if remains.drafts.is_empty() {
-                self.expired.remove(&name)?;
-            } else {
-                self.expired.store(&name, &Remains { lost: false, ..remains })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a memory may rest on turns that nobody can look at any more, so that it stays although nothing says
-    /// it: nothing is known of its session, and no purge took it. Such sessions are added to `lost`.
-    pub(super) fn rests_on_lost_turns(
-        &self,
-        memory: &Memory,
-        mined: &[MinedFile],
-        lost: &RefCell<BTreeSet<String>>,
-    ) -> bool {
-        let Some(session) = memory.source.session.as_deref() else { return false };
-        let is_purged = self.purged.has_session(session)
-            || memory.source.turns.iter().any(|record| self.purged.has_record(record))
-            || self
-                .purged
-                .before
-                .is_some_and(|before| memory.occurred.unwrap_or(memory.created) < before);
-        let name = file_name(session, None);
-        let is_read = self.state.sessions.get(&name).is_some_and(|known| !known.content.is_empty());
-        let is_mined = mined.iter().any(|file| {
-            file.session == session && (file.failure.is_none() || !file.drafts.is_empty())
-        });
-        // Of one that was lost with what was mined from it nothing is known.
-        let nothing_kept = self.expired.is_lost(&name)
-            && self.expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
-        let is_lost = !is_purged && (nothing_kept || !is_read && !is_mined);
-        if is_lost {
-            lost.borrow_mut().insert(session.to_owned());
-        }
-        is_lost
-    }
-
-    /// Marks sessions of which nothing is left but memories.
-    pub(super) fn mark_lost(&mut self, sessions: BTreeSet<String>) -> Result<()> {
-        for session in sessions {
-            let name = file_name(&session, None);
-            if self.expired.load(&name).is_none() {
-                let header = Header { session, ..Header::default() };
-                self.expired.store(&name, &Remains { header, lost: true, ..Remains::default() })?;
-                self.tell_lost(&name, "memories of it stay");
-            }
-        }
-        Ok(())
-    }
-
-    fn tell_lost(&mut self, name: &str, what_stays: &str) {
-        let path = self.archive.path(name);
-        self.warn(vec![format!(
-            "{}: this archived session is lost, and so is its transcript; {what_stays}",
-            path.display()
-        )]);
-    }
+fn lost_warning(context: &SyncContext<'_>, name: &str, what_stays: &str) -> String {
+    let path = context.sessions.archive.path(name);
+    format!(
+        "{}: this archived session is lost, and so is its transcript; {what_stays}",
+        path.display()
+    )
 }

@@ -1,6 +1,11 @@
 //! Reports: what a sync did, in numbers and warnings.
 
+use memory_store::reconcile::Outcome;
 use serde::Serialize;
+
+use super::collect::CollectionCounts;
+use super::mine::Asked;
+use super::settle::Settled;
 
 /// Outcome of a sync, as `throughline sync --json` prints it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -65,6 +70,49 @@ impl SyncReport {
         self.asked_later + self.relations_later > 0 && self.questions > 0
     }
 
+    /// Takes over what was collected.
+    pub(super) fn add_collected(&mut self, counts: CollectionCounts) {
+        self.transcripts = counts.transcripts;
+        self.sessions_read = counts.sessions_read;
+        self.sessions = counts.sessions;
+        self.lines = counts.lines;
+        self.lines_skipped = counts.lines_skipped;
+    }
+
+    /// Takes over what a model was asked about sessions.
+    pub(super) fn add_asked(&mut self, asked: Asked) {
+        self.questions += asked.questions;
+        self.asked_later = asked.later;
+        self.asking_left_s = asked.left_s;
+    }
+
+    /// Takes over what became of memory files.
+    pub(super) fn add_reconciled(&mut self, files: &Outcome) {
+        self.written += files.written;
+        self.updated += files.updated;
+        self.removed += files.removed;
+        self.unchanged = files.unchanged;
+        self.tombstoned += files.tombstoned;
+    }
+
+    /// Takes over what was settled.
+    pub(super) fn add_settled(&mut self, settled: Settled) {
+        self.embedded = settled.embedded.unwrap_or(self.embedded);
+        self.embedding_waits = settled.embedding_waits.unwrap_or(self.embedding_waits);
+        self.second_embedded = settled.second_embedded.unwrap_or(self.second_embedded);
+        self.second_waits = settled.second_waits;
+        self.warn(settled.warnings);
+    }
+
+    /// Adds warnings, each once: a session that cannot be read is in the way more than once.
+    pub(super) fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+
     /// Adds what an earlier part of the same sync did.
     pub(super) fn after(mut self, before: Self) -> Self {
         self.sessions_read += before.sessions_read;
@@ -78,11 +126,7 @@ impl SyncReport {
         self.second_embedded += before.second_embedded;
         self.questions += before.questions;
         self.nothing_new = false;
-        for warning in before.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+        self.warn(before.warnings);
         self
     }
 }

@@ -1,6 +1,6 @@
-//! The part of a sync that brings the turns which the indexes lack on their way, one portion after the other.
+//! Part of publishing that brings the turns which the indexes lack on their way, one portion after the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,10 +9,11 @@ use memory_store::index::build::{SEGMENT_TURNS_MAX, Staged, Vectors};
 use memory_store::index::document::Turn;
 use rayon::prelude::*;
 
-use super::Run;
+use super::context::SyncContext;
 use crate::collect::forks::Ownership;
 use crate::mining::Miner;
 use crate::publish::turns;
+use crate::state::State;
 use crate::transcript::parts;
 
 /// Turns that are held in memory on their way into the index: one segment's.
@@ -41,26 +42,44 @@ impl StagedTrees {
     }
 }
 
-impl Run<'_> {
+/// Outcome of staging.
+#[derive(Debug, Default)]
+pub(super) struct StagingOutcome {
+    /// Parts on their way into the indexes.
+    pub staged: StagedTrees,
+    /// Sessions that cannot be read now and wait for the next run.
+    pub unread: BTreeSet<String>,
+    /// Reasons why they cannot.
+    pub warnings: Vec<String>,
+}
+
+/// Inputs of staging.
+#[derive(Clone, Copy)]
+pub(super) struct Staging<'a> {
+    pub context: &'a SyncContext<'a>,
+    pub state: &'a State,
+    pub ownership: &'a Ownership,
+    pub vectors: Option<&'a dyn Vectors>,
+}
+
+impl Staging<'_> {
     /// Brings the turns that the indexes lack on their way, so many at a time. Nobody sees any of them until all
     /// are named. Sessions that cannot be read now wait for the next run.
-    pub(super) fn stage(&mut self, ownership: &Ownership, at_once: usize) -> Result<StagedTrees> {
-        let mut staged = StagedTrees::default();
+    pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
+        let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(self.lacking());
         if self.state.all_turns {
             // All that there are may be none.
-            self.stage_portion(&Lacking::default(), &mut staged)?;
+            self.stage_portion(&Lacking::default(), &mut outcome.staged)?;
         }
         while !lacking.is_empty() {
-            let portion = self.take_portion(ownership, &mut lacking, at_once);
-            self.stage_portion(&portion, &mut staged)?;
+            let portion = self.take_portion(&mut lacking, at_once, &mut outcome);
+            self.stage_portion(&portion, &mut outcome.staged)?;
         }
-        Ok(staged)
+        Ok(outcome)
     }
 
-    fn stage_portion(&self, portion: &Lacking, staged: &mut StagedTrees) -> Result<()> {
-        let vectors = self.embedding.as_ref().and_then(Option::as_ref);
-        let vectors = vectors.map(|embedding| embedding as &dyn Vectors);
+    fn stage_portion(self, portion: &Lacking, staged: &mut StagedTrees) -> Result<()> {
         let all = self.state.all_turns;
         let add = |staged: &mut Option<Staged>, folder: PathBuf, turns: &[Turn]| -> Result<()> {
             if turns.is_empty() && !all {
@@ -71,23 +90,23 @@ impl Run<'_> {
                 None if all => Staged::afresh(&folder)?,
                 None => Staged::onto(&folder)?,
             };
-            begun.add(vectors, &mut turns.iter().cloned())?;
+            begun.add(self.vectors, &mut turns.iter().cloned())?;
             *staged = Some(begun);
             Ok(())
         };
-        for tree in &self.trees {
-            let state = self.options.dirs.tree(&tree.root);
+        for tree in &self.context.trees {
+            let folders = self.context.dirs().tree(&tree.root);
             let staged = staged.0.entry(tree.root.clone()).or_default();
-            add(&mut staged.turns, state.index(), &portion.turns)?;
-            if self.thinks(tree) {
-                add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+            add(&mut staged.turns, folders.index(), &portion.turns)?;
+            if self.context.thinks(tree) {
+                add(&mut staged.thoughts, folders.thinking(), &portion.thoughts)?;
             }
         }
         Ok(())
     }
 
     /// The sessions whose turns the index lacks, the oldest first.
-    fn lacking(&self) -> Vec<String> {
+    fn lacking(self) -> Vec<String> {
         let sessions = self.state.sessions.iter();
         let mut lacking: Vec<(Timestamp, &String)> = sessions
             .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
@@ -98,7 +117,7 @@ impl Run<'_> {
     }
 
     /// Turns of the parts of a session that come before one of them.
-    fn turns_before(&self, name: &str) -> usize {
+    fn turns_before(self, name: &str) -> usize {
         let (session, number) = parts::of_name(name);
         let before = self.state.sessions.range(parts::name(session, 1)..);
         let before = before.take_while(|(other, _)| {
@@ -111,17 +130,17 @@ impl Run<'_> {
     /// Reads the turns of the first of some sessions, until there are so many, and takes these sessions
     /// off.
     fn take_portion(
-        &mut self,
-        ownership: &Ownership,
+        self,
         sessions: &mut VecDeque<String>,
         at_once: usize,
+        outcome: &mut StagingOutcome,
     ) -> Lacking {
         let mut portion = Lacking::default();
         while portion.turns.len() + portion.thoughts.len() < at_once && !sessions.is_empty() {
             let names: Vec<String> =
                 sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE).min(at_once)).collect();
             let counted: Vec<usize> = names.iter().map(|name| self.turns_before(name)).collect();
-            let miner = self.miner(ownership);
+            let miner = self.context.miner(self.state, self.ownership);
             let read = names.par_iter().zip(counted);
             let found: Vec<Result<Lacking>> =
                 read.map(|(name, before)| Lacking::of(&miner, name, before)).collect();
@@ -132,8 +151,8 @@ impl Run<'_> {
                         portion.thoughts.extend(thoughts);
                     }
                     Err(error) => {
-                        self.warn(vec![format!("{error:#}")]);
-                        self.unread.insert(name);
+                        outcome.warnings.push(format!("{error:#}"));
+                        outcome.unread.insert(name);
                     }
                 }
             }
@@ -168,7 +187,6 @@ impl Lacking {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::ffi::OsString;
 
     use memory_store::identity::Mode;
@@ -180,6 +198,12 @@ mod tests {
     use crate::transcript::record::{Record, RecordWhat};
     use crate::transcript::session::PromptBy;
 
+    use super::super::SyncOptions;
+    use super::super::collect::match_archive;
+    use super::super::heal::Distrusted;
+    use super::super::mine::note_pending;
+    use super::super::models::Models;
+    use super::super::publish::publish_memories;
     use super::*;
 
     /// A session of two turns; the model thought in the first.
@@ -213,25 +237,63 @@ mod tests {
         SessionFile { header: Header { session: id, ..Header::default() }, records }
     }
 
+    /// A project of which nothing was published, with a context for its steps.
+    struct Bench<'a> {
+        context: SyncContext<'a>,
+        state: State,
+    }
+
+    impl<'a> Bench<'a> {
+        fn open(options: &'a SyncOptions<'a>) -> Self {
+            let (context, _) = SyncContext::open(options).unwrap();
+            let mut state = State::read(&context.home);
+            state.all_turns = true;
+            Self { context, state }
+        }
+
+        fn archive(&mut self, files: impl Iterator<Item = SessionFile>) {
+            let archive = &self.context.sessions.archive;
+            files.for_each(|file| drop(archive.store(&file).unwrap()));
+            let entries = archive.entries().unwrap();
+            match_archive(&self.context, &mut self.state, &entries).unwrap();
+        }
+
+        fn ownership(&self) -> Ownership {
+            self.context.holders(&self.state).decide()
+        }
+
+        fn staging<'b>(&'b self, ownership: &'b Ownership) -> Staging<'b> {
+            Staging { context: &self.context, state: &self.state, ownership, vectors: None }
+        }
+
+        fn stage(&self, at_once: usize) -> StagingOutcome {
+            self.staging(&self.ownership()).stage(at_once).unwrap()
+        }
+
+        fn publish(&self, staged: StagedTrees) {
+            let models = Models::default();
+            let distrusted = &mut Distrusted::new();
+            publish_memories(&self.context, &self.state, &models, staged, distrusted).unwrap();
+        }
+    }
+
     #[test]
     fn turns_whose_words_were_cut_otherwise_are_read_again() {
         let project = Project::new(Mode::Private);
         let options = project.sync();
-        let mut run = Run::begin(&options, project.dirs.project(project.tree.project)).unwrap();
-        run.archive.store(&session(1, project.root().to_str().unwrap())).unwrap();
-        run.forget_missing().unwrap();
-        run.state.all_turns = true;
-        let ownership = run.holders().decide();
-        let staged = run.stage(&ownership, 3).unwrap();
-        run.publish_with(staged).unwrap();
-        run.state.all_turns = false;
+        let mut bench = Bench::open(&options);
+        bench.archive([session(1, project.root().to_str().unwrap())].into_iter());
+        bench.publish(bench.stage(3).staged);
+        bench.state.all_turns = false;
 
-        run.state.terms = memory_store::text::VERSION;
-        run.note_pending(&[], &BTreeSet::new()).unwrap();
-        assert!(!run.state.all_turns);
-        run.state.terms = memory_store::text::VERSION - 1;
-        run.note_pending(&[], &BTreeSet::new()).unwrap();
-        assert!(run.state.all_turns);
+        for (terms, all_turns) in
+            [(memory_store::text::VERSION, false), (memory_store::text::VERSION - 1, true)]
+        {
+            bench.state.terms = terms;
+            let Bench { context, state } = &mut bench;
+            note_pending(context, state, &[], &BTreeSet::new()).unwrap();
+            assert_eq!(bench.state.all_turns, all_turns);
+        }
     }
 
     #[test]
@@ -240,13 +302,8 @@ mod tests {
         memory_store::thinking::want(&project.dirs.tree(project.root())).unwrap();
         let (dirs, root) = (&project.dirs, project.root());
         let options = project.sync();
-        let mut run = Run::begin(&options, dirs.project(project.tree.project)).unwrap();
-        for number in 0..5 {
-            run.archive.store(&session(number, root.to_str().unwrap())).unwrap();
-        }
-        run.forget_missing().unwrap();
-        run.state.all_turns = true;
-        let ownership = run.holders().decide();
+        let mut bench = Bench::open(&options);
+        bench.archive((0..5).map(|number| session(number, root.to_str().unwrap())));
         let seen = || {
             let state = dirs.tree(root);
             let docs = |folder: PathBuf| match Index::open(&folder).unwrap() {
@@ -256,51 +313,52 @@ mod tests {
             (docs(state.index()), docs(state.thinking()))
         };
 
-        let staged = run.stage(&ownership, 3).unwrap();
+        let staged = bench.stage(3).staged;
         assert_eq!(seen(), (0, 0));
-        run.publish_with(staged).unwrap();
+        bench.publish(staged);
         assert_eq!(seen(), (10, 5));
 
         // An unreadable session is named and left out while the others are published; it follows once it can be read.
-        let unreadable = run.archive.path("session-2");
+        let unreadable = bench.context.sessions.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
-        let staged = run.stage(&ownership, 3).unwrap();
-        run.publish_with(staged).unwrap();
+        let StagingOutcome { staged, unread, warnings } = bench.stage(3);
+        bench.publish(staged);
         assert_eq!(seen(), (8, 4));
-        assert_eq!(run.unread, ["session-2".to_owned()].into());
-        assert_eq!(run.report.warnings.len(), 1);
+        assert_eq!(unread, ["session-2".to_owned()].into());
+        assert_eq!(warnings.len(), 1);
         std::fs::write(&unreadable, bytes).unwrap();
-        (run.state.all_turns, run.state.pending) = (false, std::mem::take(&mut run.unread));
-        let staged = run.stage(&ownership, 1).unwrap();
-        run.publish_with(staged).unwrap();
+        (bench.state.all_turns, bench.state.pending) = (false, unread);
+        bench.publish(bench.stage(1).staged);
         assert_eq!(seen(), (10, 5));
 
         // A failure between two portions leaves the old index, and nothing of the new portions.
-        run.state.all_turns = true;
+        bench.state.all_turns = true;
         let state = dirs.tree(root);
         let files = |folder: &Path| -> BTreeSet<OsString> {
             std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name()).collect()
         };
         let before = (files(&state.index()), files(&state.thinking()));
         let (thinking, aside) = (state.thinking(), state.thinking().with_extension("aside"));
-        let mut staged = StagedTrees::default();
-        let mut lacking = VecDeque::from(run.lacking());
-        let portion = run.take_portion(&ownership, &mut lacking, 1);
-        run.stage_portion(&portion, &mut staged).unwrap();
+        let ownership = bench.ownership();
+        let staging = bench.staging(&ownership);
+        let mut outcome = StagingOutcome::default();
+        let mut lacking = VecDeque::from(staging.lacking());
+        let portion = staging.take_portion(&mut lacking, 1, &mut outcome);
+        staging.stage_portion(&portion, &mut outcome.staged).unwrap();
         assert_ne!(files(&state.index()), before.0);
         std::fs::rename(&thinking, &aside).unwrap();
         std::fs::write(&thinking, "no folder").unwrap();
-        let portion = run.take_portion(&ownership, &mut lacking, 1);
-        assert!(run.stage_portion(&portion, &mut staged).is_err());
-        drop(staged);
+        let portion = staging.take_portion(&mut lacking, 1, &mut outcome);
+        assert!(staging.stage_portion(&portion, &mut outcome.staged).is_err());
+        drop(outcome);
         std::fs::remove_file(&thinking).unwrap();
         std::fs::rename(&aside, &thinking).unwrap();
         assert_eq!(seen(), (10, 5));
         assert_eq!(files(&state.index()), before.0);
         // A file that could not be removed goes with the next try.
         assert_ne!(files(&thinking), before.1);
-        drop(run.stage(&ownership, 3).unwrap());
+        drop(bench.stage(3));
         assert_eq!((files(&state.index()), files(&thinking)), before);
         assert_eq!(seen(), (10, 5));
     }

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use memory_store::Timestamp;
 
+use super::memory_echo;
 use super::queue::only_queued;
 use super::record::{Record, RecordWhat, TaskChange, ToolResult};
 use super::session::{Call, Input, Prompt, PromptBy, Session, Step, StepKind, Turn};
 use super::tasks::Tasks;
-use super::tool;
 
 /// Knowledge of the project's other sessions.
 pub struct Assembly<'a> {
@@ -346,7 +346,7 @@ fn fill(call: &mut Call, record: &Record, result: &ToolResult) {
     call.denied = result.denied;
     call.interrupted = result.interrupted;
     call.changed = result.changed;
-    let echo = tool::is_memory_tool(&call.tool) || reads_memory(&call.input);
+    let echo = memory_echo::is_memory_tool(&call.tool) || reads_memory(&call.input);
     call.output = if echo { String::new() } else { result.output.clone() };
     match &mut call.input {
         Input::Question { asked } => answer(asked, result),
@@ -357,10 +357,10 @@ fn fill(call: &mut Call, record: &Record, result: &ToolResult) {
 
 fn reads_memory(input: &Input) -> bool {
     match input {
-        Input::Shell { command, .. } => tool::reads_memory(command),
-        Input::Read { path } | Input::Edit { path, .. } => tool::is_memory_path(path),
+        Input::Shell { command, .. } => memory_echo::reads_memory(command),
+        Input::Read { path } | Input::Edit { path, .. } => memory_echo::is_memory_path(path),
         Input::Search { path, .. } => {
-            tool::is_memory_path(path) || tool::is_memory_path(&format!("{path}/"))
+            memory_echo::is_memory_path(path) || memory_echo::is_memory_path(&format!("{path}/"))
         }
         Input::Question { .. }
         | Input::Plan { .. }

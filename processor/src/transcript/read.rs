@@ -8,11 +8,12 @@ use std::path::Path;
 use memory_store::fs::lines::{Line, Lines};
 use memory_store::redact::Given;
 
+use super::SOURCE;
 use super::assemble::{Assembly, assemble};
-use super::convert::{Outcome, convert};
 use super::parts::{Growth, PART_BYTES};
 use super::record::{Record, RecordWhat};
 use super::session::Session;
+use super::source::LineOutcome;
 
 /// Takes secrets out of text. Everything that is kept of a transcript has gone through this.
 pub trait Redact: Sync {
@@ -124,7 +125,7 @@ impl<'r> SessionBuilder<'r> {
     pub fn line(&mut self, line: &[u8]) {
         self.counts.lines += 1;
         let mut records = std::mem::take(&mut self.line);
-        if convert(line, self.redact, &mut records) == Outcome::Damaged {
+        if SOURCE.convert(line, self.redact, &mut records) == LineOutcome::Damaged {
             self.counts.damaged += 1;
         }
         for record in records.drain(..) {

@@ -34,6 +34,7 @@ use crate::state::{State, read_roots};
 use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
 use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::tasks::Tasks;
 use crate::upkeep::audit::files;
 use memories::Memories;
 
@@ -213,10 +214,7 @@ impl Purge {
         state.all_turns = true;
         state.write(&self.home)?;
         let memories = self.unlearn(options)?;
-        self.drop_handed_on(&entries)?;
-        for entry in &entries {
-            self.rewrite(entry)?;
-        }
+        self.rewrite_sessions(&entries)?;
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
         // A vector says roughly what its text said, and does not say which text that was.
@@ -272,36 +270,62 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes what parts of a session were handed on by earlier ones, where the session loses records: of which turn
-    /// it is, is not known. A cure may have been learned with the failure at the end of the part before it.
-    fn drop_handed_on(&mut self, entries: &[Entry]) -> Result<()> {
+    /// Removes what is purged from the archive, session by session.
+    fn rewrite_sessions(&mut self, entries: &[Entry]) -> Result<()> {
         let mut sessions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for entry in entries {
             sessions.entry(parts::of_name(&entry.name).0).or_default().push(&entry.name);
         }
-        for names in sessions.into_values().filter(|names| names.len() > 1) {
-            let mut loses = false;
-            for name in &names {
-                let Some(mut file) = self.archive.load(name)? else { continue };
-                let before = file.records.len();
-                self.purged.screen(&file.header.session, &mut file.records);
-                loses |= file.records.len() < before;
-            }
-            for name in names.into_iter().filter(|_| loses) {
-                self.probe_drafts(name);
-                mining::remove(&self.home, name);
-                let Some(mut file) = self.archive.load(name)? else { continue };
-                if !std::mem::take(&mut file.header.growth.tasks).is_none() {
-                    self.archive.store(&file)?;
+        for names in sessions.values() {
+            match names.as_slice() {
+                [name] => {
+                    if let Some(file) = self.archive.load(name)? {
+                        self.rewrite(name, file)?;
+                    }
                 }
+                names => self.rewrite_parts(names)?,
             }
         }
         Ok(())
     }
 
+    /// Removes what is purged from the parts of a session. Where it loses records, what parts were handed on by earlier
+    /// ones goes, too: of which turn it is, is not known. A cure may have been learned with the failure at the end of
+    /// the part before it. All of that goes before the records by which a purge that was cut short knows the session.
+    fn rewrite_parts(&mut self, names: &[&str]) -> Result<()> {
+        let (mut losing, mut carrying) = (Vec::new(), Vec::new());
+        for name in names {
+            let Some(mut file) = self.archive.load(name)? else { continue };
+            let before = file.records.len();
+            self.purged.screen(&file.header.session, &mut file.records);
+            if file.records.len() < before {
+                losing.push(name);
+            } else if !file.header.growth.tasks.is_none() {
+                carrying.push(name);
+            }
+        }
+        if losing.is_empty() {
+            return Ok(());
+        }
+        for name in names {
+            self.probe_drafts(name);
+            mining::remove(&self.home, name);
+        }
+        for name in carrying {
+            let Some(mut file) = self.archive.load(name)? else { continue };
+            file.header.growth.tasks = Tasks::default();
+            self.archive.store(&file)?;
+        }
+        for name in losing {
+            let Some(mut file) = self.archive.load(name)? else { continue };
+            file.header.growth.tasks = Tasks::default();
+            self.rewrite(name, file)?;
+        }
+        Ok(())
+    }
+
     /// Removes what is purged from one archive file, or the file.
-    fn rewrite(&mut self, entry: &Entry) -> Result<()> {
-        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+    fn rewrite(&mut self, name: &str, file: SessionFile) -> Result<()> {
         let mut records = file.records.clone();
         self.purged.screen(&file.header.session, &mut records);
         if records.len() == file.records.len() {
@@ -309,8 +333,8 @@ impl Purge {
         }
         self.report.records += file.records.len() - records.len();
         self.probe(&file.records, &records);
-        self.probe_drafts(&entry.name);
-        mining::remove(&self.home, &entry.name);
+        self.probe_drafts(name);
+        mining::remove(&self.home, name);
         let keeps = records
             .iter()
             .any(|record| !matches!(record.what, RecordWhat::Link | RecordWhat::Title { .. }));
@@ -318,7 +342,7 @@ impl Purge {
             self.archive.store(&SessionFile { header: file.header, records })?;
         } else {
             self.report.sessions += 1;
-            self.archive.remove(&entry.name)?;
+            self.archive.remove(name)?;
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl Holders {
         if let Some(keys) = load_keys(&self.home, name, content) {
             return Some(keys);
         }
-        let keys = keys(&self.archive.load(name).ok()??.records);
+        let keys = keys(&self.archive.load_kept(name).ok()??.records);
         // A cache: without it they are made again.
         let _ = store_keys(&self.home, name, content, &keys);
         Some(keys)

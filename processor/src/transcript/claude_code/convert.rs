@@ -6,12 +6,13 @@ use memory_store::prompt::{said, said_in_pieces, without_echoes};
 use serde_json::Value;
 
 use super::prompt::{self, Said};
-use super::read::Redact;
-use super::record::{Record, RecordWhat};
 use super::scan::{Head, scan, shallow};
-use super::session::PromptBy;
 use super::surrogate;
 use super::tool::{self, kept, name, string};
+use crate::transcript::read::Redact;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::session::PromptBy;
+use crate::transcript::source::LineOutcome;
 
 /// Bytes kept of a prompt or a text of the assistant.
 pub const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -25,38 +26,29 @@ const OBJECTS_PER_LINE_MAX: usize = 8;
 /// How often a damaged line may be looked through, all in all.
 const SALVAGE_PASSES: usize = 16;
 
-/// Outcome of reading a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Its objects were read.
-    Read,
-    /// It is damaged; what could be read was.
-    Damaged,
-}
-
 /// Adds the records of `line` to `out`.
-pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome {
     let mut rest = line.trim_ascii();
     for _ in 0..OBJECTS_PER_LINE_MAX {
         if rest.is_empty() {
-            return Outcome::Read;
+            return LineOutcome::Read;
         }
         // After a torn write something else may stand before the next object.
-        let Some(start) = memchr::memchr(b'{', rest) else { return Outcome::Damaged };
+        let Some(start) = memchr::memchr(b'{', rest) else { return LineOutcome::Damaged };
         rest = &rest[start..];
         let head = scan(rest);
         let end = head.end.unwrap_or(rest.len());
-        if object(&rest[..end], &head, redact, out) == Outcome::Damaged {
+        if object(&rest[..end], &head, redact, out) == LineOutcome::Damaged {
             return salvage(rest, redact, out);
         }
         rest = rest[end..].trim_ascii();
     }
-    Outcome::Damaged
+    LineOutcome::Damaged
 }
 
 /// Looks for a whole record behind the remains of a torn one. So many objects that begin and do not end may be
 /// nested in one another that each of them cannot be looked at to its end: what is looked at is bounded.
-fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome {
     let mut left = line.len().saturating_mul(SALVAGE_PASSES);
     for marker in [&b"{\"parentUuid\":"[..], b"{\"type\":"] {
         for start in memchr::memmem::find_iter(line, marker).filter(|start| *start > 0) {
@@ -65,17 +57,22 @@ fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
             // A content block also begins so; only records have an id.
             let record = head.closed && !head.uuid.is_empty();
             let end = head.end.unwrap_or(rest.len());
-            let Some(after) = left.checked_sub(end) else { return Outcome::Damaged };
+            let Some(after) = left.checked_sub(end) else { return LineOutcome::Damaged };
             left = after;
-            if record && object(&rest[..end], &head, redact, out) == Outcome::Read {
-                return Outcome::Damaged;
+            if record && object(&rest[..end], &head, redact, out) == LineOutcome::Read {
+                return LineOutcome::Damaged;
             }
         }
     }
-    Outcome::Damaged
+    LineOutcome::Damaged
 }
 
-fn object(bytes: &[u8], head: &Head<'_>, redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+fn object(
+    bytes: &[u8],
+    head: &Head<'_>,
+    redact: &dyn Redact,
+    out: &mut Vec<Record>,
+) -> LineOutcome {
     let contains = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
     let deep = match head.kind {
         b"user" | b"assistant" | b"summary" | b"custom-title" | b"ai-title"
@@ -86,21 +83,21 @@ fn object(bytes: &[u8], head: &Head<'_>, redact: &dyn Redact, out: &mut Vec<Reco
     };
     if !deep {
         out.extend(link(head));
-        return if head.closed { Outcome::Read } else { Outcome::Damaged };
+        return if head.closed { LineOutcome::Read } else { LineOutcome::Damaged };
     }
     let value = serde_json::from_slice::<Value>(bytes)
         .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)))
         // A value that lies too deep is left out, and the rest of the line is read.
         .ok()
         .or_else(|| serde_json::from_slice(&surrogate::repair(&shallow(bytes)?)).ok());
-    let Some(value) = value else { return Outcome::Damaged };
+    let Some(value) = value else { return LineOutcome::Damaged };
     let from = out.len();
     let line = Line { value: &value, redact };
     line.records(out);
     if out.len() == from {
         out.extend(link(head));
     }
-    Outcome::Read
+    LineOutcome::Read
 }
 
 /// A line that is not kept may still stand between two that are.

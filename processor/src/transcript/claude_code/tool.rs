@@ -1,14 +1,14 @@
 //! Tool calls and their results, in the words that extraction knows.
 
-use memory_store::ProjectId;
 use memory_store::prompt::without_echoes;
 use memory_store::redact::Given;
 use serde_json::Value;
 
-use super::cut;
-use super::read::Redact;
-use super::record::{TaskChange, ToolResult};
-use super::session::{Input, Todo};
+use crate::transcript::cut;
+use crate::transcript::memory_echo::{is_memory_path, is_memory_tool};
+use crate::transcript::read::Redact;
+use crate::transcript::record::{TaskChange, ToolResult};
+use crate::transcript::session::{Input, Todo};
 
 /// Bytes kept of a tool's output.
 pub const OUTPUT_BYTES_MAX: usize = 8 << 10;
@@ -313,74 +313,6 @@ pub fn block_text(content: Option<&Value>) -> String {
     }
 }
 
-/// Whether the tool belongs to a memory: what it returns was put there to be recalled.
-pub fn is_memory_tool(tool: &str) -> bool {
-    let Some(tool) = tool.strip_prefix("mcp__") else { return false };
-    let tool = tool.to_ascii_lowercase();
-    ["throughline", "memor", "mem0", "claude-mem", "memsearch", "recall", "remember"]
-        .iter()
-        .any(|word| tool.contains(word))
-}
-
-/// Whether the file holds memories or standing instructions, ours or another's.
-pub fn is_memory_path(path: &str) -> bool {
-    let path = path.replace('\\', "/");
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let inside = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
-    matches!(name, "CLAUDE.md" | "CLAUDE.local.md" | "MEMORY.md")
-        || inside(".throughline/")
-        || inside(".claude/rules/")
-        || inside(".claude/agent-memory")
-        || (inside(".claude/projects/") && path.contains("/memory/"))
-        || (path.contains("/projects/-") && path.contains("/memory/"))
-        || is_private_place(&path)
-}
-
-/// Whether the path lies in the folders that we keep for the user: memories, drafts, turns, what
-/// was given to whom.
-fn is_private_place(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    parts.windows(3).any(|parts| match parts {
-        ["throughline", "projects" | "trees", id] => id.parse::<ProjectId>().is_ok(),
-        ["throughline", "user", folder] => matches!(*folder, "memories" | "drafts" | "archived"),
-        _ => false,
-    })
-}
-
-/// Words in front of a program that it is run by.
-const RUNNERS: &[&str] = &[
-    "sudo", "env", "command", "exec", "time", "nohup", "nice", "timeout", "xargs", "sh", "bash",
-    "zsh", "then", "do", "else", "if", "while", "!", "{",
-];
-
-/// Whether a command line runs our own program, which prints memories.
-fn runs_throughline(command: &str) -> bool {
-    let apart = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
-    command.split(apart).any(|simple| {
-        let mut words = simple.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
-        let led_by = |word: &str| {
-            RUNNERS.contains(&word)
-                || word.contains('=')
-                || word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
-        };
-        let program = words.find(|word| !led_by(word)).unwrap_or_default();
-        program.rsplit('/').next() == Some("throughline")
-    })
-}
-
-/// Whether a command line reads such a file, or asks our own program for memories.
-pub fn reads_memory(command: &str) -> bool {
-    runs_throughline(command) || names_memory(command)
-}
-
-fn names_memory(command: &str) -> bool {
-    command
-        .split(|c: char| {
-            c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '|' | '&' | '<' | '(' | ')' | '=')
-        })
-        .any(|word| is_memory_path(word) || word.ends_with(".throughline"))
-}
-
 /// Redacts and cuts. Text that is far too long is cut before it is redacted, with a margin so
 /// that the cut is not what hides the beginning of a secret.
 pub fn kept(text: &str, max: usize, redact: &dyn Redact) -> String {
@@ -416,52 +348,4 @@ fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 /// The first elements of an array.
 pub fn items_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten().take(ITEMS_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_places_of_memories_are_known() {
-        let id = "00112233445566778899aabbccddeeff";
-        let private = format!("/home/ada/.local/share/throughline/projects/{id}");
-        for path in [
-            format!("{private}/memories/a-b.md"),
-            format!("{private}/drafts/a-b.md"),
-            format!("{private}/archived/a-b.md"),
-            format!("{private}/archive"),
-            format!("throughline/projects/{id}/memories"),
-            format!("/home/ada/.local/state/throughline/trees/{id}/receipts/2026-10-02.jsonl"),
-            "/home/ada/.local/share/throughline/user/memories/a-b.md".to_owned(),
-            "/home/ada/.local/share/throughline/user/memories".to_owned(),
-            "/w/.throughline/memories/a-b.md".to_owned(),
-        ] {
-            assert!(is_memory_path(&path), "{path}");
-            assert!(reads_memory(&format!("grep -r x \"{path}\"")), "{path}");
-        }
-        for path in
-            ["/w/throughline/projects/web/a.rs", "/w/throughline/user/mod.rs", "src/memories/a.rs"]
-        {
-            assert!(!is_memory_path(path), "{path}");
-        }
-    }
-
-    #[test]
-    fn our_own_program_tells_memories() {
-        for command in [
-            "throughline search parser",
-            "cd /w && ~/.local/bin/throughline show 01ab | head",
-            "THROUGHLINE=read timeout 5 throughline list",
-            "echo $(throughline pack)",
-            "bash -c 'throughline handoff'",
-            "if throughline why; then ls; fi",
-        ] {
-            assert!(reads_memory(command), "{command}");
-        }
-        for command in ["cd throughline && ls", "git clone x/throughline", "throughline-bench run"]
-        {
-            assert!(!reads_memory(command), "{command}");
-        }
-    }
 }

@@ -1,0 +1,90 @@
+//! The step of a sync that makes memories of the drafts of all sessions.
+
+use memory_store::Memory;
+use memory_store::embed::Table;
+
+use super::context::SyncContext;
+use super::mine::Asked;
+use super::models::Models;
+use crate::consolidate::{Mined, Relations, Told, consolidate_with, ordered};
+use crate::extract::draft::Draft;
+use crate::llm::When;
+use crate::mining::MinedFile;
+
+/// Outcome of consolidation.
+#[derive(Debug, Default)]
+pub(super) struct Consolidated {
+    /// Memories that the drafts amount to.
+    pub memories: Vec<Memory>,
+    /// Questions how drafts relate that a model answered.
+    pub questions: usize,
+    /// Questions for which there was no time yet.
+    pub relations_later: usize,
+    /// Whether the model is to be asked again, because it gave no answer.
+    pub relations_wait: bool,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Makes memories of what was mined from all sessions; a model that was `asked` about sessions tells how their drafts
+/// relate.
+pub(super) fn consolidate(
+    context: &SyncContext<'_>,
+    mined: &[MinedFile],
+    asked: Asked,
+    models: &mut Models,
+) -> Consolidated {
+    context.options.progress.stage("writing", 0);
+    let all: Vec<Mined> = mined
+        .iter()
+        .map(|file| Mined {
+            session: file.session.clone(),
+            turns: file.turns,
+            windows: file.windows,
+            drafts: file.drafts.clone(),
+        })
+        .collect();
+    let mut outcome = Consolidated::default();
+    let relations = relations(context, &all, asked, models, &mut outcome);
+    outcome.relations_later = relations.later;
+    outcome.relations_wait = relations.missing > 0;
+    let proven = |key: &str| context.sessions.purged.has_proven(key);
+    let told = Told { relations: &relations, proven: &proven };
+    let project = context.options.tree.project;
+    outcome.memories = consolidate_with(project, &all, &context.settings, &told);
+    outcome
+}
+
+/// Returns how the drafts of all sessions relate, as the model tells; nothing where there is none.
+fn relations(
+    context: &SyncContext<'_>,
+    mined: &[Mined],
+    asked: Asked,
+    models: &mut Models,
+    outcome: &mut Consolidated,
+) -> Relations {
+    let drafts = ordered(mined, &context.settings);
+    // Drafts of the rules alone are left to the rules.
+    let drafts: Vec<&Draft> =
+        drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
+    if drafts.is_empty() {
+        return Relations::default();
+    }
+    let Some(model) = models.language(context, &mut outcome.warnings) else {
+        return Relations::default();
+    };
+    context.options.progress.stage("comparing", 0);
+    let table = Table::installed(context.dirs());
+    let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
+    let project = context.options.tree.project;
+    // While sessions wait, relations have what these left of the time.
+    model.ask(match asked.until {
+        Some(until) if asked.later == 0 => When::OnceUntil(until),
+        Some(until) => When::Until(until),
+        None => When::Always,
+    });
+    let before = model.questions();
+    let relations = model.relations(project, &drafts, &embed, &mut outcome.warnings);
+    outcome.questions += model.questions() - before;
+    relations
+}

@@ -1,0 +1,136 @@
+//! Inputs that every step of a sync reads and none changes.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::fs::file_stamp::Stamp;
+use memory_store::layout::{ProjectDir, Tree, UserDirs};
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+use memory_store::{settings_file, thinking};
+
+use super::SyncOptions;
+use crate::collect::archive::Archive;
+use crate::collect::discover::{self, Territory};
+use crate::collect::expired::Expired;
+use crate::collect::forks::{Holders, Ownership};
+use crate::collect::purged::Purged;
+use crate::collect::trees;
+use crate::llm;
+use crate::mining::Miner;
+use crate::secrets::Secrets;
+use crate::state::{State, read_roots};
+
+/// Folder below the project's private one in which a model's answers are kept.
+pub(crate) const LLM_DIR: &str = "llm";
+
+/// Options, places, settings and secrets of one sync.
+pub(super) struct SyncContext<'a> {
+    /// The request.
+    pub options: &'a SyncOptions<'a>,
+    /// The project's private folder.
+    pub home: ProjectDir,
+    /// Sessions of the project: those that are there, and traces of those that are not.
+    pub sessions: SessionPlaces,
+    /// The settings in effect.
+    pub settings: Settings,
+    /// Hides secrets, the known ones too, in text for this user alone.
+    pub redactor: Redactor,
+    /// Known secrets of the project. They grow while records are read.
+    pub secrets: Secrets,
+    /// The project's working trees that are there, the main one first.
+    pub trees: Vec<Tree>,
+    /// All working trees of the project, past ones too.
+    pub territory: Territory,
+}
+
+/// Places of sessions.
+pub(super) struct SessionPlaces {
+    /// Archived sessions.
+    pub archive: Archive,
+    /// Findings of sessions whose turns are gone.
+    pub expired: Expired,
+    /// Sessions and records that a person removed.
+    pub purged: Purged,
+}
+
+impl<'a> SyncContext<'a> {
+    /// Reads settings and places; returns them with warnings about the settings.
+    pub fn open(options: &'a SyncOptions<'a>) -> Result<(Self, Vec<String>)> {
+        let home = options.dirs.project(options.tree.project);
+        // Before it is read: what is written meanwhile is another file to those who look later.
+        let config = Stamp::of(&options.dirs.config_file());
+        let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
+        settings.config = config;
+        let secrets = Secrets::open(options.dirs, &home)?;
+        let sessions = SessionPlaces {
+            archive: Archive::open(&home),
+            expired: Expired::open(&home),
+            purged: Purged::read(&home)?,
+        };
+        let context = Self {
+            options,
+            sessions,
+            redactor: Redactor::private(&settings).with_known(secrets.known().clone()),
+            secrets,
+            settings,
+            trees: trees::present(options.dirs, options.tree),
+            territory: Territory::new(options.dirs, options.tree, &read_roots(&home)),
+            home,
+        };
+        Ok((context, warnings.iter().map(ToString::to_string).collect()))
+    }
+
+    /// Returns the user's folders.
+    pub fn dirs(&self) -> &'a UserDirs {
+        self.options.dirs
+    }
+
+    /// Returns the sessions whose records are told apart.
+    pub fn holders(&self, state: &State) -> Holders {
+        let sessions = state.sessions.iter();
+        let sessions = sessions
+            .map(|(name, session)| (name.clone(), session.content.clone(), session.last.0))
+            .collect();
+        Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
+    }
+
+    /// Returns the reader of archived sessions, which also mines them.
+    pub fn miner<'m>(&'m self, state: &'m State, ownership: &'m Ownership) -> Miner<'m> {
+        let named = state.sessions.values().filter(|session| session.from_folder);
+        let cwds = named.flat_map(|session| session.cwds.iter().map(String::as_str));
+        Miner {
+            home: &self.home,
+            archive: &self.sessions.archive,
+            territory: &self.territory,
+            folder_root: discover::common_root(cwds),
+            ownership,
+            redact: &self.redactor,
+            model: self.settings.llm.as_ref().map(|llm| {
+                // Windows that were set aside are asked about again where somebody wants that.
+                let retries = match llm::aside::retries(&self.home.0.join(LLM_DIR)) {
+                    0 => String::new(),
+                    retries => format!("#{retries}"),
+                };
+                let context = llm::context_mark(llm);
+                format!("{}/{}{context}{retries}", llm.provider, llm.model)
+            }),
+        }
+    }
+
+    /// Whether thoughts are indexed in a working tree: somebody searched them.
+    pub fn thinks(&self, tree: &Tree) -> bool {
+        thinking::is_wanted(&self.dirs().tree(&tree.root))
+    }
+
+    /// Returns the folders of the indexes that a sync publishes.
+    pub fn indexes(&self) -> Vec<PathBuf> {
+        let dirs = self.dirs();
+        let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
+        // Thinking comes last: few ask for it.
+        let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
+        let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking());
+        let told = states().map(|state| state.index()).chain([dirs.user_state().index()]);
+        told.chain(thoughts).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! The step of a sync that writes where the work was left in each working tree.
+
+use anyhow::Result;
+use memory_store::handoff::LeftSession;
+use memory_store::layout::Tree;
+
+use super::context::SyncContext;
+use super::facts::TreeFacts;
+use crate::collect::inbox;
+use crate::handoff;
+use crate::private_files::write_json;
+use crate::state::State;
+
+/// Working trees whose handoffs a sync writes.
+pub(super) struct Handoffs {
+    /// The length of each tree's inbox before anything was read.
+    inboxes: Vec<(Tree, u64)>,
+    /// Facts of git about the trees, in the order of `inboxes`.
+    facts: TreeFacts,
+}
+
+impl Handoffs {
+    /// Measures the inboxes and asks git about the trees.
+    pub fn begin(context: &SyncContext<'_>) -> Self {
+        let length = |tree: &Tree| {
+            let inbox = context.dirs().tree(&tree.root).inbox();
+            std::fs::metadata(inbox).map_or(0, |inbox| inbox.len())
+        };
+        let inboxes: Vec<(Tree, u64)> =
+            context.trees.iter().map(|tree| (tree.clone(), length(tree))).collect();
+        let facts = TreeFacts::ask(&inboxes, &context.redactor);
+        Self { inboxes, facts }
+    }
+
+    /// Writes where the work was left: what is known of the sessions, and what was `read` a moment ago.
+    pub fn write(
+        &mut self,
+        context: &SyncContext<'_>,
+        state: &State,
+        read: &[&(String, LeftSession)],
+    ) -> Result<()> {
+        let main = &context.options.tree.main_root;
+        let known = state.sessions.values().filter_map(|session| session.left.as_ref());
+        let known =
+            known.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
+        let sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
+        for ((tree, inbox_bytes), facts) in self.inboxes.iter().zip(self.facts.get()) {
+            let here = |cwd: &str| match context.territory.root_of(cwd) {
+                Some(root) if context.trees.iter().any(|tree| tree.root == root) => {
+                    root == tree.root
+                }
+                // Its working tree is gone, or on another machine.
+                Some(_) | None => tree.root == *main,
+            };
+            let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
+            let sessions = sessions.map(|(_, left)| left.clone()).collect();
+            let mut left = handoff::left(sessions, facts, context.options.now);
+            left.inbox_bytes = *inbox_bytes;
+            write_json(&context.dirs().tree(&tree.root).left(), &left)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the notes off the inboxes that this sync took up.
+    pub fn take_notes(&self, context: &SyncContext<'_>) -> Result<()> {
+        for (tree, taken) in &self.inboxes {
+            let state = context.dirs().tree(&tree.root);
+            inbox::taken_up(&state, *taken, &context.settings, context.options.now)?;
+        }
+        Ok(())
+    }
+}

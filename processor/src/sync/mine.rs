@@ -1,0 +1,305 @@
+//! The step of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+use memory_store::index::Index;
+use memory_store::layout::Tree;
+use rayon::prelude::*;
+
+use super::context::SyncContext;
+use super::models::Models;
+use super::rest::{Calm, Ends};
+use crate::collect::forks::Ownership;
+use crate::collect::newest::in_order;
+use crate::extract::Roots;
+use crate::llm::{self, Model, When};
+use crate::mining::{LATER, MinedFile, Miner, Prepared};
+use crate::state::{SessionState, State, Summary};
+use crate::transcript::parts;
+
+/// Share of the time for which a model is asked before anything is published for the first time.
+const FIRST_SHARE: u32 = 2;
+/// Sessions that are read from the archive, and by the rules, before a model is asked about them.
+const PREPARED_AT_ONCE: usize = 16;
+
+/// A session and what was mined from it.
+#[derive(Debug)]
+pub(super) struct KnownSession {
+    /// The name of its archive file.
+    pub name: String,
+    /// Key of the session's content and of the extractor.
+    pub key: String,
+    /// Summary of the mined drafts, where it is known.
+    pub summary: Option<Summary>,
+    /// The mined file, where it was looked at.
+    pub mined: Option<MinedFile>,
+}
+
+/// Outcome of mining.
+#[derive(Debug, Default)]
+pub(super) struct MiningOutcome {
+    /// Sessions that were mined.
+    pub mined: usize,
+    /// Questions to a model.
+    pub asked: Asked,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Questions about sessions to a model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// Questions that it answered.
+    pub questions: usize,
+    /// Sessions that it has not read to their end yet.
+    pub later: usize,
+    /// Seconds that these take, by those that were read before; `None` where nothing tells.
+    pub left_s: Option<u64>,
+    /// When it is asked no more in this run; `None` before it was asked anything.
+    pub until: Option<Instant>,
+}
+
+/// Returns the mined findings of each session that are still good.
+pub(super) fn known(
+    context: &SyncContext<'_>,
+    state: &State,
+    ownership: &Ownership,
+) -> Vec<KnownSession> {
+    let miner = context.miner(state, ownership);
+    let kinds = &context.settings.kinds;
+    let (ends, calm) = (Ends::of(context, state), Calm::of(context));
+    let known = |(name, session): (&String, &SessionState)| {
+        let mut key = miner.key(name, session, ownership.digest(name));
+        if let Some(last_part) = ends.last_part(name) {
+            key = Miner::with_end(&key, &last_part.content);
+            // Until the session rests, the end that was seen last will do.
+            let before = session.mined.as_ref().filter(|summary| Miner::is_of(&summary.key, &key));
+            if let Some(summary) = before.filter(|_| !calm.is_over(last_part.last)) {
+                key = summary.key.strip_prefix(LATER).unwrap_or(&summary.key).to_owned();
+            }
+        }
+        let later = Miner::later(&key);
+        let is_good = |summary: &&Summary| {
+            (summary.key == key || summary.key == later) && summary.kinds == *kinds
+        };
+        let summary = session.mined.as_ref().filter(is_good).cloned();
+        let mined = if summary.is_none() {
+            miner.load(name, &key).or_else(|| miner.load(name, &later))
+        } else {
+            None
+        };
+        let summary = summary.or_else(|| Some(mined.as_ref()?.summary(kinds)));
+        KnownSession { name: name.clone(), key, summary, mined }
+    };
+    state.sessions.par_iter().map(known).collect()
+}
+
+/// Writes down what was collected and whose turns the index lacks, so that a run that is killed does not lose
+/// them. Until here what it collected counts as new to the next one.
+pub(super) fn note_pending(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    known: &[KnownSession],
+    changed: &BTreeSet<String>,
+) -> Result<()> {
+    let stale = known.iter().filter(|known| known.summary.is_none());
+    let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
+    // Where a part has other turns, those of later parts are counted otherwise.
+    let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
+        let (session, number) = parts::of_name(name);
+        let is_later = move |other: &&String| {
+            let (of, other) = parts::of_name(other);
+            of == session && (other == 0 || other > number)
+        };
+        state.sessions.keys().filter(is_later).cloned()
+    });
+    let after: Vec<String> = after.collect();
+    let unindexed = |tree: &Tree| {
+        let folders = context.dirs().tree(&tree.root);
+        let is_there = |folder: PathBuf| matches!(Index::open(&folder), Ok(Some(_)));
+        !is_there(folders.index()) || context.thinks(tree) && !is_there(folders.thinking())
+    };
+    let cut_otherwise = state.terms != memory_store::text::VERSION;
+    let all_turns = state.all_turns || cut_otherwise || context.trees.iter().any(unindexed);
+    state.all_turns = all_turns;
+    state.pending.extend(stale.into_iter().chain(after));
+    state.pending.extend(changed.iter().cloned());
+    state.write(&context.home)
+}
+
+/// Mines the sessions of which nothing is good any more, and remembers what all of them amount to.
+pub(super) fn mine(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    ownership: &Ownership,
+    known: &mut [KnownSession],
+    models: &mut Models,
+) -> Result<MiningOutcome> {
+    let mut warnings = Vec::new();
+    let mut model = models.language(context, &mut warnings);
+    let miner = context.miner(state, ownership);
+    let roots = miner.roots();
+    let asked_before = model.as_ref().map_or(0, |model| model.questions());
+    let calm = Calm::of(context);
+    // The newest come first: they matter most to whoever works now, and a run that is killed has them.
+    let last = |name: &str| state.sessions.get(name).map(|session| session.last);
+    let is_due = |known: &KnownSession| match &known.summary {
+        None => true,
+        Some(summary) => {
+            model.is_some() && summary.key.starts_with(LATER) && calm.rests(state, &known.name)
+        }
+    };
+    let count = known.len();
+    let mut stale: Vec<&mut KnownSession> =
+        known.iter_mut().filter(|known| is_due(known)).collect();
+    stale.sort_by_key(|known| Reverse(last(&known.name)));
+    // Somebody who has nothing yet waits for the first part.
+    let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
+    let until = Instant::now() + context.options.asked_at_once / shares;
+    let progress = context.options.progress;
+    let mined: Vec<Option<MinedFile>> = match &mut model {
+        None => {
+            progress.stage("learning", stale.len());
+            let mine = |known: &&mut KnownSession| {
+                let mined = miner.mine(&known.name, &known.key, &roots);
+                progress.step();
+                mined.map(Some)
+            };
+            in_order(&stale, mine).into_iter().collect::<Result<_>>()?
+        }
+        Some(model) => {
+            progress.resume("asking", count - stale.len(), count);
+            let rests = |known: &KnownSession| calm.rests(state, &known.name);
+            let reading = Reading { context, miner: &miner, roots: &roots, until, rests: &rests };
+            read_by(model, &reading, &stale, &mut warnings)?
+        }
+    };
+    let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
+    let reads = model.is_some();
+    warnings.extend(model.as_ref().and_then(|model| model.unshown()));
+    let sessions_mined = mined.iter().flatten().count();
+    warnings.extend(mined.iter().flatten().filter_map(|file| file.failure.clone()));
+    for (known, mined) in stale.iter_mut().zip(mined) {
+        let Some(mined) = mined else { continue };
+        known.summary = Some(mined.summary(&context.settings.kinds));
+        known.mined = Some(mined);
+    }
+    let waits = |known: &&KnownSession| {
+        let summary = known.summary.as_ref();
+        summary.is_some_and(|summary| summary.key.starts_with(LATER))
+    };
+    let later = if reads { known.iter().filter(waits).count() } else { 0 };
+    for known in known {
+        if let Some(session) = state.sessions.get_mut(&known.name) {
+            session.mined.clone_from(&known.summary);
+        }
+    }
+    let left_s = asking_left_s(context, later);
+    let asked = Asked { questions, later, left_s, until: Some(until) };
+    Ok(MiningOutcome { mined: sessions_mined, asked, warnings })
+}
+
+/// Seconds that a model needs for the sessions that wait for it, by those that it read before.
+fn asking_left_s(context: &SyncContext<'_>, later: usize) -> Option<u64> {
+    let waiting = Some(later as u64).filter(|waiting| *waiting > 0)?;
+    let spent = llm::usage::spent(&llm::usage::ledger(context.dirs()));
+    let llm = context.settings.llm.as_ref();
+    let name = llm.map(|llm| format!("{}/{}", llm.provider, llm.model))?;
+    let each = llm::usage::each_session(&spent, &name)?;
+    Some(each.usage.millis.saturating_mul(waiting) / 1_000)
+}
+
+/// Inputs of a model that reads sessions.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    context: &'a SyncContext<'a>,
+    miner: &'a Miner<'a>,
+    roots: &'a Roots,
+    /// When it is asked no more.
+    until: Instant,
+    /// Whether a session has ended, as far as can be told.
+    rests: &'a dyn Fn(&KnownSession) -> bool,
+}
+
+/// Has a model read sessions, one after the other, as long as there is time; of the rest those are mined of
+/// which nothing is known. Returns what was mined of each, `None` where it stays as it was.
+fn read_by(
+    model: &mut Model,
+    reading: &Reading<'_>,
+    stale: &[&mut KnownSession],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Option<MinedFile>>> {
+    let Reading { context, miner, roots, until, rests } = *reading;
+    let progress = context.options.progress;
+    let mut mined = Vec::with_capacity(stale.len());
+    let mut is_late = false;
+    for portion in stale.chunks(PREPARED_AT_ONCE) {
+        // Without time it would say what it said before.
+        let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
+        let prepare = |known: &&mut KnownSession| {
+            (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
+        };
+        // One question at a time: the model has the machine's cores for itself.
+        let prepared: Vec<Option<Prepared>> =
+            portion.par_iter().map(prepare).collect::<Result<_>>()?;
+        for (known, prepared) in portion.iter().zip(prepared) {
+            let is_over = model.is_down() || model.was_asked() && Instant::now() >= until;
+            if is_over && !is_late {
+                is_late = true;
+                let rest = stale[mined.len()..].iter();
+                progress.stage("learning", rest.filter(|known| known.summary.is_none()).count());
+            }
+            let Some(prepared) = prepared.filter(|_| !stays(known, is_late)) else {
+                mined.push(None);
+                continue;
+            };
+            model.ask(if rests(known) { When::OnceUntil(until) } else { When::Never });
+            let file = miner.ask(&known.name, &known.key, prepared, model, warnings)?;
+            if is_late || !file.key.starts_with(LATER) {
+                progress.step();
+            }
+            mined.push(Some(file));
+        }
+    }
+    Ok(mined)
+}
+
+/// The drafts of all sessions whose turns are there.
+pub(super) fn drafts(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    ownership: &Ownership,
+    known: Vec<KnownSession>,
+) -> Result<Vec<MinedFile>> {
+    let miner = context.miner(state, ownership);
+    let roots = miner.roots();
+    // The mined file of a session may be lost. Where a model helps, it is asked again the next time.
+    let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
+    let all = |KnownSession { name, key, summary: _, mined }| match mined
+        .or_else(|| miner.load(&name, &key))
+        // One that a model has not read to its end stays as it is until there is time for it.
+        .or_else(|| miner.load(&name, &Miner::later(&key)))
+    {
+        Some(mined) => Ok((mined, None)),
+        None => Ok((miner.mine(&name, &key_of_rules(key), &roots)?, Some(name))),
+    };
+    let all: Vec<_> = known.into_par_iter().map(all).collect::<Result<_>>()?;
+    let (files, lost): (Vec<MinedFile>, Vec<Option<String>>) = all.into_iter().unzip();
+    for name in lost.into_iter().flatten() {
+        if let Some(session) = state.sessions.get_mut(&name) {
+            session.mined = None;
+        }
+    }
+    Ok(files)
+}
+
+/// The drafts of those whose turns are gone.
+pub(super) fn expired_drafts(context: &SyncContext<'_>) -> Vec<MinedFile> {
+    let expired = &context.sessions.expired;
+    let names = expired.names();
+    names.iter().filter_map(|name| expired.load(name)).map(MinedFile::from).collect()
+}

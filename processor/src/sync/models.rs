@@ -1,0 +1,72 @@
+//! Models of a sync, each opened when it is first needed.
+
+use std::path::PathBuf;
+
+use memory_store::index::build::Vectors;
+
+use super::context::{LLM_DIR, SyncContext};
+use crate::llm::{self, Model, Surroundings};
+use crate::publish::embed::Embedding;
+
+/// Models of one sync.
+#[derive(Default)]
+pub(super) struct Models {
+    /// Models that embed texts, once they were looked for.
+    embedding: Option<Option<Embedding>>,
+    /// The language model that the settings name, once it was looked for.
+    language: Option<Option<Model>>,
+}
+
+impl Models {
+    /// Looks for the embedder's files, once; a problem becomes a warning.
+    pub fn open_embedding(&mut self, context: &SyncContext<'_>, warnings: &mut Vec<String>) {
+        if self.embedding.is_none() {
+            let opened = Embedding::open(context.dirs(), &context.home);
+            let opened = opened.unwrap_or_else(|error| {
+                warnings.push(format!("recall goes by words alone: {error:#}"));
+                None
+            });
+            self.embedding = Some(opened);
+        }
+    }
+
+    /// Returns the embedder as the index takes it, if it was opened.
+    pub fn vectors(&self) -> Option<&dyn Vectors> {
+        let embedding = self.embedding.as_ref().and_then(Option::as_ref);
+        embedding.map(|embedding| embedding as &dyn Vectors)
+    }
+
+    /// Returns the embedder, if it was opened.
+    pub fn embedding(&mut self) -> Option<&mut Embedding> {
+        self.embedding.as_mut().and_then(Option::as_mut)
+    }
+
+    /// Returns the language model that the settings name. Without it, or when something stands in its way, the
+    /// rules do it alone.
+    pub fn language(
+        &mut self,
+        context: &SyncContext<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Option<&mut Model> {
+        self.language.get_or_insert_with(|| open_language(context, warnings)).as_mut()
+    }
+}
+
+fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Option<Model> {
+    let cache = context.home.0.join(LLM_DIR);
+    let roots: Vec<PathBuf> = context.trees.iter().map(|tree| tree.root.clone()).collect();
+    let surroundings = Surroundings {
+        ollama_host: context.options.ollama_host,
+        cache_dir: &cache,
+        ledger: Some(llm::usage::ledger(context.dirs())),
+        roots: &roots,
+        now: context.options.now,
+    };
+    match Model::open_in(&context.settings, &surroundings) {
+        Ok(model) => model,
+        Err(reason) => {
+            warnings.push(format!("{reason}. The rules do it alone."));
+            None
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The step of a sync that publishes: memories, and turns that the indexes lack.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use memory_store::store::Listing;
+
+use super::context::SyncContext;
+use super::heal::{Distrusted, distrust_indexes, is_damage};
+use super::models::Models;
+use super::stage::{StagedTree, StagedTrees, Staging, StagingOutcome, TURNS_AT_ONCE};
+use crate::anchors::Anchors;
+use crate::collect::forks::Ownership;
+use crate::publish::claude_md::Known;
+use crate::publish::{self, Publication};
+use crate::state::State;
+
+/// Outcome of publishing.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    /// Memories of each working tree, where memories were published.
+    pub listings: Vec<Listing>,
+    /// Sessions whose turns the indexes lack because they cannot be read now.
+    pub unread: BTreeSet<String>,
+    /// Indexes in which staging met damage, so that all turns were taken from the archive.
+    pub healed: usize,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Publishes the memories, and with them the turns that the indexes lack.
+pub(super) fn publish(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    ownership: &Ownership,
+    models: &mut Models,
+    distrusted: &mut Distrusted,
+) -> Result<Published> {
+    let (mut published, staged) = stage(context, state, ownership, models, distrusted)?;
+    published.listings = publish_memories(context, state, models, staged, distrusted)?;
+    Ok(published)
+}
+
+/// Publishes the turns that the indexes lack, and nothing else.
+pub(super) fn publish_turns(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    ownership: &Ownership,
+    models: &mut Models,
+    distrusted: &mut Distrusted,
+) -> Result<Published> {
+    let (published, mut staged) = stage(context, state, ownership, models, distrusted)?;
+    context.options.progress.stage("indexing", 0);
+    for tree in &context.trees {
+        let StagedTree { turns, thoughts } = staged.take(&tree.root);
+        for staged in turns.into_iter().chain(thoughts) {
+            staged.publish(context.options.now)?;
+        }
+    }
+    Ok(published)
+}
+
+/// Publishes the memories and what is on its way.
+pub(super) fn publish_memories(
+    context: &SyncContext<'_>,
+    state: &State,
+    models: &Models,
+    mut staged: StagedTrees,
+    distrusted: &mut Distrusted,
+) -> Result<Vec<Listing>> {
+    let options = context.options;
+    options.progress.stage("indexing", 0);
+    let mut listings = Vec::new();
+    let anchors = Anchors::open(&context.home, &context.settings, state, options.now).ok();
+    let anchors = anchors.map(RefCell::new);
+    let publication = Publication {
+        dirs: options.dirs,
+        settings: &context.settings,
+        vectors: models.vectors(),
+        anchors: anchors.as_ref(),
+        distrusted,
+        now: options.now,
+    };
+    for tree in &context.trees {
+        let known = Known::of_tree(options.dirs, tree);
+        let StagedTree { turns, thoughts } = staged.take(&tree.root);
+        listings.push(publish::tree(&publication, tree, turns, &known)?);
+        if let Some(thoughts) = thoughts {
+            publish::thinking(&publication, tree, thoughts)?;
+        }
+    }
+    publish::user(&publication, &Known::of_user(options.dirs))?;
+    if let Some(anchors) = anchors {
+        anchors.into_inner().finish()?;
+    }
+    distrusted.clear();
+    Ok(listings)
+}
+
+/// Brings the turns that the indexes lack on their way. When that meets damage, all turns are brought from the
+/// archive: an inspection of headers does not find everything.
+fn stage(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    ownership: &Ownership,
+    models: &mut Models,
+    distrusted: &mut Distrusted,
+) -> Result<(Published, StagedTrees)> {
+    let mut published = Published::default();
+    models.open_embedding(context, &mut published.warnings);
+    let vectors = models.vectors();
+    let mut outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
+    if outcome.as_ref().is_err_and(is_damage) && !state.all_turns {
+        published.healed += 1;
+        distrust_indexes(context, state, distrusted);
+        outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
+    }
+    let StagingOutcome { staged, unread, warnings } = outcome?;
+    published.unread = unread;
+    published.warnings.extend(warnings);
+    Ok((published, staged))
+}

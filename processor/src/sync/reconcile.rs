@@ -1,0 +1,120 @@
+//! The step of a sync that has the ledger write the files of memories.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::Memory;
+use memory_store::layout::Tree;
+use memory_store::ledger::Ledger;
+use memory_store::memory::Status;
+use memory_store::reconcile::{Desired, GitState, Outcome, reconcile_keeping};
+use memory_store::settings::Promote;
+use memory_store::store::Store;
+use memory_store::trust::Trust;
+
+use super::context::SyncContext;
+use super::fingerprint::{Around, of_trees};
+use super::lost;
+use super::names::HiddenNames;
+use crate::mining::MinedFile;
+use crate::state::State;
+use crate::{git, trust};
+
+/// Outcome of reconciling.
+#[derive(Debug)]
+pub(super) struct Reconciled {
+    /// Numbers of memory files.
+    pub files: Outcome,
+    /// State of everything around the sessions when they were written.
+    pub around: Around,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Makes memory files say what the `memories` do that were made of `mined`.
+pub(super) fn reconcile(
+    context: &SyncContext<'_>,
+    state: &State,
+    memories: Vec<Memory>,
+    mined: &[MinedFile],
+) -> Result<Reconciled> {
+    let mut warnings = Vec::new();
+    let homes: BTreeMap<&str, PathBuf> = mined
+        .iter()
+        .filter_map(|file| Some((file.session.as_str(), context.territory.root_of(&file.cwd)?)))
+        .collect();
+    let options = context.options;
+    let main = context.trees.first().unwrap_or(options.tree);
+    let store = Store::open(options.dirs, main)?;
+    let settings = &context.settings;
+    let store = store.clone().judged(Trust::of(&store, settings)?, settings);
+    // The archive holds what only this user reads; committed files are held to more.
+    let redactor = store.redactor_for_writing(settings)?;
+    let mut names = HiddenNames::default();
+    if store.root().is_some() {
+        names = HiddenNames::open(settings, options.ollama_host, &context.home);
+    }
+    let desired = memories
+        .into_iter()
+        .map(|mut memory| {
+            redactor.redact_memory(&mut memory);
+            let is_clean = names.hide(&mut memory, &redactor);
+            let mut desired = desired(context, memory, &homes);
+            if !is_clean {
+                desired.memory.status = Status::Draft;
+            }
+            desired
+        })
+        .collect();
+    warnings.extend(names.warning());
+    // First the states, so that what git does during the look is noticed.
+    let states = git_states(context, &mut warnings)?;
+    trust::look(options.dirs, &context.trees, settings, options.now)?;
+    let lost = RefCell::default();
+    let keeps = |memory: &Memory| lost::rests_on_lost_turns(context, state, (memory, mined), &lost);
+    let files = reconcile_keeping(&store, &redactor, desired, &states, options.now, &keeps)?;
+    warnings.extend(lost::mark_lost(context, lost.into_inner())?);
+    let trees = if files.unsettled { String::new() } else { of_trees(context) };
+    warnings.extend(files.refused.iter().cloned());
+    let around = Around { trees: Some(trees), names_wait: names.waiting > 0, stays: false };
+    Ok(Reconciled { files, around, warnings })
+}
+
+fn desired(
+    context: &SyncContext<'_>,
+    mut memory: Memory,
+    homes: &BTreeMap<&str, PathBuf>,
+) -> Desired {
+    if context.settings.promote == Promote::Review {
+        memory.status = Status::Draft;
+    }
+    let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
+    Desired {
+        root: home.cloned().unwrap_or_else(|| context.options.tree.main_root.clone()),
+        memory,
+    }
+}
+
+fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
+    let ledger = Ledger::open(&context.home)?;
+    // One torn line is what a crash leaves.
+    if ledger.damaged() > 1 {
+        let (path, count) = (context.home.ledger(), ledger.damaged());
+        warnings.push(format!(
+            "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
+            path.display()
+        ));
+    }
+    let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
+    let state_of = |tree: &Tree| {
+        let head = heads.get(&tree.root).map(String::as_str);
+        let state = git::state(&tree.root, head);
+        // Branches are only compared with each other; the ledger notes them.
+        let clean = |branch: String| context.secrets.comparable(&branch, &context.redactor);
+        let branch = state.branch.map(clean).transpose()?;
+        Ok(GitState { branch, ..state })
+    };
+    context.trees.iter().map(state_of).collect()
+}

@@ -1,0 +1,86 @@
+//! Sessions that rest: a model is asked with a session's end in sight.
+
+use std::collections::BTreeMap;
+
+use memory_store::Timestamp;
+
+use super::context::SyncContext;
+use crate::lock::Busy;
+use crate::mining::{ASKED_AGAIN_MAX, LATER, Miner};
+use crate::state::{SessionState, State};
+use crate::transcript::parts;
+
+/// Milliseconds without a record after which a session counts as ended.
+const QUIET_MS: i64 = 30 * 60 * 1_000;
+
+/// Tells whether sessions rest.
+#[derive(Clone, Copy)]
+pub(super) struct Calm {
+    /// Whether a person waits for what they hold.
+    is_waited_for: bool,
+    now: Timestamp,
+}
+
+impl Calm {
+    /// Takes time and patience from the request.
+    pub fn of(context: &SyncContext<'_>) -> Self {
+        let options = context.options;
+        Self { is_waited_for: matches!(options.busy, Busy::Wait(_)), now: options.now }
+    }
+
+    /// Whether a session with this last record has ended, as far as can be told, or a person waits for what it holds.
+    pub fn is_over(self, last: Timestamp) -> bool {
+        self.is_waited_for || self.now.0 - last.0 >= QUIET_MS
+    }
+
+    /// Whether the session that a part is of has ended.
+    pub fn rests(self, state: &State, name: &str) -> bool {
+        let (session, _) = parts::of_name(name);
+        let sessions = &state.sessions;
+        let session = sessions.get(session).or_else(|| sessions.get(name));
+        session.is_none_or(|session| self.is_over(session.last))
+    }
+}
+
+/// Finds the ends of sessions that are kept in parts.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    sessions: &'a BTreeMap<String, SessionState>,
+    /// Whether a model is shown them.
+    are_seen: bool,
+}
+
+impl<'a> Ends<'a> {
+    /// Takes the sessions that are known.
+    pub fn of(context: &SyncContext<'_>, state: &'a State) -> Self {
+        Self { sessions: &state.sessions, are_seen: context.settings.llm.is_some() }
+    }
+
+    /// Returns the part that a session goes on in, for a closed part that a model is to see with the end of the
+    /// session; `None` of any other, and where no model helps.
+    pub fn last_part(self, name: &str) -> Option<&'a SessionState> {
+        let (session, number) = parts::of_name(name);
+        if number == 0 || !self.are_seen {
+            return None;
+        }
+        let all = parts::name(session, 1)..=parts::name(session, parts::NUMBER_MAX);
+        let (last, _) = self.sessions.range(all).next_back()?;
+        let is_near = parts::of_name(last).1 - number < ASKED_AGAIN_MAX;
+        self.sessions.get(session).filter(|_| is_near)
+    }
+}
+
+/// Whether a session that a model has not read to its end, or with another end in sight, may be asked about now.
+pub(super) fn anything_to_ask(context: &SyncContext<'_>, state: &State) -> bool {
+    let (ends, calm) = (Ends::of(context, state), Calm::of(context));
+    let is_due = |(name, session): (&String, &SessionState)| {
+        let Some(summary) = session.mined.as_ref() else { return false };
+        let saw_another_end = || {
+            let last_part = ends.last_part(name);
+            last_part.is_some_and(|part| !Miner::saw_end(&summary.key, &part.content))
+        };
+        (summary.key.starts_with(LATER) || saw_another_end()) && calm.rests(state, name)
+    };
+    let waits = state.learned.relations_later > 0;
+    context.settings.llm.is_some() && (waits || state.sessions.iter().any(is_due))
+}

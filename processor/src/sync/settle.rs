@@ -1,0 +1,177 @@
+//! The step of a sync that does what was put off so that what is new could be published at once: merges, and better
+//! vectors.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use memory_store::embed::{Space, Table};
+use memory_store::index::build;
+use memory_store::index::waiting;
+use memory_store::store::Store;
+
+use super::context::SyncContext;
+use super::custom_embedder::embed_second;
+use super::heal::Distrusted;
+use super::models::Models;
+use super::publish::publish_memories;
+use super::stage::StagedTrees;
+use crate::lock::Busy;
+use crate::publish::embed::{Embedding, Texts};
+use crate::state::State;
+
+/// How long a sync that somebody waits for embeds. What is left is done by the next one.
+const AWAITED_MAX: Duration = Duration::from_secs(20);
+/// How long a sync in the background does. New turns wait for it.
+const BACKGROUND_MAX: Duration = Duration::from_secs(60);
+/// Turns that wait for the transformer until there are so many, or nothing else is to be done: to read it takes longer
+/// than to embed some of them, and a session that goes on has a turn each time.
+const TURNS_FEW: usize = 16;
+/// Turns of one index that are looked at; more are not embedded in that time.
+const TURNS_MAX: usize = 10_000;
+
+/// How long a sync embeds that does this when another one is at work.
+pub(super) fn time_to_embed(busy: Busy) -> Duration {
+    match busy {
+        Busy::Leave => BACKGROUND_MAX,
+        Busy::Wait(_) => AWAITED_MAX,
+    }
+}
+
+/// Outcome of settling.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// Whether there was anything to do.
+    pub any: bool,
+    /// Texts that the transformer embedded; `None` where it was not asked.
+    pub embedded: Option<usize>,
+    /// Whether more texts wait for it; `None` where nobody looked.
+    pub embedding_waits: Option<bool>,
+    /// Texts that the model of the second space embedded; `None` where it was not asked.
+    pub second_embedded: Option<usize>,
+    /// Whether more texts wait for it.
+    pub second_waits: bool,
+    /// Problems that did not stop the rest.
+    pub warnings: Vec<String>,
+}
+
+/// Settles the indexes; `has_read` says that this run read something new.
+pub(super) fn settle(
+    context: &SyncContext<'_>,
+    state: &State,
+    has_read: bool,
+    models: &mut Models,
+    distrusted: &mut Distrusted,
+) -> Result<Settled> {
+    let options = context.options;
+    let mut settled = Settled::default();
+    let embedded = if options.leaves_rest {
+        false
+    } else {
+        let made = embed(context, has_read, models, &mut settled)?;
+        if made {
+            publish_memories(context, state, models, StagedTrees::default(), distrusted)?;
+        }
+        made
+    };
+    settled.any = embedded;
+    for folder in context.indexes() {
+        if embedded || build::is_unsettled(&folder)? {
+            models.open_embedding(context, &mut settled.warnings);
+            while build::settle(&folder, models.vectors(), options.now)? {
+                settled.any = true;
+            }
+        }
+    }
+    if options.leaves_rest {
+        settled.second_waits = context.settings.embedder.is_some();
+    } else {
+        let second = embed_second(context)?;
+        settled.any |= second.changed;
+        settled.second_embedded = Some(second.embedded);
+        settled.second_waits = second.waits;
+        settled.warnings.extend(second.warning);
+    }
+    if (embedded || options.leaves_rest)
+        && let Some(table) = Table::installed(options.dirs)
+    {
+        settled.embedding_waits = Some(anything_waits(context, table.space())?);
+    }
+    Ok(settled)
+}
+
+/// Lets the transformer work on what the indexes have of the table only. Returns whether it made anything of it, which
+/// is to be published.
+fn embed(
+    context: &SyncContext<'_>,
+    has_read: bool,
+    models: &mut Models,
+    settled: &mut Settled,
+) -> Result<bool> {
+    let options = context.options;
+    let Some(space) = Table::installed(options.dirs).map(|table| table.space()) else {
+        return Ok(false);
+    };
+    if !anything_waits(context, space)? {
+        return Ok(false);
+    }
+    options.progress.stage("embedding", 0);
+    models.open_embedding(context, &mut settled.warnings);
+    let Some(embedding) = models.embedding() else { return Ok(false) };
+    let most = time_to_embed(options.busy);
+    let learned = embedding.find_transformer().and_then(|()| {
+        embedding.open_turns()?;
+        let texts = texts(context, space, embedding)?;
+        if has_read && may_wait(options.busy, &texts, embedding) {
+            return Ok(None);
+        }
+        embedding.learn(&texts, Instant::now() + most, options.progress).map(Some)
+    });
+    match learned {
+        Ok(embedded) => settled.embedded = embedded,
+        // The published index serves; the table made its vectors.
+        Err(error) => settled.warnings.push(format!("texts were not embedded: {error:#}")),
+    }
+    Ok(settled.embedded.is_some())
+}
+
+/// Whether there are few turns to embed and no memories: the table's vectors serve.
+fn may_wait(busy: Busy, texts: &Texts, embedding: &Embedding) -> bool {
+    let is_background = matches!(busy, Busy::Leave);
+    let is_few = texts.turns.len() < TURNS_FEW;
+    let has_all = || texts.memories.iter().all(|text| embedding.has_memory(text));
+    is_background && is_few && has_all()
+}
+
+fn anything_waits(context: &SyncContext<'_>, space: Space) -> Result<bool> {
+    for folder in context.indexes() {
+        if waiting::is_waiting(&folder, space)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the texts of all memories and of turns that wait.
+fn texts(context: &SyncContext<'_>, space: Space, embedding: &Embedding) -> Result<Texts> {
+    let dirs = context.dirs();
+    let mut texts = Texts::default();
+    for tree in &context.trees {
+        add_memories(context, &Store::open(dirs, tree)?, &mut texts);
+    }
+    add_memories(context, &Store::user(dirs)?, &mut texts);
+    for folder in context.indexes() {
+        let made = |text: &str| embedding.has_turn(text);
+        texts.turns.extend(waiting::turns(&folder, space, TURNS_MAX, &made)?);
+    }
+    Ok(texts)
+}
+
+/// Adds what a store says, whichever of several files with one id counts.
+fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut Texts) {
+    // Where the files lie is no part of the text.
+    let root = &context.options.tree.root;
+    let files = store.files();
+    texts
+        .memories
+        .extend(files.iter().map(|stored| build::document(stored, root).embedding_text()));
+}

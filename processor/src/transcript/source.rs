@@ -1,0 +1,47 @@
+//! Sources of transcripts: the seam between the files of one client and everything that reads records.
+
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::UserDirs;
+
+use super::name::TranscriptName;
+use super::read::Redact;
+use super::record::Record;
+
+/// A client whose sessions are read. All of it is about files and lines of that client; records know no client.
+pub trait TranscriptSource: Sync {
+    /// Returns the folder below which the client writes the transcripts of all projects.
+    fn folder(&self, dirs: &UserDirs) -> PathBuf;
+
+    /// Reads the session and the subagent from the path of a transcript; `None` for other files.
+    fn name(&self, path: &Path) -> Option<TranscriptName>;
+
+    /// Returns bytes that each line contains which was recorded below `root`, so that most lines need not be parsed;
+    /// `None` when no line can name that folder.
+    fn mark(&self, root: &Path) -> Option<Vec<u8>>;
+
+    /// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
+    fn place(&self, line: &[u8]) -> Option<Place>;
+
+    /// Adds what is kept of a line to `out`, redacted. Looks at nothing but the line, so that slices of a transcript
+    /// give the records of the whole.
+    fn convert(&self, line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome;
+}
+
+/// Where a line was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The working directory.
+    pub cwd: String,
+    /// The session.
+    pub session: String,
+}
+
+/// Outcome of reading a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineOutcome {
+    /// Its objects were read.
+    Read,
+    /// It is damaged; what could be read was.
+    Damaged,
+}
