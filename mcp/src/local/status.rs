@@ -4,7 +4,7 @@ use memory_store::background::has_unprocessed;
 use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::{Collection, Recall, render};
+use memory_store::recall::{Collection, render};
 use memory_store::store::Store;
 use memory_store::{Kind, settings_file};
 
