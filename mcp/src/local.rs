@@ -158,9 +158,9 @@ impl Backend for Local {
     }
 
     fn rest(&self) {
+        self.journals.release();
         if self.transformer.is_open() {
             self.transformer.release();
-            self.journals.release();
             resident::give_back();
         }
     }

@@ -40,20 +40,16 @@ fn a_slip_brings_what_the_word_brings() {
 
 #[test]
 fn a_word_of_its_own_is_no_slip() {
-    // Both are words: "slack" is in the embedder's vocabulary, though technical text of the table lacks it.
-    let fixture =
-        fixture(&["The stack of batches is drained by the evaluation worker before it stops"]);
-    assert_eq!(given(&fixture, "evaluation batches stack").first(), Some(&id(60)));
-    let with_slack = fixture.recall().prompt("send a slack message", NOW, &|_| false);
-    assert!(with_slack.hits.is_empty(), "{:?}", with_slack.hits);
+    // "slack" is in the embedder's vocabulary, though technical text of the table lacks it.
+    let fixture = fixture(&["The stack is unwound before the worker stops"]);
+    assert_eq!(given(&fixture, "what is the stack?"), [id(60)]);
+    assert_eq!(given(&fixture, "what is the slack?"), []);
 }
 
 #[test]
 fn a_word_that_the_store_knows_is_meant_as_it_stands() {
-    let fixture = fixture(&[
-        "The frobnik queue is drained before a deploy",
-        "The frobnix exporter writes one file per night",
-    ]);
-    assert_eq!(given(&fixture, "where does the frobnix exporter write?").first(), Some(&id(61)));
-    assert_eq!(given(&fixture, "when is the frobnik queue drained?").first(), Some(&id(60)));
+    let fixture =
+        fixture(&["Comitt is the exporter of nightly invoices", "A commit needs a ticket"]);
+    assert_eq!(given(&fixture, "what is comitt?").first(), Some(&id(60)));
+    assert_eq!(given(&fixture, "what is a commti?").first(), Some(&id(61)));
 }

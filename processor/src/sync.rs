@@ -1,8 +1,8 @@
 //! A sync: what is new in the transcripts becomes memories and an index.
 //!
-//! Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `expire` and `settle`. Each is a function
-//! in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is handed
-//! that to change, and returns a struct. Here is their order.
+//! Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
+//! function in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is
+//! handed that to change, and has an outcome. Here is their order: a [`Run`] carries outcomes from step to step.
 //!
 //! Each step can be repeated: a run that is killed anywhere leaves whole files, and the next one
 //! goes on where it was. What is published depends only on what the archive holds, so syncing in
@@ -345,11 +345,13 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<bool> {
         let has_read = self.report.sessions_read > 0;
         let (context, state) = (&self.context, &self.state);
-        let settled =
-            settle::settle(context, state, has_read, &mut self.models, &mut self.distrusted)?;
+        let mut settled = settle::Settled::default();
+        let models = &mut self.models;
+        let done =
+            settle::settle(context, state, has_read, models, &mut self.distrusted, &mut settled);
         let any = settled.any;
         self.report.add_settled(settled);
-        Ok(any)
+        done.map(|()| any)
     }
 
     fn fingerprint(&self) -> String {

@@ -116,7 +116,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let judgement = trust.judgement_now(&saved.stored, &redactor);
     let noted = Noted::Saved(&saved.stored, &judgement);
     after_saving(journal::note(&world.dirs, &stores.tree, scope, noted))?;
-    let held = trust.clone().renewed().held(&saved.stored, &redactor);
+    let held = judgement.held;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
     // A held memory is not given, and takes nobody's place.

@@ -110,7 +110,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let judgement = trust.judgement_now(&saved.stored, &redactor);
     let noted = Noted::Saved(&saved.stored, &judgement);
     stores.note(world, &saved.stored, noted)?;
-    let held = trust.clone().renewed().held(&saved.stored, &redactor);
+    let held = judgement.held;
     if args.json {
         return view::saved_json(&saved, held.as_ref(), None, out);
     }

@@ -200,11 +200,8 @@ impl Local {
         let mut memories = store.unlisted(&named);
         memories.retain(|stored| stored.memory.is_expired(self.now()));
         // Of several files with one id, one of this machine that is not held counts.
-        memories.sort_by_cached_key(|stored| {
-            let gives_way =
-                trust.is_from_repository(stored) || trust.held(stored, &redactor).is_some();
-            (stored.memory.id, gives_way)
-        });
+        memories
+            .sort_by_cached_key(|stored| (stored.memory.id, trust.gives_way(stored, &redactor)));
         memories.dedup_by_key(|stored| stored.memory.id);
         let documents = memories.iter().map(|stored| {
             let memory = redactor.redacted(&stored.memory);

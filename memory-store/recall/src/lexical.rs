@@ -216,7 +216,6 @@ fn passed_over(counts: &[u32], docs: u32) -> Vec<bool> {
     common
 }
 
-/// Looks terms up in the segment of a source.
 /// Returns how many documents have each of the terms.
 pub(crate) fn counts(sources: &Sources, terms: &[Term]) -> Vec<u32> {
     let slots: Vec<_> = sources.list.iter().map(|source| slots(sources, source, terms)).collect();
@@ -235,6 +234,7 @@ fn counts_in(sources: &Sources, terms: &[Term], slots: &[Vec<Option<Slot>>]) -> 
     counts
 }
 
+/// Looks terms up in the segment of a source.
 fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>> {
     let look_up = |term: &Term| {
         source.segment()?.term(term.hash).unwrap_or_else(|error| {

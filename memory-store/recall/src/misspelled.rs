@@ -2,7 +2,7 @@
 //!
 //! A word that nobody knows weighs as much as a word can and is found nowhere, so that one slip closes the gate. Where
 //! a word of the store differs from it by one letter, or by two neighbours that changed places, that one is looked for
-//! instead. An index knows words by their hashes alone, so each spelling one edit away is looked up (Norvig, "How to
+//! instead, if technical text knows it, too: names of a project are not. An index knows words by their hashes alone, so each spelling one edit away is looked up (Norvig, "How to
 //! Write a Spelling Corrector", 2007). Explicit search, which has the time, reads the texts: see [`typo`](super::typo).
 
 use std::ops::Range;
@@ -30,17 +30,17 @@ pub(crate) fn respelled(
 ) -> Option<String> {
     let mut doubtful: Vec<Range<usize>> =
         words(prompt).filter(|word| is_doubtful(sources, &prompt[word.clone()])).collect();
-    doubtful.truncate(WORDS_MAX);
     if doubtful.is_empty() {
         return None;
     }
     let table = table()?;
+    let lower = |word: &Range<usize>| prompt[word.clone()].to_ascii_lowercase();
+    doubtful.retain(|word| table.tokens(&lower(word)).is_ok_and(|tokens| tokens.len() != 1));
+    doubtful.truncate(WORDS_MAX);
     let mut respelled = prompt.to_owned();
     // From the last one on, so that the places of those before it stay.
     for word in doubtful.into_iter().rev() {
-        let lower = prompt[word.clone()].to_ascii_lowercase();
-        let is_word = table.tokens(&lower).is_ok_and(|tokens| tokens.len() == 1);
-        if !is_word && let Some(meant) = meant(sources, &lower) {
+        if let Some(meant) = meant(sources, &lower(&word)) {
             respelled.replace_range(word, &meant);
         }
     }

@@ -117,13 +117,12 @@ pub struct Publisher<'a> {
     mark: Option<(u64, u64)>,
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
-    /// Releases from quarantine by a person.
+    /// Releases by a person, and the policy for what is from the repository.
     trust: Trust,
     /// Changes to the files of memories since these were learned.
     stale: BTreeMap<MemoryId, Staleness>,
     /// Memories that are from the repository.
     from_repository: BTreeSet<MemoryId>,
-    /// True if these are held.
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
     /// True if nothing of the present memories is read or kept.
@@ -192,7 +191,7 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// Names what a person let out of quarantine, so that it is given as anything else.
+    /// Brings what a person released, so that it is given as anything else, and the policy for what is from the repository.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self

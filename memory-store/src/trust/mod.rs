@@ -2,12 +2,13 @@
 //!
 //! [`Trust::decide`] is the one decision. It goes by three things: the memory looks like an order to the model (module
 //! [`suspicion`]), a person released that text from quarantine (`quarantine.rs`), and the text is *from the repository*
-//! under a policy that gives only what was released (`pulled.rs`). Those ask it:
+//! under a policy that gives only what was released (`pulled.rs`). Its callers:
 //!
 //! - [`Trust::judge`] for a document that comes into an index: publishing, and expired memories in the MCP server. Hooks,
 //!   search and the MCP server go by its mark in the index, `FLAG_HELD`.
-//! - [`Trust::held`] for a file: the commands, the MCP server, and the journal of an index.
-//! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start.
+//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index, and [`Trust::held`] where
+//!   the answer alone is wanted: the commands and the MCP server.
+//! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
 //! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no
 //! index has judged (`memory-store/recall/src/lib.rs` `holds`).
@@ -65,7 +66,7 @@ impl fmt::Display for HeldBack {
     }
 }
 
-/// What is known of a memory that was saved a moment ago, looked up once for all who ask.
+/// Judgement of a memory file, made once for all who ask.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The memory without its secrets.
@@ -99,13 +100,6 @@ impl Trust {
     #[must_use]
     pub fn asking_singly(mut self) -> Self {
         self.origin.asks_singly = true;
-        self
-    }
-
-    /// Reads the ledger whole at the first question, for who asks about many.
-    #[must_use]
-    pub fn asking_at_once(mut self) -> Self {
-        self.origin.asks_singly = false;
         self
     }
 
@@ -173,7 +167,7 @@ impl Trust {
     }
 
     /// Returns whether another file with the same id or name counts rather than this one.
-    pub(crate) fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
+    pub fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
         self.is_from_repository(stored) || self.held_as(&stored.memory, redactor, false).is_some()
     }
 

@@ -145,8 +145,17 @@ pub struct Archive {
 /// Files that were written a moment ago and are read again by a later step of the same run.
 #[derive(Debug, Default)]
 struct KeptFiles {
-    files: BTreeMap<String, Arc<SessionFile>>,
+    /// Each with the length of its records.
+    files: BTreeMap<String, (Arc<SessionFile>, u64)>,
     bytes: u64,
+}
+
+impl KeptFiles {
+    fn remove(&mut self, name: &str) {
+        if let Some((_, bytes)) = self.files.remove(name) {
+            self.bytes -= bytes;
+        }
+    }
 }
 
 impl Archive {
@@ -237,7 +246,7 @@ impl Archive {
 
     /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
-        if let Some(file) = self.kept().files.get(name) {
+        if let Some((file, _)) = self.kept().files.get(name) {
             return Ok(Some(Arc::clone(file)));
         }
         Ok(self.load(name)?.map(Arc::new))
@@ -295,7 +304,7 @@ impl Archive {
         let mut kept = self.kept();
         if kept.bytes + bytes <= KEPT_BYTES_MAX {
             kept.bytes += bytes;
-            kept.files.insert(entry.name.clone(), Arc::new(file));
+            kept.files.insert(entry.name.clone(), (Arc::new(file), bytes));
         }
         Ok(entry)
     }
@@ -303,7 +312,7 @@ impl Archive {
     /// Replaces the file of a session; returns the length of its records, too.
     fn replace(&self, file: &SessionFile) -> Result<(Entry, u64)> {
         let name = file.header.name();
-        self.kept().files.remove(&name);
+        self.kept().remove(&name);
         let path = self.path(&name);
         create_private(&self.folder)?;
         let mut temporary = tempfile::Builder::new()
@@ -321,14 +330,14 @@ impl Archive {
 
     /// Removes the file of a session; whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
-        self.kept().files.remove(name);
+        self.kept().remove(name);
         remove_if_there(&self.path(name))
     }
 
     /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.
     /// One that was put aside before stays: it may hold more.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
-        self.kept().files.remove(name);
+        self.kept().remove(name);
         let path = self.path(name);
         // A part comes back with the session that it is of.
         let (name, _) = parts::of_name(name);

@@ -97,8 +97,6 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     for store in [Store::open(dirs, context.options.tree), Store::user(dirs)] {
         // Of releases that cannot be read, publishing says so.
         let trust = store.and_then(|store| Trust::of(&store, &context.settings)).ok();
-        let holds = trust.as_ref().is_some_and(Trust::holds_unreleased);
-        hasher.update(&[u8::from(holds)]);
         hasher.update(&trust.map(|trust| trust.fingerprint()).unwrap_or_default());
     }
     hasher.finalize().to_hex()[..32].to_owned()

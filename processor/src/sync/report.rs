@@ -97,7 +97,7 @@ impl SyncReport {
 
     /// Takes over what was settled.
     pub(super) fn add_settled(&mut self, settled: Settled) {
-        self.embedded = settled.embedded.unwrap_or(self.embedded);
+        self.embedded += settled.embedded.unwrap_or_default();
         self.embedding_waits = settled.embedding_waits.unwrap_or(self.embedding_waits);
         self.second_embedded = settled.second_embedded.unwrap_or(self.second_embedded);
         self.second_waits = settled.second_waits;

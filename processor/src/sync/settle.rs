@@ -54,20 +54,21 @@ pub(super) struct Settled {
     pub warnings: Vec<String>,
 }
 
-/// Settles the indexes; `has_read` says that this run read something new.
+/// Settles the indexes; `has_read` says that this run read something new. What was done before an error is in `settled`,
+/// too.
 pub(super) fn settle(
     context: &SyncContext<'_>,
     state: &State,
     has_read: bool,
     models: &mut Models,
     distrusted: &mut Distrusted,
-) -> Result<Settled> {
+    settled: &mut Settled,
+) -> Result<()> {
     let options = context.options;
-    let mut settled = Settled::default();
     let embedded = if options.leaves_rest {
         false
     } else {
-        let made = embed(context, has_read, models, &mut settled)?;
+        let made = embed(context, has_read, models, settled)?;
         if made {
             publish_memories(context, state, models, StagedTrees::default(), distrusted)?;
         }
@@ -96,7 +97,7 @@ pub(super) fn settle(
     {
         settled.embedding_waits = Some(anything_waits(context, table.space())?);
     }
-    Ok(settled)
+    Ok(())
 }
 
 /// Lets the transformer work on what the indexes have of the table only. Returns whether it made anything of it, which

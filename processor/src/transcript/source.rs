@@ -8,7 +8,8 @@ use super::name::TranscriptName;
 use super::read::Redact;
 use super::record::Record;
 
-/// A client whose sessions are read. All of it is about files and lines of that client; records know no client.
+/// A client whose sessions are read. It is about files and lines of that client; records are of no client. Words
+/// and folders of Claude Code are still known in `extract/words.rs`, `memory_echo.rs` and `publish/claude_md.rs`.
 pub trait TranscriptSource: Sync {
     /// Returns the folder below which the client writes the transcripts of all projects.
     fn folder(&self, dirs: &UserDirs) -> PathBuf;
