@@ -335,16 +335,9 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let mut query = Query::prompt(text);
+        let query = self.asked(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
-        }
-        // A long prompt has other words to go by.
-        if !query.is_long()
-            && let Some(respelled) =
-                misspelled::respelled(&self.sources, text, || self.open_table(&self.sources))
-        {
-            query = Query::prompt(&respelled);
         }
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before = std::mem::replace(topic, topic.then(&query));
@@ -355,6 +348,17 @@ impl Recall {
         }
         let places = self.sources.settings.prompt_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+    }
+
+    /// Takes a prompt apart, with its mistyped words as they were meant.
+    fn asked(&self, text: &str) -> Query {
+        let query = Query::prompt(text);
+        if query.only_acknowledges {
+            return query;
+        }
+        let respelled =
+            misspelled::respelled(&self.sources, text, || self.open_table(&self.sources));
+        respelled.map_or(query, |respelled| Query::prompt(&respelled))
     }
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.

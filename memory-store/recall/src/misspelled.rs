@@ -11,7 +11,7 @@ use memory_store_base::text::{self, rarity, term_hash};
 use memory_store_embed::Table;
 
 use super::lexical;
-use super::query::Term;
+use super::query::{LONG_BYTES, Term};
 use super::sources::Sources;
 
 /// Letters that a word must have: among shorter ones everything is near everything.
@@ -28,6 +28,10 @@ pub(crate) fn respelled(
     prompt: &str,
     table: impl FnOnce() -> Option<Table>,
 ) -> Option<String> {
+    // A long prompt has other words to go by.
+    if prompt.len() > LONG_BYTES {
+        return None;
+    }
     let mut doubtful: Vec<Range<usize>> =
         words(prompt).filter(|word| is_doubtful(sources, &prompt[word.clone()])).collect();
     if doubtful.is_empty() {

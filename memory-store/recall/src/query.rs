@@ -7,7 +7,7 @@ use memory_store_base::text::rarity;
 use memory_store_base::text::{self, Form, term_hash};
 
 /// A prompt of more bytes than this is asked by paragraph.
-const LONG_BYTES: usize = 300;
+pub(crate) const LONG_BYTES: usize = 300;
 /// Bytes of a prompt that are looked at.
 const TEXT_BYTES_MAX: usize = 24_000;
 /// Paragraphs of a long prompt.

@@ -10,7 +10,6 @@ use super::listing::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
-use crate::fs::disk::{StagedFile, Write};
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
@@ -27,7 +26,6 @@ const OTHERS_MAX: usize = 100;
 /// A memory file that is to be created.
 struct NewFile {
     file: MemoryFile,
-    path: PathBuf,
     /// Secrets that were taken out of it.
     hidden: usize,
 }
@@ -152,7 +150,7 @@ impl Store {
 
     /// Saves a memory as [`Store::save`] does. `near` are the files that an index names for its kind and title; what
     /// was saved since then by others is looked up in the ledger. Others wait for the lock meanwhile, so a new file is
-    /// redacted, written and synced before it is taken, and the ledger is synced after it is let go.
+    /// redacted before it is taken, and the ledger is synced after it is let go.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -162,8 +160,7 @@ impl Store {
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
         // Where an index names one of its title, that one is changed.
-        let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
-        let staged = new.as_ref().map(|new| self.stage(new)).transpose()?;
+        let new = if near.is_empty() { Some(Self::new_file(&memory, redactor)?) } else { None };
         let lock = self.lock()?;
         let lookup = Lookup::new(&self.home);
         let mut paths = near.to_vec();
@@ -188,51 +185,26 @@ impl Store {
                 return Ok(Saved { hidden: saved.hidden + hidden, ..saved });
             }
         }
-        let other;
-        let new = match &new {
-            Some(new) => new,
-            None => {
-                other = self.new_file(&memory, redactor)?;
-                &other
-            }
-        };
-        let (path, noted) = self.create_one(new, staged)?;
+        let new = new.map_or_else(|| Self::new_file(&memory, redactor), Ok)?;
+        let (path, noted) = self.create_one(&new)?;
         drop(lock);
         noted.map_or(Ok(()), Unsynced::sync)?;
         let stored = listing::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden })
     }
 
-    /// Makes the file of a memory that has none, with the path that it would have now.
-    fn new_file(&self, memory: &Memory, redactor: &Redactor) -> Result<NewFile> {
-        self.check_folder()?;
+    fn new_file(memory: &Memory, redactor: &Redactor) -> Result<NewFile> {
         let mut file = MemoryFile::new(memory.clone())?;
         let hidden = file.redact(redactor)?;
-        let path = self.free_path(&file.memory)?;
-        Ok(NewFile { file, path, hidden })
+        Ok(NewFile { file, hidden })
     }
 
-    fn stage<'a>(&'a self, new: &'a NewFile) -> Result<StagedFile<'a>> {
-        let privacy = self.privacy_of(&new.path);
-        let (root, path, bytes) = (self.root_of(&new.path), &*new.path, new.file.bytes());
-        StagedFile::write(&Write { root, path, bytes, privacy })
-    }
-
-    /// Puts a new file in its place, which is told, and notes it in the ledger. The lock is held.
-    fn create_one(
-        &self,
-        new: &NewFile,
-        staged: Option<StagedFile>,
-    ) -> Result<(PathBuf, Option<Unsynced>)> {
+    /// Writes a new file, whose path is told, and notes it in the ledger. The lock is held: a file that waited for it
+    /// in the folder could be committed, or be left in a folder that was moved meanwhile.
+    fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
         let path = self.free_path(&new.file.memory)?;
-        let is_placed = match staged.filter(|_| path == new.path) {
-            Some(staged) => staged.place()?,
-            None => false,
-        };
-        if !is_placed {
-            self.write(&path, new.file.bytes())?;
-        }
+        self.write(&path, new.file.bytes())?;
         // Its id is new, so the ledger knows nothing of it.
         let entry = Entry::new(new.file.memory.id, self.ledger_root());
         let (name, lookup) = (self.relative(&path), Lookup::new(&self.home));
@@ -284,36 +256,5 @@ impl Store {
         let mut stored = listing::read(&path).ok().filter(|_| another.is_none())?.stored;
         stored.memory.status = Status::Archived;
         Some(stored)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Kind;
-    use crate::ledger::Ledger;
-
-    #[test]
-    fn what_a_sweep_takes_before_its_lock_is_written_all_the_same() {
-        let home = tempfile::tempdir().unwrap();
-        let dirs = |name: &str| (name == "HOME").then(|| home.path().to_owned().into());
-        let dirs = crate::layout::UserDirs::resolve(dirs).unwrap();
-        let store = Store::user(&dirs).unwrap();
-        let redactor = Redactor::default();
-        for (number, is_swept) in [(1, false), (2, true)] {
-            let id = MemoryId([number; 16]);
-            let memory = Memory::new(id, Kind::Fact, "Money is in cents", "", Timestamp(0));
-            let new = store.new_file(&memory, &redactor).unwrap();
-            let staged = store.stage(&new).unwrap();
-            let _lock = store.lock().unwrap();
-            if is_swept {
-                store.sweep([].into_iter());
-            }
-            let (path, noted) = store.create_one(&new, Some(staged)).unwrap();
-            noted.map_or(Ok(()), Unsynced::sync).unwrap();
-            assert_eq!(listing::read(&path).unwrap().stored.memory.id, id);
-            assert!(Ledger::open(store.home()).unwrap().entry(id).is_some_and(|it| it.saved));
-        }
-        assert_eq!(std::fs::read_dir(store.folder()).unwrap().count(), 2);
     }
 }

@@ -84,30 +84,6 @@ fn replace_batch(batch: &[Write]) -> Result<()> {
     folders.into_values().try_for_each(Folder::sync)
 }
 
-/// A new file whose bytes are on the disk, beside the place that it is to have: waiting for the disk is over before a
-/// lock is taken. It is removed when it is dropped before it is in place.
-#[derive(Debug)]
-pub struct StagedFile<'a>(Temporary<'a>);
-
-impl<'a> StagedFile<'a> {
-    /// Writes the file and waits for the disk.
-    pub fn write(write: &Write<'a>) -> Result<Self> {
-        let temp = Temporary::write(write)?;
-        temp.file.sync_all().at(temp.target)?;
-        Ok(Self(temp))
-    }
-
-    /// Puts it in its place. `false` where somebody removed it, or its folder, meanwhile: who sweeps a folder does not
-    /// know that it is in use.
-    pub fn place(mut self) -> Result<bool> {
-        match self.0.persist() {
-            Ok(()) => self.0.folder.sync().map(|()| true),
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-}
-
 /// A temporary file, removed when it is dropped before it is in place.
 #[derive(Debug)]
 struct Temporary<'a> {
@@ -319,28 +295,6 @@ fn umask() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_staged_file_is_placed_unless_somebody_swept_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memories/file.md");
-        let staged = || {
-            let (root, privacy) = (folder.path(), Privacy::Shared);
-            StagedFile::write(&Write { root, path: &path, bytes: b"one", privacy }).unwrap()
-        };
-        let names = || fs::read_dir(path.parent().unwrap()).unwrap().count();
-        drop(staged());
-        assert_eq!(names(), 0);
-        let swept = staged();
-        assert!(!path.exists());
-        let found = fs::read_dir(path.parent().unwrap()).unwrap().next().unwrap().unwrap();
-        assert!(is_temporary(&found.file_name().to_string_lossy()));
-        fs::remove_file(found.path()).unwrap();
-        assert!(!swept.place().unwrap());
-        assert_eq!(names(), 0);
-        assert!(staged().place().unwrap());
-        assert_eq!((fs::read(&path).unwrap(), names()), (b"one".to_vec(), 1));
-    }
 
     #[test]
     fn a_file_is_replaced_whole_and_keeps_its_mode() {

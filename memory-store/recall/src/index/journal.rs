@@ -114,8 +114,9 @@ struct KnownJournal {
     entries: Vec<Entry>,
 }
 
-/// Bytes before the end of what was read that must still be there: more than any two frames have in common.
-const LAST_BYTES: usize = 64;
+/// Bytes before the end of what was read that must still be there. The last frame with its checksum is usually in them:
+/// two that save one text with other labels end alike.
+const LAST_BYTES: usize = 4 << 10;
 
 impl KnownJournals {
     /// Lets go of all of them.
