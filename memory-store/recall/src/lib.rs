@@ -356,8 +356,8 @@ impl Recall {
         if query.only_acknowledges {
             return query;
         }
-        let respelled =
-            misspelled::respelled(&self.sources, text, || self.open_table(&self.sources));
+        let open_table = || self.open_table(&self.sources);
+        let respelled = misspelled::respelled(&self.sources, text, &query.terms, open_table);
         respelled.map_or(query, |respelled| Query::prompt(&respelled))
     }
 

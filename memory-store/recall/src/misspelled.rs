@@ -21,15 +21,19 @@ const LETTERS_MAX: usize = 16;
 /// Mistyped words of a prompt that are looked for: each costs some hundred look-ups.
 const WORDS_MAX: usize = 3;
 
-/// Returns the text with its mistyped words as they were meant; `None` where there is none. The words that people use
-/// are those of technical text and of the embedder's vocabulary, `table`, which is opened where a word is in doubt.
+/// Returns the text with its mistyped words as they were meant; `None` where there is none. `terms` are its terms. The
+/// words that people use are those of technical text and of the embedder's vocabulary, `table`, which is opened where a
+/// word is in doubt.
 pub(crate) fn respelled(
     sources: &Sources,
     prompt: &str,
+    terms: &[Term],
     table: impl FnOnce() -> Option<Table>,
 ) -> Option<String> {
-    // A long prompt has other words to go by.
-    if prompt.len() > LONG_BYTES {
+    // A long prompt has other words to go by, and most prompts have none that is nowhere.
+    let is_nowhere = |term: &&Term| term.background >= rarity::IDF_MAX && is_plain(&term.text);
+    let nowhere: Vec<Term> = terms.iter().filter(is_nowhere).cloned().collect();
+    if prompt.len() > LONG_BYTES || lexical::counts(sources, &nowhere).iter().all(|&it| it > 0) {
         return None;
     }
     let mut doubtful: Vec<Range<usize>> =
@@ -63,6 +67,11 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
             && word.starts_with(|first: char| first.is_ascii_alphabetic());
         (letters && is_plain).then(|| start..start + word.len())
     })
+}
+
+/// Returns whether the stem of a word has letters alone.
+fn is_plain(term: &str) -> bool {
+    term.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Returns whether neither technical text nor the store knows a word.
