@@ -44,7 +44,7 @@ pub struct Local {
     environment: Environment,
     /// Opened once for all questions.
     transformer: Arc<SharedTransformer>,
-    /// What was read of journals, for the next question.
+    /// Journals as they were read, for the next question.
     journals: KnownJournals,
 }
 

@@ -26,7 +26,7 @@ fn each_part_needs_only_what_it_may_know() {
         ("cli", &["memory-store", "processor", "mcp"]),
         // Its bench, which builds stores, and its trials, which look whether a store is whole.
         ("journeys", &["memory-store", "processor"]),
-        // What measures recall and extraction; its tests take the environment of the journeys.
+        // The program that measures recall and extraction; its tests take the environment of the journeys.
         ("eval", &["memory-store", "processor", "journeys"]),
         // Packages that read bytes of others.
         ("fuzz", &["hooks", "mcp", "memory-store", "processor"]),

@@ -41,6 +41,8 @@ pub(crate) struct Found<'a> {
     pub known: f32,
     /// Which terms were passed over because many documents have them.
     pub common: Vec<bool>,
+    /// Which terms no document has.
+    pub absent: Vec<bool>,
     /// By source which terms its segment has.
     in_segments: Vec<Vec<bool>>,
     /// By source where each term occurs that was not passed over, and each pair; these have numbers
@@ -80,7 +82,8 @@ impl<'a> Found<'a> {
         let weights = weights.collect();
         let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
         let in_segments = slots.iter().map(known_in).collect();
-        Self { weights, terms: terms.len(), known, common, in_segments, sources: found }
+        let absent = counts.iter().map(|&count| count == 0).collect();
+        Self { weights, terms: terms.len(), known, common, absent, in_segments, sources: found }
     }
 
     /// Looks for the query's neighbouring words, too.

@@ -70,6 +70,7 @@ use crate::index::record::{
 };
 use candidate::{Candidate, Named};
 use follow_up::Followed;
+use lexical::Found;
 use memory_store_base::error::Error;
 use memory_store_base::fs::file_stamp::{Stamp, Stamps};
 use memory_store_base::id::MemoryId;
@@ -335,30 +336,38 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let query = self.asked(text);
+        let (query, found) = self.asked(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before = std::mem::replace(topic, topic.then(&query));
-        let mut candidates = self.for_prompt(&query, text, now);
+        let mut candidates = self.for_prompt(&query, found, text, now);
         if let Some(followed) = Followed::new(&query, &before) {
-            candidates = followed.join(candidates, self.for_prompt(&followed.query, text, now));
+            let found = Found::look_up(&self.sources, &followed.query.terms);
+            let more = self.for_prompt(&followed.query, found, text, now);
+            candidates = followed.join(candidates, more);
             query = followed.query;
         }
         let places = self.sources.settings.prompt_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
 
-    /// Takes a prompt apart, with its mistyped words as they were meant.
-    fn asked(&self, text: &str) -> Query {
+    /// Takes a prompt apart, with its mistyped words as they were meant, and looks its terms up: none of one that only
+    /// acknowledges.
+    fn asked(&self, text: &str) -> (Query, Found<'_>) {
         let query = Query::prompt(text);
-        if query.only_acknowledges {
-            return query;
+        let terms = if query.only_acknowledges { &[][..] } else { &query.terms };
+        let found = Found::look_up(&self.sources, terms);
+        let table = || self.open_table(&self.sources);
+        match misspelled::respelled(&self.sources, text, terms, &found, table) {
+            Some(respelled) => {
+                let query = Query::prompt(&respelled);
+                let found = Found::look_up(&self.sources, &query.terms);
+                (query, found)
+            }
+            None => (query, found),
         }
-        let open_table = || self.open_table(&self.sources);
-        let respelled = misspelled::respelled(&self.sources, text, &query.terms, open_table);
-        respelled.map_or(query, |respelled| Query::prompt(&respelled))
     }
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.
@@ -521,8 +530,14 @@ impl Recall {
     }
 
     /// Returns candidates for a prompt: by its words, and by the paths and the time that it names.
-    fn for_prompt(&self, query: &Query, text: &str, now: Timestamp) -> Vec<Candidate> {
-        let mut candidates = self.scored(query, now);
+    fn for_prompt(
+        &self,
+        query: &Query,
+        found: Found<'_>,
+        text: &str,
+        now: Timestamp,
+    ) -> Vec<Candidate> {
+        let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
         time_expression::favour(&mut candidates, text, now);
         candidates

@@ -2,15 +2,16 @@
 //!
 //! A word that nobody knows weighs as much as a word can and is found nowhere, so that one slip closes the gate. Where
 //! a word of the store differs from it by one letter, or by two neighbours that changed places, that one is looked for
-//! instead, if technical text knows it, too: names of a project are not. An index knows words by their hashes alone, so each spelling one edit away is looked up (Norvig, "How to
-//! Write a Spelling Corrector", 2007). Explicit search, which has the time, reads the texts: see [`typo`](super::typo).
+//! instead, if technical text knows it, too: names of a project are not. An index knows words by their hashes alone, so
+//! each spelling one edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search, which
+//! has the time, reads the texts: see [`typo`](super::typo).
 
 use std::ops::Range;
 
 use memory_store_base::text::{self, rarity, term_hash};
 use memory_store_embed::Table;
 
-use super::lexical;
+use super::lexical::{self, Found};
 use super::query::{LONG_BYTES, Term};
 use super::sources::Sources;
 
@@ -21,23 +22,26 @@ const LETTERS_MAX: usize = 16;
 /// Mistyped words of a prompt that are looked for: each costs some hundred look-ups.
 const WORDS_MAX: usize = 3;
 
-/// Returns the text with its mistyped words as they were meant; `None` where there is none. `terms` are its terms. The
-/// words that people use are those of technical text and of the embedder's vocabulary, `table`, which is opened where a
-/// word is in doubt.
+/// Returns the text with its mistyped words as they were meant; `None` where there is none. `terms` are its terms,
+/// which were looked up. The words that people use are those of technical text and of the embedder's vocabulary, `table`,
+/// which is opened where a word is in doubt.
 pub(crate) fn respelled(
     sources: &Sources,
     prompt: &str,
     terms: &[Term],
+    found: &Found<'_>,
     table: impl FnOnce() -> Option<Table>,
 ) -> Option<String> {
     // A long prompt has other words to go by, and most prompts have none that is nowhere.
-    let is_nowhere = |term: &&Term| term.background >= rarity::IDF_MAX && is_plain(&term.text);
-    let nowhere: Vec<Term> = terms.iter().filter(is_nowhere).cloned().collect();
-    if prompt.len() > LONG_BYTES || lexical::counts(sources, &nowhere).iter().all(|&it| it > 0) {
+    let nowhere = nowhere(terms, found);
+    if nowhere.is_empty() || prompt.len() > LONG_BYTES {
         return None;
     }
-    let mut doubtful: Vec<Range<usize>> =
-        words(prompt).filter(|word| is_doubtful(sources, &prompt[word.clone()])).collect();
+    let is_nowhere = |word: &Range<usize>| {
+        let terms = terms_of(&prompt[word.clone()]);
+        !terms.is_empty() && terms.iter().all(|term| nowhere.contains(&term.hash))
+    };
+    let mut doubtful: Vec<Range<usize>> = words(prompt).filter(is_nowhere).collect();
     if doubtful.is_empty() {
         return None;
     }
@@ -69,18 +73,12 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns whether the stem of a word has letters alone.
-fn is_plain(term: &str) -> bool {
-    term.bytes().all(|byte| byte.is_ascii_lowercase())
-}
-
-/// Returns whether neither technical text nor the store knows a word.
-fn is_doubtful(sources: &Sources, word: &str) -> bool {
-    let terms = terms_of(word);
-    let unknown = |term: &Term| rarity::is_unknown(&term.text);
-    !terms.is_empty()
-        && terms.iter().all(unknown)
-        && lexical::counts(sources, &terms).iter().all(|&count| count == 0)
+/// Returns the hashes of the terms, of letters alone, that neither technical text nor the store knows.
+fn nowhere(terms: &[Term], found: &Found<'_>) -> Vec<u64> {
+    let is_plain = |term: &&Term| term.text.bytes().all(|byte| byte.is_ascii_lowercase());
+    let absent = terms.iter().zip(&found.absent).filter(|(_, absent)| **absent);
+    let absent = absent.map(|(term, _)| term).filter(is_plain);
+    absent.filter(|term| rarity::is_unknown(&term.text)).map(|term| term.hash).collect()
 }
 
 /// Returns the word of the store that was meant: of those one edit away that technical text knows, the one that most
@@ -100,10 +98,7 @@ fn meant(sources: &Sources, word: &str) -> Option<String> {
 
 fn terms_of(word: &str) -> Vec<Term> {
     let mut terms = Vec::new();
-    text::each_term(word, &mut |term, _| {
-        let hash = term_hash(term);
-        terms.push(Term { hash, background: rarity::idf(hash), text: term.to_owned() });
-    });
+    text::each_term(word, &mut |term, _| terms.push(Term::of(term_hash(term), term)));
     terms
 }
 

@@ -44,6 +44,12 @@ pub struct Term {
     pub text: String,
 }
 
+impl Term {
+    pub(crate) fn of(hash: u64, text: &str) -> Self {
+        Self { hash, background: rarity::idf(hash), text: text.to_owned() }
+    }
+}
+
 /// Two neighbouring words looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
@@ -201,8 +207,7 @@ impl Query {
         let hash = term_hash(term);
         let known = self.terms.iter().position(|known| known.hash == hash);
         if known.is_none() && self.terms.len() < TERMS_MAX {
-            let background = rarity::idf(hash);
-            self.terms.push(Term { hash, background, text: term.to_owned() });
+            self.terms.push(Term::of(hash, term));
             return u16::try_from(self.terms.len() - 1).ok();
         }
         known.and_then(|at| u16::try_from(at).ok())

@@ -7,8 +7,9 @@ impl Recall {
     /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of
     /// them whether or not they help: neither the gate nor the cut behind the best is applied.
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
-        let query = self.with_vector(self.asked(text), &self.sources);
-        let candidates = self.for_prompt(&query, text, now);
+        let (query, found) = self.asked(text);
+        let query = self.with_vector(query, &self.sources);
+        let candidates = self.for_prompt(&query, found, text, now);
         let asked = Asked { places, gated: false, is_open: true, now, skip: &|_| false };
         self.answer(candidates, &query, &asked)
     }

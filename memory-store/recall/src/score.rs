@@ -87,7 +87,17 @@ fn ordered(number: f32) -> i32 {
 /// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
 /// that apply only where their paths are touched are left to the paths that a query names.
 pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
-    let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
+    candidates_of(sources, query, Found::look_up(sources, &query.terms), now)
+}
+
+/// Finds candidates as [`candidates`] does, where the query's terms were looked up.
+pub(crate) fn candidates_of(
+    sources: &Sources,
+    query: &Query,
+    found: Found<'_>,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let found = found.with_pairs(sources, &query.pairs);
     let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
     fuse(sources, query, &found, &mut candidates, now);

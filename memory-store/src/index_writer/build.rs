@@ -449,7 +449,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // What is held depends on the memories, the rules, the releases and the policy.
+        // A hold depends on the memories, the rules, the releases and the policy.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());

@@ -1,4 +1,4 @@
-//! What came from the repository: this machine's ledger knows by content hash what was derived, written or released here.
+//! Memories from the repository: this machine's ledger knows by content hash what was derived, written or released here.
 //! Every other file in a committed memory folder is *from the repository*: it is labelled so wherever it is given, never
 //! told as a wish of the user, and with `pulled = "reviewed"` not given until it is released.
 

@@ -1,4 +1,4 @@
-//! What ranking goes by, for fitting its numbers (`scripts/fit-recall`).
+//! Inputs of ranking, for fitting its numbers (`scripts/fit-recall`).
 
 use std::path::PathBuf;
 

@@ -85,7 +85,6 @@ fn replace_batch(batch: &[Write]) -> Result<()> {
 }
 
 /// A temporary file, removed when it is dropped before it is in place.
-#[derive(Debug)]
 struct Temporary<'a> {
     folder: Folder,
     name: OsString,
