@@ -27,10 +27,11 @@ const SUFFIX: f32 = 3.5;
 const BASENAME: f32 = 2.0;
 const GLOB: f32 = 2.5;
 const MENTION: f32 = 1.0;
-/// Weight of confidence, kind and age among the memories of a file.
-const PRIOR: f32 = 0.5;
+/// Weight of confidence, kind and age among the memories of a file: with many of these, what matters most comes first,
+/// and not what repeats the name. Less than a step of the ranks above.
+const PRIOR: f32 = 2.0;
 /// Weight of the path's words among equals.
-const TIE: f32 = 0.3;
+const TIE: f32 = 0.1;
 
 /// Fit of a memory's path to a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
