@@ -8,6 +8,7 @@ use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
+use memory_store::memory::PathRef;
 use memory_store::recall::{CandidateOutcome, Collection, Reason, Search};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
@@ -82,6 +83,27 @@ fn a_file_brings_its_memories_and_its_neighbours_in_the_folder_do_not() {
     let found = recall.file("billing/src/import.rs", NOW, &|_| false);
     assert_eq!(titles(&found.hits)[0], "The invoice importer needs a trailing newline");
     assert!(recall.file("billing/src/other.rs", NOW, &|_| false).hits.is_empty());
+}
+
+#[test]
+fn the_memories_of_a_file_come_by_what_matters_most_and_not_by_its_name() {
+    let fixture = Fixture::filled();
+    let about = |number: u8, confidence: f32, title: &str, text: &str| {
+        let paths = vec![PathRef { path: "billing/src/ledger.rs".into(), seen: None }];
+        fixture.write(Memory { paths, confidence, ..memory(number, Kind::Gotcha, title, text) });
+    };
+    about(
+        70,
+        0.4,
+        "ledger.rs has a copy in the tests",
+        "Change ledger.rs and the copy of ledger.rs.",
+    );
+    about(71, 0.8, "Balances are kept in cents", "A float lost a cent in March.");
+    about(72, 0.6, "The audit reads the table while it grows", "It skips the last row.");
+    fixture.publish();
+    let found = fixture.recall().file("billing/src/ledger.rs", NOW, &|_| false);
+    let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [id(71), id(72), id(70)]);
 }
 
 #[test]

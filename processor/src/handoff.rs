@@ -51,13 +51,18 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     let turn = session.turns.last()?;
     // Claude's words may come from a page or a file that told it to say them.
     let sound = |text: &String| suspicion::suspicion("", text).is_none();
+    let about = about(session, last).filter(sound);
+    let goal = cut(&subject(last.request()), GOAL_CHARS_MAX);
+    // A commit is often named as the work was.
+    let is_told = |text: &String| about.iter().chain([&goal]).any(|told| same_words(told, text));
+    let done = done(last).into_iter().filter(|text| sound(text) && !is_told(text)).collect();
     Some(LeftSession {
         session: session.id.clone(),
         branch: turn.branch.clone(),
         last: turn.steps.last().map_or(turn.at, |step| step.at),
-        about: about(session, last).filter(sound),
-        goal: cut(&subject(last.request()), GOAL_CHARS_MAX),
-        done: done(last).into_iter().filter(sound).collect(),
+        about,
+        goal,
+        done,
         not_done: not_done(&episodes, last).into_iter().filter(sound).collect(),
         next: next(last).filter(sound),
         uncommitted: Vec::new(),
@@ -146,6 +151,15 @@ fn done(episode: &Episode<'_>) -> Vec<String> {
     told.truncate(2);
     told.sort_by_key(|statement| statement.order);
     told.iter().map(|statement| cut(statement.text(), ITEM_CHARS_MAX)).collect()
+}
+
+/// Returns whether two texts have the same words, in any case and with any marks between them.
+fn same_words(a: &str, b: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    words(a) == words(b)
 }
 
 /// Returns the work not done: the todo list as it last stood, or the open points of the last message.

@@ -128,9 +128,11 @@ impl LeftSession {
             return text;
         }
         text.push(':');
+        // "Go ahead, fix all four" says little beside the subject.
+        let goal = if self.about.is_some() && goes_on(&self.goal) { "" } else { &self.goal };
         // In the order of their worth: what does not fit any more is left out.
         let lines = [
-            (1, quoted("asked", &self.goal, 150)),
+            (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
             (4, quoted("next, in Claude's words", self.next.as_deref().unwrap_or_default(), 130)),
             (3, plain("not done", &clip(&self.not_done.join("; "), 120))),
@@ -158,6 +160,20 @@ impl LeftSession {
         shown.iter().for_each(|(_, line)| text.push_str(line));
         text
     }
+}
+
+/// First words of a request that answers what was said before it, in two words where one may begin anything.
+const GOES_ON: [&str; 20] = [
+    "ok", "okay", "yes", "yep", "yeah", "sure", "no", "so", "and", "then", "also", "but", "good",
+    "great", "perfect", "fine", "continue", "proceed", "go ahead", "go on",
+];
+
+/// Returns whether a request goes on with what was said before it.
+fn goes_on(request: &str) -> bool {
+    let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (first, second) = (first.to_lowercase(), second.to_lowercase());
+    GOES_ON.contains(&first.as_str()) || GOES_ON.contains(&format!("{first} {second}").as_str())
 }
 
 fn quoted(label: &str, text: &str, chars_max: usize) -> String {
@@ -269,23 +285,26 @@ mod tests {
 
     #[test]
     fn the_subject_of_a_session_stands_first_and_is_what_stays_of_an_old_one() {
-        let about = |last: &str| LeftSession {
+        let about = |last: &str, goal: &str| LeftSession {
             about: Some("Totals of invoices".into()),
-            goal: "go ahead".into(),
+            goal: goal.into(),
             ..session("s", "", last)
         };
         let now = Timestamp::parse("2026-10-04").unwrap();
-        let told = |last: &str| {
-            Handoff { sessions: vec![about(last)], inbox_bytes: 0 }.text("own", "", now).unwrap()
+        let told = |last: &str, goal: &str| {
+            let sessions = vec![about(last, goal)];
+            Handoff { sessions, inbox_bytes: 0 }.text("own", "", now).unwrap()
         };
-        let lines = "\n- about: \"Totals of invoices\"\n- asked: \"go ahead\"";
-        let new = told("2026-10-01");
-        assert!(
-            new.starts_with(&format!("Where the work was left (session s, 2026-10-01):{lines}")),
-            "{new}"
-        );
+        let left =
+            "Where the work was left (session s, 2026-10-01):\n- about: \"Totals of invoices\"";
+        for goes_on in ["go ahead", "Yes, all four.", "so do the second one, too", "OK"] {
+            assert_eq!(told("2026-10-01", goes_on), left);
+        }
+        for asked in ["go through all modules", "Round once", "notes for the release"] {
+            assert_eq!(told("2026-10-01", asked), format!("{left}\n- asked: \"{asked}\""));
+        }
         let old = "Where the work was left (session s, 2026-08-01): \"Totals of invoices\"";
-        assert_eq!(told("2026-08-01"), old);
+        assert_eq!(told("2026-08-01", "go ahead"), old);
     }
 
     #[test]

@@ -133,8 +133,17 @@ fn is_passing(line: &str) -> bool {
 }
 
 fn draft(miner: &SessionMiner<'_>, seen: CommandUse) -> Draft {
-    let title = format!("`{}` {}", seen.record.line, told(&seen));
-    let body = plain(&cut(&seen.description, 100));
+    let description = plain(&cut(&seen.description, 100));
+    // "Builds" tells nobody what.
+    let is_vague = matches!(
+        seen.class,
+        CommandClass::Build | CommandClass::Generate | CommandClass::Run | CommandClass::Bench
+    );
+    let (title, body) = if is_vague && !description.is_empty() {
+        (format!("`{}`: {}", seen.record.line, description.trim_end_matches('.')), String::new())
+    } else {
+        (format!("`{}` {}", seen.record.line, told(&seen)), description)
+    };
     let key = format!("command {} {}", seen.record.directory, seen.record.line);
     let quote = quote(miner, &seen);
     Draft {

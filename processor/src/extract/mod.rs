@@ -74,7 +74,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/7";
+pub const EXTRACTOR: &str = "rules/8";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;

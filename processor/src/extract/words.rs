@@ -40,6 +40,7 @@ patterns! {
         |(?:the\ )?(?:changes?|commit|files?|work|task|implementation|plan|pr|fix|feature)\s+(?:is|are|has\ been|have\ been|was|were)\s+(?:now\s+)?(?:now\ )?(?:complete[d]?|done|in\ place|committed|pushed|ready|implemented|applied|created|made|live)\b.{0,60}$
         |(?:created|deleted|removed|added|updated|edited|wrote|renamed)\s+\S+\.?$
         |[^.]{2,60}\s(?:—|–|-|:)\s*(?:passed|skipped|failed|succeeded|unchanged)\b[^.]{0,40}$
+        |[^.:]{2,60}\s(?:running|in\ progress|under\ ?way)\s*:.*$
         |nothing\ (?:else|more)|no\ (?:further|other)\ changes|that(?:'|’)s\ (?:it|all))";
     /// A sentence that limits or contrasts is kept even in narration.
     RESTRICTS = r"(?i)\b(?:only|not|never|n't|n’t|instead|rather|because|since|without|unless|except|misleading|cannot|already)\b";
@@ -60,7 +61,7 @@ patterns! {
     /// An approach that was tried and dropped.
     TRIED = r"(?i)\b(?:(?:was|were) (?:first )?tried\b|revert(?:ed|ing)\b|undid|rolled back|backed out|(?:did ?n[o']t|didn’t|does ?n[o']t|doesn’t|won't|won’t|can't|cannot) work\b|not viable|dead end|gave up|abandoned|(?:first|initially|originally) (?:tried|attempted|used)|tried .{3,80}\bbut\b|attempt(?:ed)? .{3,80}\bbut\b|(?:instead of|rather than) .{3,60} which (?:failed|crashed|broke|caused|required|needed)|switch(?:ed|ing)? (?:away )?from .{3,120} (?:to|because|since|due)|too (?:slow|fragile|brittle|complex|heavy) )";
     /// Something that the last message leaves to be done.
-    LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
+    LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on) \S+ \S+ \S+|todo|to-do)\b";
     /// The word before what is left to do, as Claude and tasks have it: "Open: ...", "Still to do - ...".
     OPEN_LABEL = r"(?i)^[^\p{L}\p{N}]{0,4}(?:(?:still |yet )?(?:open|to ?-?dos?|to be done)|(?:still )?(?:remaining|outstanding|pending|unfinished|deferred|postponed)|(?:still )?left (?:to (?:do|be done)|open|undone|over|for later)|not (?:yet )?done(?: yet)?|what(?:'|’)?s? (?:is )?(?:left|remains|open)(?: to do)?|for later|loose ends)(?: (?:items?|points?|tasks?|issues?|questions?|ends?|work|things?|steps?|todos?|threads?|for now|here))?[*_`]{0,2}\s*(?:[:—–]|-\s)[*_`]{0,2}\s*";
     /// Text behind such a word where nothing is left.
@@ -330,8 +331,10 @@ mod tests {
                 "Committed as `abc1234`.",
                 "3 files changed, 4 insertions",
                 "The working tree is clean.",
+                "Two agents running: the parser and the printer",
             ],
             &[
+                "The cache is not emptied while the daemon is running",
                 "The pre-commit hook runs the linter over the whole tree, so other people's errors block a commit.",
                 "Pushed events are kept until the worker confirms them, since a crash would lose them otherwise and nobody would notice.",
             ],

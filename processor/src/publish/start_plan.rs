@@ -17,6 +17,9 @@ use memory_store::{Memory, MemoryId, Timestamp};
 
 /// Rules that are planned.
 const RULES_MAX: usize = 6;
+/// Rules before the first command: how a change is checked helps more than the fifth rule, and the budget ends there
+/// where there are many.
+const RULES_FIRST: usize = 4;
 /// Commands that are planned.
 const COMMANDS_MAX: usize = 3;
 /// Warnings that are planned.
@@ -106,6 +109,13 @@ pub fn plan(
         if goes_in || group == StartGroup::Pinned {
             taken.push((group, memory));
         }
+    }
+    let is = |wanted| move |(group, _): &&(StartGroup, &Memory)| *group == wanted;
+    let place = taken.iter().filter(is(StartGroup::Pinned)).count() + RULES_FIRST;
+    if let Some(first) = taken.iter().position(|(group, _)| *group == StartGroup::Command)
+        && first > place
+    {
+        taken[place..=first].rotate_right(1);
     }
     StartPlan { memories: taken.into_iter().map(|(_, memory)| memory.id).collect() }
 }
@@ -217,6 +227,21 @@ mod tests {
         assert_eq!(planned(&all, &[])[..2], rules);
         assert_eq!(planned(&all, &[])[2], "`make test` runs the tests");
         assert_eq!(planned(&all, &["src/parse.rs"])[3], "The parser drops the last line");
+    }
+
+    #[test]
+    fn many_rules_leave_a_place_for_the_first_command() {
+        let words = ["amber", "birch", "cedar", "delta", "ember", "fjord"];
+        let mut all: Vec<Stored> = (1..=6)
+            .map(|number: u8| {
+                stored(number, Kind::Convention, words[usize::from(number) - 1], number.into())
+            })
+            .collect();
+        all.push(stored(7, Kind::Command, "`make test` runs the tests", 2));
+        all.push(stored(8, Kind::Command, "`make site` builds", 3));
+        let expected = ["amber", "birch", "cedar", "delta", "`make test` runs the tests", "ember"];
+        assert_eq!(planned(&all, &[])[..6], expected);
+        assert_eq!(planned(&all, &[])[6..], ["fjord", "`make site` builds"]);
     }
 
     #[test]
