@@ -9,7 +9,7 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::memory::PathRef;
-use memory_store::recall::{CandidateOutcome, Collection, Reason, Search};
+use memory_store::recall::{CandidateOutcome, Collection, Reason, Search, Topic};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;
@@ -104,6 +104,14 @@ fn the_memories_of_a_file_come_by_what_matters_most_and_not_by_its_name() {
     let found = fixture.recall().file("billing/src/ledger.rs", NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(71), id(72), id(70)]);
+    // What the last prompt was about matters more.
+    let mut topic = Topic::default();
+    let prompt = "why does the audit skip the last row of the table?";
+    let recall = fixture.recall();
+    recall.prompt_about(prompt, &mut topic, NOW, &|_| false);
+    let found = recall.file_about("billing/src/ledger.rs", &topic, NOW, &|_| false);
+    let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [id(72), id(71), id(70)]);
 }
 
 #[test]

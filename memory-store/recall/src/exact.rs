@@ -2,9 +2,10 @@
 //! A direct name is its own gate.
 
 use super::candidate::{Candidate, Named};
+use super::follow_up::Topic;
 use super::lexical::Found;
 use super::phrase::Phrases;
-use super::query::Query;
+use super::query::{Query, Term};
 use super::score;
 use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, is_glob, name_key};
@@ -32,6 +33,10 @@ const MENTION: f32 = 1.0;
 const PRIOR: f32 = 2.0;
 /// Weight of the path's words among equals.
 const TIE: f32 = 0.1;
+/// Weight of the share of the topic's rarity that a memory has. About that of importance, whose range is .7: a memory
+/// that says what the last prompt said comes before one that is half as important again. Not fitted: no set has prompts
+/// before its files.
+const TOPIC: f32 = 0.7;
 
 /// Fit of a memory's path to a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -107,8 +112,15 @@ pub(crate) fn add_quoting(
     }
 }
 
-/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text.
-pub(crate) fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec<Candidate> {
+/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text; among equals by
+/// importance and by what the last prompt was about.
+pub(crate) fn file(
+    sources: &Sources,
+    query: &Query,
+    path: &str,
+    topic: &Topic,
+    now: Timestamp,
+) -> Vec<Candidate> {
     let mut fits: Vec<(At, Fit)> = about(sources, path, fit_spelled);
     fits.sort_by(|a, b| {
         a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
@@ -136,11 +148,33 @@ pub(crate) fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp)
         name(sources, &mut candidates, at, Named::Path(path.to_owned()), worth);
     }
     candidates.retain(|candidate| candidate.named.is_some());
-    for candidate in &mut candidates {
-        candidate.fused += PRIOR * candidate.prior(&sources.settings, now);
+    let favoured = (candidates.len() > 1).then(|| topic_shares(sources, topic, &candidates));
+    for (number, candidate) in candidates.iter_mut().enumerate() {
+        let share = favoured.as_ref().map_or(0.0, |shares| shares[number]);
+        candidate.fused += PRIOR * candidate.prior(&sources.settings, now) + TOPIC * share;
         candidate.gate = candidate.fused;
     }
     candidates
+}
+
+/// Returns for each candidate the share of a topic's rarity that its words have.
+fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> Vec<f32> {
+    let terms: Vec<Term> = topic.terms().collect();
+    let all: f32 = terms.iter().map(|term| term.background).sum();
+    let mut shares = vec![0.0; candidates.len()];
+    if all <= 0.0 {
+        return shares;
+    }
+    let query = Query { terms, ..Query::default() };
+    let found = Found::look_up(sources, &query.terms);
+    let asked: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
+    for said in found.best(sources, &query, 0, &asked) {
+        if let Some(number) = candidates.iter().position(|candidate| candidate.at == said.at) {
+            let has = said.shared.iter().map(|&term| query.terms[usize::from(term)].background);
+            shares[number] = has.sum::<f32>() / all;
+        }
+    }
+    shares
 }
 
 /// Marks a document as named, and adds it when it shares no word with the query.

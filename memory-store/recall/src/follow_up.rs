@@ -62,6 +62,12 @@ impl Topic {
         Self { terms: terms.collect() }
     }
 
+    /// Its terms, to be looked up. Their words are not kept.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = Term> {
+        let term = |&hash| Term { hash, background: rarity::idf(hash), text: String::new() };
+        self.terms.iter().map(term)
+    }
+
     /// The topic after a further prompt: the rarest terms of it, and behind them those of the topic
     /// before, where it goes on with that.
     pub(super) fn then(&self, query: &Query) -> Self {

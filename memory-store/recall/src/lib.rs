@@ -372,8 +372,19 @@ impl Recall {
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.
     pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        self.file_about(path, &Topic::default(), now, skip)
+    }
+
+    /// Finds what is known about a file that is touched for the sake of a topic, what matters to that first.
+    pub fn file_about(
+        &self,
+        path: &str,
+        topic: &Topic,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
         let query = Query::file(path);
-        let candidates = exact::file(&self.sources, &query, path, now);
+        let candidates = exact::file(&self.sources, &query, path, topic, now);
         let places = self.sources.settings.tool_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }

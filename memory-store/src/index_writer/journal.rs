@@ -64,8 +64,8 @@ pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
 /// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved, and judged since: files come from editors and from pulls, so that what hooks print is redacted here
-    /// too. What is held is held in the journal.
+    /// It was saved, and judged since. Files come from editors and from pulls, so the text that hooks print is redacted
+    /// here, too; a held memory is held in the journal.
     Saved(&'a Stored, &'a Judgement),
     /// It is gone.
     Gone(MemoryId),

@@ -14,12 +14,12 @@ use crate::state::State;
 /// State of everything around the sessions when memories were written, or when nothing was to be written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    /// Fingerprint of the working trees; empty when git was at work, `None` before anything was looked at. What git
-    /// brings later was not learned from: the next run looks again.
+    /// Fingerprint of the working trees; empty when git was at work, `None` before anything was looked at. The next run
+    /// looks again for changes that git brings later.
     pub trees: Option<String>,
-    /// Whether memories wait because names could not be looked for in them.
+    /// True if memories wait because names could not be looked for in them.
     pub names_wait: bool,
-    /// Whether all is as the last run left it.
+    /// True if all is as the last run left it.
     pub stays: bool,
 }
 
