@@ -57,7 +57,7 @@ fn state(sealed: &Sealed) -> TreeDir {
 }
 
 fn file(sealed: &Sealed) -> Option<Second> {
-    Second::open(&state(sealed).second()).unwrap()
+    Second::open(&state(sealed).second).unwrap()
 }
 
 fn stands(sealed: &Sealed) -> (usize, usize) {
@@ -122,7 +122,7 @@ fn what_was_embedded_is_not_embedded_again() {
     let server = server();
     let sealed = sealed(&server.host, "");
     let first = sealed.sync().second_embedded;
-    fs::remove_file(state(&sealed).second()).unwrap();
+    fs::remove_file(&state(&sealed).second).unwrap();
     let again = sealed.sync();
     assert_eq!((again.second_embedded, again.nothing_new), (0, false));
     assert!(file(&sealed).unwrap().is_complete());
@@ -246,7 +246,7 @@ fn a_damaged_file_is_told_and_made_again() {
     let server = server();
     let sealed = sealed(&server.host, "");
     sealed.sync();
-    let path = state(&sealed).second();
+    let path = state(&sealed).second.clone();
     let mut bytes = fs::read(&path).unwrap();
     bytes[70] ^= 1;
     fs::write(&path, &bytes).unwrap();

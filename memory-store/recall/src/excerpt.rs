@@ -73,7 +73,7 @@ pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     };
     let (segments, damage) = if thinking {
         // Beside the index, and in no hook's way.
-        let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let folder = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         match folder.map(|folder| Index::open(&folder)) {
             Some(Ok(Some(index))) => index.turns(),
             Some(Ok(None)) | None => (Vec::new(), None),

@@ -308,7 +308,7 @@ impl Recall {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
             return false;
         };
-        let thinking = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let thinking = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         let thinking = thinking.map(|folder| (read_manifest(&folder), folder));
         index.manifest.lacks_segments(&index.dir)
             || thinking.is_some_and(|(manifest, folder)| match manifest {

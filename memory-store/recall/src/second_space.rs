@@ -93,8 +93,8 @@ impl Asking {
 fn open(sources: &Sources) -> Vec<Option<Second>> {
     let space = sources.settings.embedder.as_ref().map(Embedder::space);
     let files = sources.list.iter().map(|source| {
-        let state = TreeDir(source.index.as_ref()?.dir.parent()?.to_owned());
-        let file = Second::open(&state.second()).unwrap_or_else(|error| {
+        let state = TreeDir::at(source.index.as_ref()?.dir.parent()?.to_owned());
+        let file = Second::open(&state.second).unwrap_or_else(|error| {
             sources.note(&error);
             None
         });

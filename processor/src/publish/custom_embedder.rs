@@ -99,9 +99,9 @@ pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
 
 fn take_away(states: &[TreeDir]) -> Result<Updated> {
     let mut updated = Updated::default();
-    for path in states.iter().map(TreeDir::second) {
+    for path in states.iter().map(|state| &state.second) {
         if path.exists() {
-            remove(&path)?;
+            remove(path)?;
             updated.changed = true;
         }
     }
@@ -116,10 +116,10 @@ fn look<'a>(
     afresh: bool,
     texts: &mut HashMap<TextHash, String>,
 ) -> Result<Option<Wanted<'a>>> {
-    let Ok(Some(index)) = Index::open(&state.index()) else { return Ok(None) };
+    let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
     // One that is damaged is made anew.
-    let old = Second::open(&state.second()).ok().flatten();
+    let old = Second::open(&state.second).ok().flatten();
     let old = old.filter(|old| old.model() == embedder.space());
     let is_done = |old: &Second| old.is_complete() && old.digest() == digest;
     if old.as_ref().is_some_and(is_done) && !afresh {
@@ -296,7 +296,7 @@ impl KnownVectors {
         }
         let model = embedder.space();
         let given = Given { model: &model, digest: wanted.digest, complete, vectors: &vectors };
-        write(&wanted.state.second(), &given)?;
+        write(&wanted.state.second, &given)?;
         Ok(true)
     }
 }
@@ -369,9 +369,9 @@ impl Ask for Asker {
 
 /// How many of the memories in an index have their vectors; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
-    let index = Index::open(&state.index()).ok().flatten()?;
+    let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);
-    let file = Second::open(&state.second()).ok().flatten();
+    let file = Second::open(&state.second).ok().flatten();
     let file = file.filter(|file| file.model() == embedder.space());
     Some((file.map_or(0, |file| file.len()).min(all), all))
 }
