@@ -7,9 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory_store::bytes::believe_checksums;
 use memory_store::embed::model::Model;
 use memory_store::index::Index;
-use memory_store::index::format::believe_checksums;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::recall::{Recall, Search};
 use memory_store::{ProjectId, Timestamp};

@@ -545,7 +545,8 @@ impl Store {
 
     /// Lists what was put aside.
     pub fn archived(&self) -> Result<Listing> {
-        let mut listing = listing::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
+        let mut listing =
+            listing::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
         for stored in &mut listing.memories {
             stored.memory.status = Status::Archived;
         }
