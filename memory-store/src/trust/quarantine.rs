@@ -26,7 +26,7 @@ pub(super) struct Releases(BTreeSet<String>);
 
 impl Releases {
     /// Reads what was let out of a project's stores.
-    pub fn read(home: &ProjectDir) -> Result<Self> {
+    pub(crate) fn read(home: &ProjectDir) -> Result<Self> {
         let path = &home.released;
         let mut text = String::new();
         match fs::File::open(path) {
@@ -38,12 +38,12 @@ impl Releases {
     }
 
     /// Returns whether a person let out what a record says.
-    pub fn have(&self, record: &Record) -> bool {
+    pub(crate) fn have(&self, record: &Record) -> bool {
         self.0.contains(&hash(record))
     }
 
     /// Adds the releases to a digest.
-    pub fn update(&self, hasher: &mut blake3::Hasher) {
+    pub(crate) fn update(&self, hasher: &mut blake3::Hasher) {
         for hash in &self.0 {
             hasher.update(hash.as_bytes());
         }
