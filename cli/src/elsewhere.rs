@@ -68,7 +68,7 @@ pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<Moved> {
             || identity.paths.iter().any(|path| path.file_name() == root.file_name())
     });
     let moved = alike.map(|identity| Moved {
-        memories: memories(&dirs.project(identity.project).private_memories()),
+        memories: memories(&dirs.project(identity.project).private_memories),
         id: identity.project.to_string()[..ID_CHARS].to_owned(),
         was: identity.paths.last().cloned().unwrap_or_default(),
     });

@@ -14,6 +14,7 @@ mod elsewhere;
 mod exit;
 mod failure;
 mod installation;
+mod machine_path;
 mod packages;
 mod printable;
 mod service;

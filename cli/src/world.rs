@@ -138,7 +138,7 @@ impl World {
             let told = moved.told();
             return format!("It may have been moved: {told}. Otherwise run `throughline init`.");
         }
-        let was_here = self.cwd.ancestors().any(|folder| self.dirs.tree(folder).0.exists());
+        let was_here = self.cwd.ancestors().any(|folder| self.dirs.tree(folder).folder.exists());
         if was_here && !self.dirs.data.join("projects").exists() {
             return format!(
                 "It was set up before, but all that was kept in {} is gone. If that folder was moved, move it back or name \

@@ -7,9 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory_store::bytes::believe_checksums;
 use memory_store::embed::model::Model;
 use memory_store::index::Index;
-use memory_store::index::format::believe_checksums;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::recall::{Recall, Search};
 use memory_store::{ProjectId, Timestamp};
@@ -45,7 +45,7 @@ impl Golden {
         let root = folder.path().join("work");
         let tree = Tree { project: ProjectId([5; 16]), root: root.clone(), main_root: root };
         copy(&source.join("memories"), &tree.root.join(".throughline/memories"));
-        let index = dirs.tree(&tree.root).index();
+        let index = dirs.tree(&tree.root).index;
         let files = copy(&source.join("index"), &index);
         Self { folder, dirs, tree, files }
     }
@@ -141,7 +141,7 @@ fn ask(golden: &Golden) {
     for hit in hits {
         recall.by_id(hit.id, NOW);
     }
-    let Ok(Some(index)) = Index::open(&golden.dirs.tree(&golden.tree.root).index()) else { return };
+    let Ok(Some(index)) = Index::open(&golden.dirs.tree(&golden.tree.root).index) else { return };
     for segment in index.memories.iter().chain(&index.turns().0) {
         drop(segment.verify());
     }

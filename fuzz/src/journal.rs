@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_store::index::format::believe_checksums;
+use memory_store::bytes::believe_checksums;
 use memory_store::index::journal::Journal;
 use memory_store::index::manifest::Manifest;
 

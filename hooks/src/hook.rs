@@ -202,7 +202,7 @@ impl Hook {
         if !self.may_write() {
             return;
         }
-        let log = self.state.hook_log();
+        let log = self.state.hook_log.clone();
         if append::append(&log, line.as_bytes(), LOG_BYTES_MAX)
             .is_ok_and(|len| len >= LOG_BYTES_MAX)
         {

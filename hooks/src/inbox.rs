@@ -22,7 +22,7 @@ const PART_BYTES: u64 = 64 << 10;
 pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
     let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
     line.push(b'\n');
-    append::append(&tree.inbox(), &line, INBOX_BYTES_MAX)
+    append::append(&tree.inbox, &line, INBOX_BYTES_MAX)
 }
 
 /// The session that left the last note, other than this one.
@@ -44,7 +44,7 @@ pub fn unprocessed(tree: &TreeDir, progress: &Progress) -> Option<(Timestamp, Ti
 }
 
 fn open(tree: &TreeDir) -> Option<(File, u64)> {
-    let file = File::open(tree.inbox()).ok()?;
+    let file = File::open(&tree.inbox).ok()?;
     let len = file.metadata().ok()?.len();
     Some((file, len))
 }

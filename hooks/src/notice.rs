@@ -52,7 +52,7 @@ pub fn of_injection(
 /// The announcement that background work fails, or that the index cannot be read: once for each
 /// time it begins, which is marked in the progress file until a run has gone well.
 pub fn of_trouble(hook: &Hook) -> Option<String> {
-    let mut progress = Progress::read(&hook.state.progress());
+    let mut progress = Progress::read(&hook.state.progress);
     if progress.announced || !hook.may_write() {
         return None;
     }
@@ -60,7 +60,7 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     progress.announced = true;
     let marked = serde_json::to_vec(&progress)
         .map_err(std::io::Error::other)
-        .and_then(|bytes| append::replace(&hook.state.progress(), &bytes));
+        .and_then(|bytes| append::replace(&hook.state.progress, &bytes));
     // A notice that cannot be marked as told would come at every start.
     hook.attempt("announcement", marked)?;
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
@@ -72,7 +72,7 @@ pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
     }
-    let (untold, told) = (hook.state.arrived(), hook.state.arrived_told());
+    let (untold, told) = (hook.state.arrived.clone(), hook.state.arrived_told.clone());
     // Of hooks that run at once, one renames it.
     match std::fs::rename(untold, told) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,

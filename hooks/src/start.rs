@@ -122,7 +122,7 @@ fn start_processor(hook: &Hook) -> Option<u64> {
         return None;
     }
     let noted_bytes = inbox_bytes(&hook.state);
-    if !Progress::read(&hook.state.progress()).leaves(noted_bytes) {
+    if !Progress::read(&hook.state.progress).leaves(noted_bytes) {
         return None;
     }
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
@@ -132,7 +132,7 @@ fn start_processor(hook: &Hook) -> Option<u64> {
 /// does not know them, so that none of its own is missed.
 fn files_came(hook: &Hook) -> bool {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
-    let looked = modified(&hook.state.progress());
+    let looked = modified(&hook.state.progress);
     let folder = modified(&hook.tree.store().join("memories"));
     looked.is_some_and(|looked| folder.is_some_and(|folder| folder > looked))
 }
@@ -143,7 +143,7 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     let project = hook.dirs.project(hook.tree.project);
     loop {
         // A shorter inbox is a new one: the old one was worked through.
-        if Handoff::read(&hook.state.left()).inbox_bytes >= awaited
+        if Handoff::read(&hook.state.left).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
             return true;
@@ -220,7 +220,7 @@ impl Now {
 
 /// Composes the start block for a session that starts now.
 fn compose(hook: &Hook, recall: &Recall) -> Now {
-    let left = Handoff::read(&hook.state.left());
+    let left = Handoff::read(&hook.state.left);
     let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
     let text = left.text(own, &branch, hook.now);
     let shown = left.shown(own, &branch, hook.now);

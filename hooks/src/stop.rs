@@ -31,7 +31,7 @@ pub fn take_note(hook: &Hook) -> Output {
         // Without room for a note the inbox is as it was, and may still need the processor.
         let noted_bytes =
             hook.attempt("note", noted_bytes).unwrap_or_else(|| inbox_bytes(&hook.state));
-        let progress = Progress::read(&hook.state.progress());
+        let progress = Progress::read(&hook.state.progress);
         if progress.leaves(noted_bytes) && (ends || is_due(&progress, hook.now)) {
             hook.attempt("processor", start_processor(hook));
         }
@@ -53,7 +53,7 @@ pub fn heal_index(hook: &Hook) {
     if hook.degraded().is_none() || !hook.may_write() {
         return;
     }
-    let last_run = Progress::read(&hook.state.progress()).last_run;
+    let last_run = Progress::read(&hook.state.progress).last_run;
     if !(0..MINUTE_MS).contains(&(hook.now.0 - last_run.0)) {
         hook.attempt("processor", start_processor(hook));
     }

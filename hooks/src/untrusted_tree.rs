@@ -18,13 +18,13 @@ pub fn answer(hook: &Hook) -> Output {
     let Some(now) = TreeFingerprint::of(root) else { return Output::default() };
     let state = hook.dirs.tree(root);
     let is_this = |found: &UntrustedTree| found.fingerprint == now;
-    if let Some(found) = UntrustedTree::read(&state.untrusted_tree()).filter(is_this) {
+    if let Some(found) = UntrustedTree::read(&state.untrusted_tree).filter(is_this) {
         // Of hooks that run at once, one renames it.
-        let told = std::fs::rename(state.untrusted_tree(), state.untrusted_tree_told());
+        let told = std::fs::rename(&state.untrusted_tree, &state.untrusted_tree_told);
         let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
         return Output { message, ..Output::default() };
     }
-    if UntrustedTree::read(&state.untrusted_tree_told()).filter(is_this).is_none() {
+    if UntrustedTree::read(&state.untrusted_tree_told).filter(is_this).is_none() {
         hook.attempt("processor", stop::start_processor(hook));
     }
     Output::default()

@@ -374,7 +374,7 @@ fn reading_mode_recalls_and_writes_nothing(search: SearchMode) {
 }
 
 fn files(state: &TreeDir) -> BTreeSet<std::path::PathBuf> {
-    let mut folders = vec![state.0.clone()];
+    let mut folders = vec![state.folder.clone()];
     let mut files = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -406,7 +406,7 @@ fn notices_come_as_the_settings_say() {
 fn failing_background_work_is_announced_once() {
     let world = World::with_memories();
     let progress = json!({"failures": 3, "failure": "no space left on device", "announced": false});
-    fs::write(world.state().progress(), progress.to_string()).unwrap();
+    fs::write(&world.state().progress, progress.to_string()).unwrap();
     let message = world.start("s", "startup").message().unwrap();
     assert!(
         message.contains("no space left on device") && message.contains("throughline doctor"),
@@ -415,7 +415,7 @@ fn failing_background_work_is_announced_once() {
     let message = world.start("s2", "startup").message().unwrap();
     assert!(!message.contains("no space left"), "{message}");
     let progress: Value =
-        serde_json::from_slice(&fs::read(world.state().progress()).unwrap()).unwrap();
+        serde_json::from_slice(&fs::read(&world.state().progress).unwrap()).unwrap();
     assert_eq!((&progress["announced"], &progress["failures"]), (&json!(true), &json!(3)));
 }
 

@@ -198,8 +198,8 @@ fn a_missing_store_and_an_untrusted_one() {
     for (hook, payload) in payloads(&untrusted, "s") {
         untrusted.run_silently(hook, &payload);
     }
-    assert!(!untrusted.state().inbox().exists());
-    assert!(!untrusted.state().0.join("sessions").exists());
+    assert!(!untrusted.state().inbox.exists());
+    assert!(!untrusted.state().folder.join("sessions").exists());
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn another_folder_at_the_path_is_silent_and_announced_once() {
         fingerprint: TreeFingerprint::of(&world.root).unwrap(),
         why: "for a test".to_owned(),
     };
-    fs::write(world.state().untrusted_tree(), strange.text()).unwrap();
+    fs::write(&world.state().untrusted_tree, strange.text()).unwrap();
     let said = world.run(SESSION_START, &start).said();
     assert!(said.contains("is not the folder that was vouched for: for a test"), "{said}");
     assert!(said.contains("systemMessage") && !said.contains("throughline-memory"), "{said}");
@@ -262,7 +262,7 @@ struct Damaged {
 impl Damaged {
     fn new(search: SearchMode) -> Self {
         let world = World::with_memories_in(search);
-        let files = fs::read_dir(world.state().index()).unwrap();
+        let files = fs::read_dir(&world.state().index).unwrap();
         let paths = files.map(|entry| entry.unwrap().path());
         let whole = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
         Self { world, whole, session: 0 }
@@ -314,7 +314,7 @@ fn a_damaged_index(search: SearchMode) {
     let said = damaged.with(|_| {});
     assert!(said.contains("auditors"), "undamaged: {said}");
     // Without an index the files are read: what is known is still found.
-    fs::remove_dir_all(damaged.world.state().index()).unwrap();
+    fs::remove_dir_all(&damaged.world.state().index).unwrap();
     let said = damaged.run();
     assert!(said.contains("auditors"), "{said}");
 }
@@ -325,9 +325,9 @@ fn damaged_state() {
     world.start("s", "startup");
     let session = world.state().session("s", None);
     for (file, bytes) in [
-        (world.state().progress(), b"{\"inbox_bytes\": -1".as_slice()),
-        (world.state().left(), b"\xff\xff"),
-        (world.state().inbox(), b"\xff\n{\n"),
+        (world.state().progress, b"{\"inbox_bytes\": -1".as_slice()),
+        (world.state().left, b"\xff\xff"),
+        (world.state().inbox, b"\xff\n{\n"),
         (session, b"b 1 {\"text\":\nc\n\xff\nx\nb\ng [\nc 1 2 3\np\nt\na a\nc 00"),
     ] {
         fs::write(file, bytes).unwrap();
@@ -338,10 +338,10 @@ fn damaged_state() {
     // A folder where a file should be.
     let world = World::with_memories();
     for folder in [
-        world.state().inbox(),
-        world.state().progress(),
-        world.state().left(),
-        world.state().hook_log(),
+        world.state().inbox,
+        world.state().progress,
+        world.state().left,
+        world.state().hook_log,
         world.state().session("s", None),
         world.state().receipts("2026-10-02"),
     ] {
@@ -418,7 +418,7 @@ fn can_mount() -> bool {
 fn a_full_disk() {
     let world = World::with_memories();
     let state = world.dirs.state.display().to_string();
-    let index = world.state().index().display().to_string();
+    let index = world.state().index.display().to_string();
     let kept = world.home().join("index").display().to_string();
     // The index is there, and not one byte more fits.
     let mount = format!(
@@ -441,11 +441,11 @@ fn a_read_only_disk() {
     assert_eq!(world.notes().len(), 0);
 
     // Permissions do it, too, except for a user with all rights.
-    fs::set_permissions(world.state().0, fs::Permissions::from_mode(0o500)).unwrap();
+    fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o500)).unwrap();
     for (hook, payload) in payloads(&world, "s2") {
         check(&world.run(hook, &payload).said());
     }
-    fs::set_permissions(world.state().0, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(world.state().folder, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]

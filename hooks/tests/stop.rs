@@ -84,8 +84,8 @@ impl Installed {
 
     fn progress(&self, inbox_bytes: u64, last_run: &str) {
         let progress = json!({"inbox_bytes": inbox_bytes, "last_run": last_run});
-        fs::create_dir_all(&self.world.state().0).unwrap();
-        fs::write(self.world.state().progress(), progress.to_string()).unwrap();
+        fs::create_dir_all(&self.world.state().folder).unwrap();
+        fs::write(&self.world.state().progress, progress.to_string()).unwrap();
     }
 }
 
@@ -177,7 +177,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");
 
-    let files = fs::read_dir(world.state().index()).unwrap().map(|file| file.unwrap().path());
+    let files = fs::read_dir(&world.state().index).unwrap().map(|file| file.unwrap().path());
     let mut session = 0;
     for path in files.filter(|path| path.extension().is_some_and(|end| end == "seg")) {
         let bytes = fs::read(&path).unwrap();
@@ -222,7 +222,7 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: Sea
         run("a", event);
         assert_eq!(installed.started(), None, "{}: the index is sound", event.1);
     }
-    let files = fs::read_dir(world.state().index()).unwrap().map(|file| file.unwrap().path());
+    let files = fs::read_dir(&world.state().index).unwrap().map(|file| file.unwrap().path());
     let mut cuts = 0;
     for path in files.filter(|path| path.extension().is_some_and(|end| end == "seg")) {
         let bytes = fs::read(&path).unwrap();
@@ -248,8 +248,8 @@ fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started(search: Sea
 fn it_is_not_started_twice_nor_for_nothing() {
     let installed = Installed::new(SearchMode::Words);
     let project = installed.world.dirs.project(PROJECT);
-    fs::create_dir_all(&project.0).unwrap();
-    let lock = fs::File::create(project.sync_lock()).unwrap();
+    fs::create_dir_all(&project.folder).unwrap();
+    let lock = fs::File::create(&project.sync_lock).unwrap();
     lock.lock().unwrap();
     installed.stop("SessionEnd", json!({}));
     assert_eq!(installed.started(), None, "one works already");
@@ -266,7 +266,7 @@ fn stops_that_are_none_of_ours_leave_no_note() {
     let off = Installed { world: reading.world.with("THROUGHLINE", "off"), ..reading };
     off.stop("SessionEnd", json!({}));
     assert_eq!(off.started(), None);
-    assert!(!off.world.state().0.exists());
+    assert!(!off.world.state().folder.exists());
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_missing_processor_is_one_line_in_the_log() {
     copy_program(STOP, &stop);
     let payload = world.payload("SessionEnd", "s", json!({}));
     assert_eq!(world.run(&stop, &payload).said(), "");
-    let log = fs::read_to_string(world.state().hook_log()).unwrap();
+    let log = fs::read_to_string(&world.state().hook_log).unwrap();
     assert!(log.starts_with(NOW) && log.contains("processor") && log.lines().count() == 1, "{log}");
     let ran = world.with("THROUGHLINE_DEBUG", "1").run(&stop, &payload);
     assert!(String::from_utf8_lossy(&ran.output.stderr).contains("processor"));

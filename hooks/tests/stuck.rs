@@ -141,9 +141,9 @@ fn a_payload_that_comes_late() {
 #[test]
 fn locks_that_are_held() {
     let world = used();
-    let lock = world.dirs.project(PROJECT).sync_lock();
+    let lock = world.dirs.project(PROJECT).sync_lock;
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
-    let held: Vec<_> = [world.state().index().join("writer.lock"), lock]
+    let held: Vec<_> = [world.state().index.join("writer.lock"), lock]
         .map(|path| {
             let file = fs::File::options().create(true).append(true).open(path).unwrap();
             file.lock().unwrap();

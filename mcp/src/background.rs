@@ -94,9 +94,9 @@ mod tests {
         let dirs = &environment.dirs;
         fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
         fs::write(dirs.by_path(&root), by_path_record(ProjectId([7; 16]), &root)).unwrap();
-        fs::create_dir_all(&dirs.tree(&root).0).unwrap();
-        fs::create_dir_all(&dirs.project(ProjectId([7; 16])).0).unwrap();
-        fs::write(dirs.tree(&root).inbox(), "{}\n").unwrap();
+        fs::create_dir_all(&dirs.tree(&root).folder).unwrap();
+        fs::create_dir_all(&dirs.project(ProjectId([7; 16])).folder).unwrap();
+        fs::write(dirs.tree(&root).inbox, "{}\n").unwrap();
         let program = home.join("processor");
         fs::write(&program, format!("#!/bin/sh\necho \"$@\" > {}/ran\n", home.display())).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -115,11 +115,11 @@ mod tests {
 
         let tree = environment.dirs.tree(&environment.folder);
         let progress = Progress { inbox_bytes: 3, ..Progress::default() };
-        fs::write(tree.progress(), serde_json::to_vec(&progress).unwrap()).unwrap();
+        fs::write(&tree.progress, serde_json::to_vec(&progress).unwrap()).unwrap();
         assert!(!background.look(&environment).unwrap(), "nothing waits any more");
 
         // An index that was published without the settings file that is there by now.
-        let (index, root) = (tree.index(), &environment.folder);
+        let (index, root) = (tree.index.clone(), &environment.folder);
         let content = Content {
             root,
             memories: &[],
@@ -143,7 +143,7 @@ mod tests {
         let (environment, mut background) = project(&home, "read");
         assert!(!background.look(&environment).unwrap());
         let (environment, mut background) = project(&home, "full");
-        let lock = environment.dirs.project(ProjectId([7; 16])).sync_lock();
+        let lock = environment.dirs.project(ProjectId([7; 16])).sync_lock;
         let held = File::create(&lock).unwrap();
         held.lock().unwrap();
         assert!(!background.look(&environment).unwrap());

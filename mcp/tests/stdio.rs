@@ -101,7 +101,7 @@ impl World {
             settings: &Settings::default(),
             now: now(),
         };
-        let folder = self.dirs.tree(&self.root).thinking();
+        let folder = self.dirs.tree(&self.root).thinking;
         Publisher::begin(&folder).unwrap().publish(content).unwrap();
     }
 
@@ -119,7 +119,7 @@ impl World {
 
     fn publish_with(&self, turns: Vec<Turn>, settings: &Settings) {
         let memories = self.store().list().unwrap().memories;
-        let dir = self.dirs.tree(&self.root).index();
+        let dir = self.dirs.tree(&self.root).index;
         fs::create_dir_all(&dir).unwrap();
         let content = Content {
             root: &self.root,

@@ -9,7 +9,6 @@ mod engine;
 mod fields;
 mod front;
 mod heading;
-mod machine_path;
 mod merge;
 mod name;
 mod redacted;
@@ -21,7 +20,6 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
-pub use machine_path::{MachinePath, machine_paths};
 pub use merge::{ConflictMarkers, FrontConflict, MergedFront, merge};
 pub use name::{EXTENSION, file_name};
 pub use redacted::parts;

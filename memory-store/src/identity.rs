@@ -70,16 +70,16 @@ pub struct Identity {
 impl Identity {
     /// Reads the record of a project; `None` when there is none.
     pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
-        let path = project.identity();
-        let Some(bytes) = read_if_there(&path, IDENTITY_BYTES_MAX)? else { return Ok(None) };
+        let path = &project.identity;
+        let Some(bytes) = read_if_there(path, IDENTITY_BYTES_MAX)? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Settings {
-            path,
+            path: path.clone(),
             message: format!("{error}; remove the file and run `throughline init` in the project"),
         })
     }
 
     fn write(&self, dirs: &UserDirs) -> Result<()> {
-        let path = dirs.project(self.project).identity();
+        let path = dirs.project(self.project).identity;
         let mut bytes = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
         bytes.push(b'\n');
@@ -312,9 +312,9 @@ pub fn review(
     }
     let state = dirs.tree(root);
     let strange = UntrustedTree { fingerprint: now, why: why.to_owned() };
-    let known = [state.untrusted_tree(), state.untrusted_tree_told()];
+    let known = [state.untrusted_tree.clone(), state.untrusted_tree_told.clone()];
     if !known.iter().any(|path| UntrustedTree::read(path).as_ref() == Some(&strange)) {
-        replace(&state.untrusted_tree(), strange.text().as_bytes(), Privacy::Private)?;
+        replace(&state.untrusted_tree, strange.text().as_bytes(), Privacy::Private)?;
     }
     Ok(Some(why))
 }
@@ -458,7 +458,7 @@ fn change<T, E: From<Error>>(
 ) -> Result<T, E> {
     let home = dirs.project(project);
     // Of a project that is about to begin nobody else knows, and where it cannot nothing is to stay.
-    let _lock = home.0.is_dir().then(|| lock(&home)).transpose()?;
+    let _lock = home.folder.is_dir().then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
     let mut identity = before.clone();
     let done = change(&mut identity)?;
@@ -508,12 +508,14 @@ fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> 
         replace(&path, &record, Privacy::Private)?;
     }
     let state = dirs.tree(root);
-    [state.untrusted_tree(), state.untrusted_tree_told()].iter().try_for_each(|path| remove(path))
+    [state.untrusted_tree.clone(), state.untrusted_tree_told.clone()]
+        .iter()
+        .try_for_each(|path| remove(path))
 }
 
 /// Removes what is made of a project's memories and sessions; a sync makes it again.
 fn remove_derived(state: &TreeDir) -> Result<()> {
-    for folder in [state.index(), state.thinking()] {
+    for folder in [state.index.clone(), state.thinking.clone()] {
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).at(&folder);
@@ -521,7 +523,7 @@ fn remove_derived(state: &TreeDir) -> Result<()> {
             Ok(()) | Err(_) => {}
         }
     }
-    remove(&state.left())
+    remove(&state.left)
 }
 
 fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
@@ -670,7 +672,7 @@ mod tests {
         assert_eq!(look(&home, &tree, &unknown), (Some("git does not tell its history"), false));
         let around = Observed { root: home.folder.path().to_owned(), ..observed.clone() };
         assert_eq!(look(&home, &tree, &around), (Some("git does not tell its history"), false));
-        let strange = UntrustedTree::read(&home.dirs.tree(&tree.root).untrusted_tree()).unwrap();
+        let strange = UntrustedTree::read(&home.dirs.tree(&tree.root).untrusted_tree).unwrap();
         assert_eq!(strange.fingerprint, TreeFingerprint::of(&tree.root).unwrap());
 
         // Cloned again it is what it was, a shallow clone by its remote.
@@ -679,7 +681,7 @@ mod tests {
             ..home.observed("work", &["x"], &["https://example.com/a/b"])
         };
         assert_eq!(look(&home, &tree, &shallow), (None, true));
-        assert!(!home.dirs.tree(&tree.root).untrusted_tree().exists());
+        assert!(!home.dirs.tree(&tree.root).untrusted_tree.exists());
         replace_folder(&tree);
         assert_eq!(look(&home, &tree, &observed), (None, true));
         // A person may say that another history is the same project, or a new one.
@@ -688,7 +690,7 @@ mod tests {
         assert_eq!(link(&home.dirs, &evil, tree.project).unwrap().project, tree.project);
         assert!(Tree::find(&home.dirs, &tree.root).is_some());
         replace_folder(&tree);
-        let index = home.dirs.tree(&tree.root).index();
+        let index = home.dirs.tree(&tree.root).index;
         std::fs::create_dir_all(&index).unwrap();
         let other = home.observed("work", &["t"], &[]);
         assert_ne!(home.init(&other, 2).project, tree.project);
@@ -762,7 +764,7 @@ mod tests {
         let tree = home.init(&observed, 1);
         let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
         // As an older version wrote it.
-        let path = home.dirs.project(tree.project).identity();
+        let path = home.dirs.project(tree.project).identity;
         let limited = Identity { authors: Some(serde_json::json!({"signed": true})), ..identity() };
         std::fs::write(&path, serde_json::to_vec(&limited).unwrap()).unwrap();
         let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);

@@ -101,7 +101,7 @@ enum Event {
 impl Ledger {
     /// Opens the ledger of a project; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Result<Self> {
-        let path = home.ledger();
+        let path = home.ledger.clone();
         let lines = lines::read(&path)?;
         let mut ledger = Self {
             path,

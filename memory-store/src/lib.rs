@@ -4,8 +4,8 @@
 //! from a store so that a hook can answer in a millisecond. This crate knows neither clock nor
 //! environment nor network: the time, the directories and the settings are arguments.
 //!
-//! Inner crates hold what stands alone, in the folders `base`, `embed`, `recall` and `redact`; a
-//! hook links the first three. This one holds what writes: memory files, the ledger, indexes. It
+//! Inner crates hold what stands alone, in the folders `base`, `recall` and `redact`; a hook
+//! links the first two. This one holds what writes: memory files, the ledger, indexes. It
 //! shows the others' modules under its own paths.
 
 pub mod custom_embedder;
@@ -39,12 +39,11 @@ pub mod text {
     pub use memory_store_base::text::*;
 }
 
-pub use memory_store_embed as embed;
-pub use memory_store_recall::suspicion;
+pub use memory_store_recall::{bytes, embed, signature, staleness, suspicion};
 pub use memory_store_redact as redact;
 
 pub use memory_store_base::{
-    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, bytes, error,
-    exchange, fs, handoff, id, kind, layout, memory, mode, progress, prompt, pulled_setting,
-    settings, short_session, signature, staleness, succession, thinking, time,
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, error, exchange, fs,
+    handoff, id, kind, layout, memory, mode, progress, prompt, pulled_setting, settings,
+    short_session, succession, thinking, time,
 };

@@ -247,7 +247,7 @@ mod tests {
         /// Every file that a person or recall sees, without the ledger's own lines.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
-            files.extend(self.files(&self.store.home().0));
+            files.extend(self.files(&self.store.home().folder));
             files.retain(|path, _| path.extension().is_some_and(|extension| extension == "md"));
             files
         }
@@ -322,7 +322,7 @@ mod tests {
         }
         let ledger = Ledger::open(home.store.home()).unwrap();
         assert_eq!(ledger.entries().count(), 1);
-        let lines = std::fs::read(home.store.home().ledger()).unwrap();
+        let lines = std::fs::read(&home.store.home().ledger).unwrap();
         let lines = lines.iter().filter(|&&byte| byte == b'\n').count();
         assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
     }
@@ -348,7 +348,7 @@ mod tests {
         assert_ne!(kept, of);
         let texts = ledger.texts();
         assert!([&kept, &of].iter().all(|hash| texts.is_own(hash)), "{texts:?}");
-        let lines = std::fs::read_to_string(home.store.home().ledger()).unwrap();
+        let lines = std::fs::read_to_string(&home.store.home().ledger).unwrap();
         assert_eq!(lines.matches(&format!("{{\"own\":\"{of}\"}}")).count(), 1);
     }
 
@@ -401,7 +401,7 @@ mod tests {
     fn what_a_later_version_noted_survives_a_rewrite() {
         let home = home();
         home.run(&[memory(1, "One", "a")], usize::MAX);
-        let path = home.store.home().ledger();
+        let path = home.store.home().ledger.clone();
         let json = r#"{"linked":{"id":"01","to":"02"}}"#;
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
@@ -423,7 +423,7 @@ mod tests {
     fn so_do_its_fields_in_lines_of_ours() {
         let home = home();
         home.run(&[memory(1, "One", "a")], usize::MAX);
-        let path = home.store.home().ledger();
+        let path = home.store.home().ledger.clone();
         Ledger::open(home.store.home())
             .unwrap()
             .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))

@@ -33,9 +33,9 @@ pub struct Reviewed {
 impl Reviewed {
     /// Reads the record of a project; a missing or damaged one is empty.
     pub fn read(home: &ProjectDir) -> Self {
-        let path = home.reviewed();
-        let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= FILE_BYTES_MAX);
-        let bytes = is_small.then(|| fs::read(&path).ok()).flatten();
+        let path = &home.reviewed;
+        let is_small = fs::metadata(path).is_ok_and(|file| file.len() <= FILE_BYTES_MAX);
+        let bytes = is_small.then(|| fs::read(path).ok()).flatten();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
@@ -98,7 +98,7 @@ impl Reviewed {
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
         // Ids and times can always be written.
         let text = serde_json::to_vec(self).unwrap_or_default();
-        replace(&home.reviewed(), &text, Privacy::Private)
+        replace(&home.reviewed, &text, Privacy::Private)
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_was_confirmed_is_read_back_until_its_memory_is_gone() {
         let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir(home.path().to_owned());
+        let home = ProjectDir::at(home.path().to_owned());
         let (one, two) = (MemoryId([1; 16]), MemoryId([2; 16]));
         let mut reviewed = Reviewed::read(&home);
         reviewed.note(one);
@@ -138,9 +138,9 @@ mod tests {
         assert!(reviewed.has(one) && !reviewed.has(two));
         assert_eq!(reviewed.confirmed(two), None);
         // A record of an earlier version knows of no confirmations.
-        fs::write(home.reviewed(), format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
+        fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
         assert!(Reviewed::read(&home).has(two));
-        fs::write(home.reviewed(), "no JSON").unwrap();
+        fs::write(&home.reviewed, "no JSON").unwrap();
         assert_eq!(Reviewed::read(&home), Reviewed::default());
     }
 }

@@ -108,7 +108,7 @@ impl Store {
         Ok(match mode {
             Mode::Committed => Self::committed(dirs, home, &tree.root),
             Mode::Private => {
-                let folder = home.private_memories();
+                let folder = home.private_memories.clone();
                 Self {
                     dirs: dirs.clone(),
                     folder,
@@ -249,7 +249,7 @@ impl Store {
     /// drafts.
     fn folders(&self) -> Vec<PathBuf> {
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
-        own.into_iter().chain([self.home.drafts()]).collect()
+        own.into_iter().chain([self.home.drafts.clone()]).collect()
     }
 
     /// Finds a memory by its id, or by its last characters.
@@ -529,7 +529,7 @@ impl Store {
 
     /// Lists what waits for review.
     pub fn drafts(&self) -> Result<Listing> {
-        let mut listing = listing::list(&[self.home.drafts()], &mut |_| false);
+        let mut listing = listing::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
         listing.memories.retain(|stored| stored.memory.status == Status::Draft);
         Ok(listing)
     }
@@ -545,7 +545,8 @@ impl Store {
 
     /// Lists what was put aside.
     pub fn archived(&self) -> Result<Listing> {
-        let mut listing = listing::list(&[self.home.archived_memories()], &mut |_| false);
+        let mut listing =
+            listing::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
         for stored in &mut listing.memories {
             stored.memory.status = Status::Archived;
         }
@@ -628,8 +629,8 @@ impl Store {
             }
         }
         sweep::sweep(&self.folder, listing::LEVELS_MAX);
-        sweep::sweep(&self.home.drafts(), 1);
-        sweep::sweep(&self.home.archived_memories(), 1);
+        sweep::sweep(&self.home.drafts, 1);
+        sweep::sweep(&self.home.archived_memories, 1);
     }
 
     fn privacy_of(&self, path: &Path) -> Privacy {
@@ -642,7 +643,7 @@ impl Store {
     /// A path for a new memory's file that nothing has yet.
     pub(crate) fn free_path(&self, memory: &Memory) -> Result<PathBuf> {
         let folder = match memory.status {
-            Status::Draft => &self.home.drafts(),
+            Status::Draft => &self.home.drafts,
             Status::Active | Status::Rejected | Status::Archived => &self.folder,
         };
         free_path_in(folder, memory)
@@ -713,7 +714,7 @@ impl Store {
 
     fn archived_path(&self, memory: &Memory) -> PathBuf {
         // Named by the whole id: the title may have changed since it was last put aside.
-        self.home.archived_memories().join(format!("{}.md", memory.id))
+        self.home.archived_memories.join(format!("{}.md", memory.id))
     }
 
     fn copies(&self, id: MemoryId) -> Vec<Stored> {
@@ -730,8 +731,8 @@ pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
 
 /// Locks the store, waiting at most this long.
 fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
-    create_folder(&home.0, Privacy::Private)?;
-    let path = home.0.join("store.lock");
+    create_folder(&home.folder, Privacy::Private)?;
+    let path = home.folder.join("store.lock");
     let mut options = private_options();
     let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
     lock::take(&lock, &path, lock::Hold::Alone, most)?;

@@ -167,8 +167,8 @@ fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
     journal::append_within(&fixture.index(), &entry, SHORT).unwrap();
 
     let user = held(&{
-        fs::create_dir_all(&fixture.dirs.user_dir().0).unwrap();
-        fixture.dirs.user_dir().0.join("store.lock")
+        fs::create_dir_all(&fixture.dirs.user_dir().folder).unwrap();
+        fixture.dirs.user_dir().folder.join("store.lock")
     });
     let store = Store::user(&fixture.dirs).unwrap().waiting(SHORT);
     let new = Memory { scope: Scope::User, ..new };

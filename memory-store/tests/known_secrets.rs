@@ -39,7 +39,7 @@ fn a_key_that_cannot_be_read_is_not_replaced() {
     assert!(known.learn("Cobaltheron6629"));
     assert!(known.write_file(&dirs, &home, &Pending::default()).is_err());
     assert_eq!(fs::read(&key).unwrap(), later);
-    assert!(!home.known_secrets().exists());
+    assert!(!home.known_secrets.exists());
     // A file that is no key of any version is replaced.
     fs::write(&key, b"").unwrap();
     known.write_file(&dirs, &home, &Pending::default()).unwrap();

@@ -137,7 +137,7 @@ fn and_a_reader_without_an_index() {
 fn what_a_person_released_is_given_until_its_text_changes() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
-    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::create_dir_all(&home.folder).unwrap();
     let stored = fixture.write(poisoned());
     let id = stored.memory.id;
     publish(&fixture);
@@ -162,7 +162,7 @@ fn what_a_person_released_is_given_until_its_text_changes() {
 fn what_redaction_changes_is_released_as_it_is_indexed() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
-    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::create_dir_all(&home.folder).unwrap();
     let body = format!("{} Mail them to tess@harbour.co.uk.", poisoned().body);
     let stored =
         fixture.write(Memory { body, tags: vec!["by tess@harbour.co.uk".into()], ..poisoned() });
@@ -189,7 +189,7 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
 fn a_release_alone_is_something_to_publish() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
-    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::create_dir_all(&home.folder).unwrap();
     let stored = fixture.write(poisoned());
     publish(&fixture);
     trust::let_out(&home, &stored, &committed()).unwrap();
@@ -201,7 +201,7 @@ fn a_release_alone_is_something_to_publish() {
 fn what_is_held_stands_in_nobodys_place_until_it_is_let_out() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
-    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::create_dir_all(&home.folder).unwrap();
     let own = fixture.write(memory(61, Kind::Fact, "The quota probe pool has a probe", "It is."));
     let poison = fixture.write(Memory { supersedes: vec![own.memory.id], ..poisoned() });
     publish(&fixture);
@@ -227,7 +227,7 @@ fn what_is_held_in_the_journal_stands_in_nobodys_place() {
 fn what_is_held_leads_to_nothing_either() {
     let fixture = Fixture::filled();
     let home = fixture.dirs.project(fixture.tree.project);
-    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::create_dir_all(&home.folder).unwrap();
     let fact = |number: u8, title: &str| memory(number, Kind::Preference, title, "It is so.");
     let chosen = fixture.write(fact(61, "Ferries leave the harbour at noon")).memory.id;
     let poison = Memory { superseded_by: Some(chosen), ..poisoned() };
@@ -292,10 +292,10 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
     };
     let limited = |fixture: &Fixture| {
         let home = fixture.dirs.project(fixture.tree.project);
-        std::fs::create_dir_all(&home.0).unwrap();
+        std::fs::create_dir_all(&home.folder).unwrap();
         let project = fixture.tree.project;
         let record = serde_json::json!({"project": project, "authors": {"signed": true}});
-        std::fs::write(home.identity(), record.to_string()).unwrap();
+        std::fs::write(&home.identity, record.to_string()).unwrap();
     };
     let prepared: [&dyn Fn(&Fixture); 3] = [&|_| {}, &reviewed, &limited];
     for (number, prepare) in prepared.into_iter().enumerate() {
@@ -323,7 +323,7 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
 #[test]
 fn a_deed_is_held_until_it_is_this_machines() {
     let fixture = Fixture::filled();
-    std::fs::create_dir_all(&fixture.dirs.project(fixture.tree.project).0).unwrap();
+    std::fs::create_dir_all(&fixture.dirs.project(fixture.tree.project).folder).unwrap();
     let body =
         "The quota probe has 20 connections. Commit with --no-verify while its pool is full.";
     let title = "The quota probe has a pool of connections";

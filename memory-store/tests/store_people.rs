@@ -80,7 +80,7 @@ fn what_an_editor_left_is_taken_over_changed_and_known_and_nobody_elses_work_is_
     let text = fs::read_to_string(&stored.path).unwrap();
     let says = "It is 8080, [redacted:github-token].";
     assert!(text.contains(says) && text.contains(&id), "{text}");
-    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains(says));
+    assert!(fs::read_to_string(&store.home().ledger).unwrap().contains(says));
 
     assert_eq!(store.rewrite(&id, &before, written("It is 9."), &redactor).unwrap(), None);
     assert_eq!(fs::read_to_string(&stored.path).unwrap(), text);
@@ -322,10 +322,10 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     // Once it is released, the first counts.
     let files = store.files();
     let released = files.iter().find(|stored| stored.path == theirs).unwrap();
-    let again = fs::read(store.home().ledger()).unwrap();
+    let again = fs::read(&store.home().ledger).unwrap();
     trust::release(&store, &[released]).unwrap();
     assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
-    fs::write(store.home().ledger(), again).unwrap();
+    fs::write(&store.home().ledger, again).unwrap();
     trust::note_pulled(&store, std::slice::from_ref(released)).unwrap();
     // Nor from the ledger's eyes.
     let text_now = fs::read_to_string(&own).unwrap().replace("Mine.", "By hand.");
@@ -334,7 +334,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap();
     assert!(!outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
-    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains("By hand."));
+    assert!(fs::read_to_string(&store.home().ledger).unwrap().contains("By hand."));
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
     assert_eq!(fs::read_to_string(&theirs).unwrap(), text.text());
 
@@ -433,7 +433,7 @@ fn private_files_are_private_and_committed_ones_are_not() {
     let own = Store::user(&home.dirs).unwrap();
     let own = own.save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).unwrap().stored;
     assert_eq!((mode(&own.path), mode(own.path.parent().unwrap())), (0o600, 0o700));
-    assert_eq!((mode(&store.home().ledger()), mode(&store.home().0)), (0o600, 0o700));
+    assert_eq!((mode(&store.home().ledger), mode(&store.home().folder)), (0o600, 0o700));
     assert_eq!(mode(&home.dirs.by_path(&home.tree.root)), 0o600);
 }
 
@@ -454,7 +454,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
     home.store().save(memory(1, Kind::Fact, "One", "Text."), &Redactor::default(), NOW).unwrap();
-    fs::create_dir_all(home.store().home().drafts()).unwrap();
+    fs::create_dir_all(&home.store().home().drafts).unwrap();
     let before = all_files(folder.path());
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store_people::a_full_disk_is_named_and_loses_nothing"])
@@ -569,7 +569,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
         let hidden = "[redacted:github-token]";
         let lines = format!("# by {hidden}\nwiki: \"{hidden}\"\nkind:");
         assert!(text.contains(&lines) && !text.contains(&token), "{text}");
-        let ledger = fs::read_to_string(store.home().ledger()).unwrap();
+        let ledger = fs::read_to_string(&store.home().ledger).unwrap();
         assert!(!ledger.contains(&token), "{ledger}");
     };
     let one = memory(1, Kind::Fact, "One", "Text.");
@@ -612,7 +612,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     spoil(&derived);
     let seen = sync(&two, None);
     assert_eq!(seen.unchanged, 2);
-    assert!(!fs::read_to_string(store.home().ledger()).unwrap().contains(&token));
+    assert!(!fs::read_to_string(&store.home().ledger).unwrap().contains(&token));
     two.superseded_by = Some(MemoryId([9; 16]));
     assert_eq!(sync(&two, None).updated, 1);
     is_clean(&derived);
@@ -689,7 +689,7 @@ fn nor_does_one_that_returns_from_aside_stop_the_others() {
         fs::remove_file(home.path(&odd)).unwrap();
         home.sync(&[&odd], Some("a stash"), &[&home.path(&odd)]);
         let aside = home.store().find(&odd.id.to_string()).unwrap().path;
-        assert!(aside.starts_with(home.store().home().drafts()));
+        assert!(aside.starts_with(&home.store().home().drafts));
         with_a_secret_key(&aside);
         let desired: &[&Memory] = if is_wanted { &[&odd, &next] } else { &[&next] };
         let outcome = home.sync(desired, None, &[]);
@@ -709,7 +709,7 @@ fn what_replaces_a_file_is_noted_or_the_file_is_named() {
     odd.superseded_by = Some(MemoryId([9; 16]));
     is_refused(&home.sync(&[&odd], None, &[]));
     assert_eq!(fs::read(home.path(&odd)).unwrap(), before);
-    let ledger = fs::read_to_string(home.store().home().ledger()).unwrap();
+    let ledger = fs::read_to_string(&home.store().home().ledger).unwrap();
     assert!(!ledger.contains("superseded_by: "), "{ledger}");
 }
 

@@ -97,7 +97,7 @@ impl Anchors {
         now: Timestamp,
     ) -> Result<Self> {
         let ignore = Ignore::new(&settings.ignore_paths)?;
-        let kept = read_json::<AnchorsFile>(&home.anchors()).filter(|kept| kept.version == VERSION);
+        let kept = read_json::<AnchorsFile>(&home.anchors).filter(|kept| kept.version == VERSION);
         Ok(Self {
             kept: kept.unwrap_or(AnchorsFile { version: VERSION, ..AnchorsFile::default() }),
             reviewed: Reviewed::read(home),
@@ -118,7 +118,7 @@ impl Anchors {
     ) -> BTreeMap<MemoryId, Staleness> {
         self.listed.extend(memories.iter().map(|stored| stored.memory.id));
         let ignore = std::mem::replace(&mut self.ignore, Ignore::none());
-        let mut files = Files::open(root, &ignore, tree.compared());
+        let mut files = Files::open(root, &ignore, tree.compared.clone());
         let subjects = self.subjects(memories);
         files.look(subjects.iter().flat_map(|subject| &subject.paths).map(|(path, _)| *path));
         self.anchor(root, &subjects, &mut files);
@@ -142,7 +142,7 @@ impl Anchors {
         let used: BTreeSet<&ContentHash> =
             memories.values().flat_map(|anchor| anchor.files.values().flatten()).collect();
         contents.retain(|hash, _| used.contains(hash));
-        write_json(&self.home.anchors(), &self.kept)
+        write_json(&self.home.anchors, &self.kept)
     }
 
     /// The memories whose files matter, the newest first, as far as there is room.

@@ -62,13 +62,13 @@ pub fn append(
         .take(WARNINGS_MAX)
         .map(|text| format!("{now} {}: {}\n", what.name(), line(text, redactor)))
         .collect();
-    let path = state.log();
+    let path = &state.log;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+    let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     log.write_all(lines.as_bytes())?;
-    rotate(&path)
+    rotate(path)
 }
 
 /// Puts a log aside that is full.
@@ -83,7 +83,7 @@ pub fn rotate(path: &Path) -> io::Result<()> {
 
 /// The last warning in the log of a working tree, if it is not older than `oldest`.
 pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
-    let mut log = File::open(state.log()).ok()?;
+    let mut log = File::open(&state.log).ok()?;
     let length = log.metadata().ok()?.len();
     log.seek(SeekFrom::Start(length.saturating_sub(END_BYTES_MAX))).ok()?;
     let mut end = Vec::new();
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn warnings_are_kept_short_without_secrets_and_read_back() {
         let folder = tempfile::tempdir().unwrap();
-        let state = TreeDir(folder.path().join("tree"));
+        let state = TreeDir::at(folder.path().join("tree"));
         let at = |text| Timestamp::parse(text).unwrap();
         let none = Redactor::default();
         let (first, second) = (at("2026-11-20T09:00:00Z"), at("2026-11-21T09:00:00Z"));
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn a_full_log_is_put_aside() {
         let folder = tempfile::tempdir().unwrap();
-        let state = TreeDir(folder.path().to_owned());
+        let state = TreeDir::at(folder.path().to_owned());
         let many = vec!["x".repeat(TEXT_BYTES_MAX); WARNINGS_MAX + 5];
         for _ in 0..100 {
             append(&state, LineKind::Warning, &many, &Redactor::default(), Timestamp(0)).unwrap();
         }
         let most = LOG_BYTES_MAX + (WARNINGS_MAX * (TEXT_BYTES_MAX + 64)) as u64;
-        for log in [state.log(), state.log().with_extension("log.old")] {
+        for log in [state.log.clone(), state.log.with_extension("log.old")] {
             assert!(fs::metadata(&log).unwrap().len() <= most);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

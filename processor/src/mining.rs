@@ -414,7 +414,7 @@ fn sum(json: &[u8]) -> String {
 
 /// The names of the sessions of which something was mined.
 pub fn names(home: &ProjectDir) -> Vec<String> {
-    let listing = std::fs::read_dir(home.mined()).into_iter().flatten().flatten();
+    let listing = std::fs::read_dir(&home.mined).into_iter().flatten().flatten();
     let name = |file: std::fs::DirEntry| {
         file.file_name().to_str()?.strip_suffix(".mined.json").map(str::to_owned)
     };
@@ -430,12 +430,12 @@ pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
 pub fn remove(home: &ProjectDir, name: &str) {
     for ending in ["mined.json", "keys"] {
         // A cache: what cannot be removed is replaced or swept later.
-        let _ = std::fs::remove_file(home.mined().join(format!("{name}.{ending}")));
+        let _ = std::fs::remove_file(home.mined.join(format!("{name}.{ending}")));
     }
 }
 
 fn path(home: &ProjectDir, name: &str) -> PathBuf {
-    home.mined().join(format!("{name}.mined.json"))
+    home.mined.join(format!("{name}.mined.json"))
 }
 
 #[cfg(test)]
@@ -445,8 +445,8 @@ mod tests {
     #[test]
     fn a_flipped_bit_in_what_was_mined_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
-        let home = ProjectDir(folder.path().to_owned());
-        std::fs::create_dir_all(home.mined()).unwrap();
+        let home = ProjectDir::at(folder.path().to_owned());
+        std::fs::create_dir_all(&home.mined).unwrap();
         let json =
             serde_json::to_vec(&MinedFile { cwd: "/work/quay".into(), ..MinedFile::default() });
         let json = json.unwrap();

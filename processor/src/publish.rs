@@ -49,14 +49,14 @@ pub fn tree(
     known: &Known,
 ) -> Result<Listing> {
     let store = Store::open(publication.dirs, tree)?;
-    let folder = publication.dirs.tree(&tree.root).index();
+    let folder = publication.dirs.tree(&tree.root).index;
     publish(publication, &store, &folder, &tree.root, turns, known)
 }
 
 /// Publishes what the model thought in a working tree's sessions: an index of turns alone, looked at only
 /// when somebody asks for it, or by hooks where that was set.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
-    let folder = publication.dirs.tree(&tree.root).thinking();
+    let folder = publication.dirs.tree(&tree.root).thinking;
     let content = Content {
         root: &tree.root,
         memories: &[],
@@ -72,7 +72,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) ->
 /// Publishes the index of the user's own memories.
 pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
     let store = Store::user(publication.dirs)?;
-    let folder = publication.dirs.user_state().index();
+    let folder = publication.dirs.user_state().index;
     let root = publication.dirs.data.clone();
     publish(publication, &store, &folder, &root, None, known)
 }
@@ -121,7 +121,7 @@ fn publish(
         trust.held_as(&stored.memory, &redactor, from_repository).is_some()
     };
     let (settings, now) = (publication.settings, publication.now);
-    let left = Handoff::read(&publication.dirs.tree(root).left());
+    let left = Handoff::read(&publication.dirs.tree(root).left);
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
     let start = start_plan::plan(
         &listing.memories,

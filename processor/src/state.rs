@@ -211,11 +211,11 @@ struct RootsFile {
 }
 
 fn roots_path(home: &ProjectDir) -> PathBuf {
-    home.archive().join("roots.json")
+    home.archive.join("roots.json")
 }
 
 fn path(home: &ProjectDir) -> PathBuf {
-    home.mined().join("state.json")
+    home.mined.join("state.json")
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn roots_of_an_older_version_are_read() {
         let folder = tempfile::tempdir().unwrap();
-        let home = ProjectDir(folder.path().to_owned());
+        let home = ProjectDir::at(folder.path().to_owned());
         let roots = [PathBuf::from("/home/ada/work")];
         write_json(&roots_path(&home), &roots).unwrap();
         assert_eq!(read_roots(&home), roots);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_file_without_a_version_is_not_believed() {
         let data = tempfile::tempdir().unwrap();
-        let home = ProjectDir(data.path().to_owned());
+        let home = ProjectDir::at(data.path().to_owned());
         let remembered = State { published: "before".into(), ..State::default() };
         remembered.write(&home).unwrap();
         assert_eq!(State::read(&home), remembered);

@@ -95,7 +95,7 @@ pub struct SyncOptions<'a> {
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let started = Instant::now();
     let home = options.dirs.project(options.tree.project);
-    let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else {
+    let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
     let mut report = sync_locked(options, &lock)?;

@@ -31,12 +31,12 @@ type Positions = BTreeMap<PathBuf, String>;
 pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp) -> Result<()> {
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
-    let path = home.git_positions();
-    let mut positions: Positions = read_json(&path).unwrap_or_default();
+    let path = &home.git_positions;
+    let mut positions: Positions = read_json(path).unwrap_or_default();
     if positions.is_empty() {
         // Older versions asked who committed what.
         for name in ["committers.json", "withheld.json"] {
-            memory_store::store::remove(&home.0.join(name))?;
+            memory_store::store::remove(&home.folder.join(name))?;
         }
     }
     let before = positions.clone();
@@ -67,7 +67,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
             None => drop(positions.remove(root)),
         }
     }
-    if positions == before { Ok(()) } else { write_json(&path, &positions) }
+    if positions == before { Ok(()) } else { write_json(path, &positions) }
 }
 
 /// Leaves the files that git brought although it stayed where it was: those whose text it has stored, as `git
@@ -116,7 +116,7 @@ fn note_arrival(
         new: before.new.saturating_add(new),
         held: before.held.saturating_add(if holds { new } else { 0 }),
     };
-    write_json(&state.arrived(), &arrived)
+    write_json(&state.arrived, &arrived)
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
         git(&nested, &["init", "-q"]);
         write_memory(repository.0.root(), "nested/1.md", 1, "Nested");
         assert_eq!(repository.look(), ["Nested"]);
-        let positions = repository.0.dirs.project(repository.0.tree.project).git_positions();
+        let positions = repository.0.dirs.project(repository.0.tree.project).git_positions;
         fs::remove_file(positions).unwrap();
         repository.write(2, "Before the first look");
         assert_eq!(repository.look(), ["Before the first look", "Nested"]);

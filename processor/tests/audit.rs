@@ -83,7 +83,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
         .forget(&MemoryId([2; 16]).to_string(), Forget::Archive, &Redactor::default(), now())
         .unwrap();
     spoil(&live);
-    spoil(&home.archived_memories().join(format!("{}.md", MemoryId([2; 16]))));
+    spoil(&home.archived_memories.join(format!("{}.md", MemoryId([2; 16]))));
     // A session archived by an earlier version, with weaker rules.
     let archive = processor::collect::archive::Archive::open(&home);
     let mut file = archive.load("s1").unwrap().unwrap();
@@ -98,16 +98,16 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     draft.title = format!("use {}", token());
     let remains = Remains { drafts: vec![draft], ..Remains::default() };
     Expired::open(&home).store("old", &remains).unwrap();
-    put(&home.0.join("llm/answer.json"), &format!("{{\"memories\":[\"{}\"]}}", token()));
+    put(&home.folder.join("llm/answer.json"), &format!("{{\"memories\":[\"{}\"]}}", token()));
     let log = format!("2026-11-20T09:00:00Z failure: {}\n", token());
-    put(&state.hook_log(), &log);
-    put(&state.log().with_extension("log.old"), &log);
-    put(&state.inbox(), &format!("{{\"note\":\"{}\"}}\n", token()));
+    put(&state.hook_log, &log);
+    put(&state.log.with_extension("log.old"), &log);
+    put(&state.inbox, &format!("{{\"note\":\"{}\"}}\n", token()));
     put(&state.receipts("2026-11-20"), &format!("{{\"why\":\"{}\"}}\n", token()));
     let given = state.session("s9", None);
     put(&given, &format!("b{{\"text\":\"{}\"}}\n", token()));
     let lengths =
-        [state.inbox(), given].map(|file| (file.clone(), fs::metadata(file).unwrap().len()));
+        [state.inbox.clone(), given].map(|file| (file.clone(), fs::metadata(file).unwrap().len()));
 
     let before = holding(&sealed);
     assert!(before.len() >= 11, "{before:#?}");
@@ -152,7 +152,7 @@ fn texts_are_looked_at_as_they_were_written() {
     let sealed = Sealed::new();
     let state = sealed.dirs.tree(&sealed.tree.root);
     // A text between quotes of JSON is unrelated to the field's name and to the next text.
-    put(&state.inbox(), "{\"password\":\"Zq9xK2vB7w\",\"user\":\"tess\"}\n");
+    put(&state.inbox, "{\"password\":\"Zq9xK2vB7w\",\"user\":\"tess\"}\n");
     put(&state.receipts("2026-11-20"), "{\"text\":\"the password is\",\"id\":\"Zq9xK2vB7w\"}\n");
     assert_eq!(found(&audited(&sealed, false)), BTreeSet::new());
     // A key of several lines is one secret, in a memory and between quotes.
@@ -160,9 +160,9 @@ fn texts_are_looked_at_as_they_were_written() {
     let text = fs::read_to_string(&memory).unwrap();
     let line = text.lines().count();
     fs::write(&memory, text.replace("It is here.", &key())).unwrap();
-    put(&state.inbox(), &format!("{}\n", serde_json::json!({ "note": key() })));
+    put(&state.inbox, &format!("{}\n", serde_json::json!({ "note": key() })));
     let report = audited(&sealed, false);
-    assert_eq!(found(&report), BTreeSet::from([memory.clone(), state.inbox()]));
+    assert_eq!(found(&report), BTreeSet::from([memory.clone(), state.inbox.clone()]));
     let told = report.found.iter().find(|found| found.path == memory).unwrap();
     assert_eq!((told.rule, told.line), ("private-key", line));
     let report = audited(&sealed, true);
@@ -176,8 +176,8 @@ fn a_memory_that_waits_is_cleaned_and_counted_once() {
     let home = sealed.dirs.project(sealed.tree.project);
     let path = saved(&sealed, 1, "One that waits");
     sealed.sync();
-    let draft = home.drafts().join("one.md");
-    fs::create_dir_all(home.drafts()).unwrap();
+    let draft = home.drafts.join("one.md");
+    fs::create_dir_all(&home.drafts).unwrap();
     fs::rename(path, &draft).unwrap();
     let text =
         fs::read_to_string(&draft).unwrap().replace("kind: fact", "kind: fact\nstatus: draft");
@@ -195,7 +195,7 @@ fn only_our_own_vectors_are_passed_over() {
     fs::create_dir_all(sorted.parent().unwrap()).unwrap();
     fs::rename(&live, &sorted).unwrap();
     spoil(&sorted);
-    put(&sealed.dirs.project(sealed.tree.project).vectors().join("cache"), &token());
+    put(&sealed.dirs.project(sealed.tree.project).vectors.join("cache"), &token());
     assert_eq!(found(&audited(&sealed, false)), BTreeSet::from([sorted]));
 }
 
@@ -349,7 +349,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
         key()
     );
     let file = root.join(".throughline/memories/long.md");
-    let inbox = state.inbox();
+    let inbox = state.inbox.clone();
     git(root, &["init", "-q"]);
     put(&file, &text);
     put(&inbox, &format!("{} {token} {}\n", words(long), words(1 << 19)));
@@ -371,7 +371,7 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
 #[test]
 fn who_waited_in_vain_is_told_so() {
     let sealed = Sealed::new();
-    let path = sealed.dirs.project(sealed.tree.project).sync_lock();
+    let path = sealed.dirs.project(sealed.tree.project).sync_lock;
     let lock = Lock::take(&path, Busy::Leave).unwrap().unwrap();
     let options = SyncOptions { busy: Busy::Wait(Duration::from_millis(20)), ..sealed.options() };
     assert_eq!(audit(&options, true).unwrap(), None);

@@ -23,7 +23,7 @@ fn processor(sealed: &Sealed, variables: &[(&str, &str)]) -> Output {
 }
 
 fn note(sealed: &Sealed) -> u64 {
-    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox();
+    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox;
     fs::create_dir_all(inbox.parent().unwrap()).unwrap();
     let transcript = sealed.transcript("s1.jsonl");
     let note = serde_json::json!({"at": scripts::NOW, "event": "Stop", "session": "s1", "transcript": transcript, "cwd": sealed.root()});
@@ -42,12 +42,12 @@ fn notes_are_taken_up_quietly() {
     assert!(output.status.success());
     assert_eq!((output.stdout.len(), output.stderr.len()), (0, 0), "{output:?}");
     let state = sealed.dirs.tree(&sealed.tree.root);
-    let progress = Progress::read(&state.progress());
+    let progress = Progress::read(&state.progress);
     assert_eq!(
         (progress.inbox_bytes, progress.failures, progress.due_minutes),
         (inbox_bytes, 0, Some(5))
     );
-    assert_eq!(Handoff::read(&state.left()).inbox_bytes, inbox_bytes);
+    assert_eq!(Handoff::read(&state.left).inbox_bytes, inbox_bytes);
     assert!(fs::read_dir(sealed.tree.store().join("memories")).unwrap().count() > 0);
 }
 
@@ -75,7 +75,7 @@ fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
         fs::write(sealed.dirs.state.join("hung-git.json"), hung.to_string()).unwrap();
         assert!(processor(&sealed, &[]).status.success());
         // Without a warning there is no log.
-        let log = fs::read_to_string(sealed.dirs.tree(&sealed.tree.root).log());
+        let log = fs::read_to_string(sealed.dirs.tree(&sealed.tree.root).log);
         let log = log.unwrap_or_default();
         assert_eq!(log.contains("git does not answer there"), is_told, "{log}");
     }
@@ -86,10 +86,10 @@ fn it_leaves_the_work_to_the_one_that_is_at_it() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     note(&sealed);
-    let path = sealed.dirs.project(sealed.tree.project).sync_lock();
+    let path = sealed.dirs.project(sealed.tree.project).sync_lock;
     let lock = Lock::take(&path, Busy::Wait(Duration::from_secs(5))).unwrap();
     assert!(processor(&sealed, &[]).status.success());
-    assert!(!sealed.dirs.tree(&sealed.tree.root).progress().exists());
+    assert!(!sealed.dirs.tree(&sealed.tree.root).progress.exists());
     drop(lock);
 }
 
@@ -100,12 +100,12 @@ fn failures_are_counted_and_told_once_without_secrets() {
     note(&sealed);
     // A file where a folder must be.
     let home = sealed.dirs.project(sealed.tree.project);
-    fs::create_dir_all(&home.0).unwrap();
-    fs::write(home.archive(), "in the way").unwrap();
+    fs::create_dir_all(&home.folder).unwrap();
+    fs::write(&home.archive, "in the way").unwrap();
     let state = sealed.dirs.tree(&sealed.tree.root);
     for failures in 1..=2 {
         assert!(!processor(&sealed, &[]).status.success());
-        let progress = Progress::read(&state.progress());
+        let progress = Progress::read(&state.progress);
         assert_eq!(
             (progress.failures, progress.inbox_bytes, progress.announced),
             (failures, 0, false)
@@ -113,9 +113,9 @@ fn failures_are_counted_and_told_once_without_secrets() {
         let failure = progress.failure.unwrap();
         assert!(failure.contains("archive") && !failure.contains('\n'), "{failure}");
     }
-    fs::remove_file(home.archive()).unwrap();
+    fs::remove_file(&home.archive).unwrap();
     assert!(processor(&sealed, &[]).status.success());
-    let progress = Progress::read(&state.progress());
+    let progress = Progress::read(&state.progress);
     assert_eq!((progress.failures, progress.failure), (0, None));
     assert!(progress.inbox_bytes > 0);
 }
@@ -133,7 +133,7 @@ fn warnings_stand_in_the_log_without_secrets() {
     let state = sealed.dirs.tree(&sealed.tree.root);
     let warning = log::last_warning(&state, scripts::now()).unwrap();
     assert!(warning.text.contains("config.toml"), "{warning:?}");
-    let log = fs::read_to_string(state.log()).unwrap();
+    let log = fs::read_to_string(&state.log).unwrap();
     assert!(!log.contains(&secret) && !log.contains("zephyr"), "{log}");
     assert!(log.contains("[redacted:denied]"), "{log}");
 }
@@ -142,11 +142,11 @@ fn warnings_stand_in_the_log_without_secrets() {
 fn a_full_inbox_is_emptied_once_all_of_it_is_taken_up() {
     let sealed = Sealed::new();
     sealed.write_script(&Script::new("s1", sealed.root()));
-    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox();
+    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox;
     fs::create_dir_all(inbox.parent().unwrap()).unwrap();
     fs::write(&inbox, "{\"event\":\"Stop\"}\n".repeat(100_000)).unwrap();
     assert!(processor(&sealed, &[]).status.success());
     assert_eq!(fs::metadata(&inbox).unwrap().len(), 0);
-    let progress = Progress::read(&sealed.dirs.tree(&sealed.tree.root).progress());
+    let progress = Progress::read(&sealed.dirs.tree(&sealed.tree.root).progress);
     assert_eq!(progress.inbox_bytes, 0);
 }

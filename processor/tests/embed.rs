@@ -61,7 +61,7 @@ fn sealed() -> Sealed {
 }
 
 fn index(sealed: &Sealed) -> Index {
-    Index::open(&sealed.dirs.tree(&sealed.tree.root).index()).unwrap().unwrap()
+    Index::open(&sealed.dirs.tree(&sealed.tree.root).index).unwrap().unwrap()
 }
 
 /// Returns the encoders of the vectors of memories and turns.
@@ -127,7 +127,7 @@ fn what_the_model_thought_has_vectors_too() {
     sealed.write_script(&script);
     remove_transformer(&sealed);
     sync(&sealed.options()).unwrap();
-    let thinking = sealed.dirs.tree(&sealed.tree.root).thinking();
+    let thinking = sealed.dirs.tree(&sealed.tree.root).thinking;
     let index = |folder: &Path| Index::open(folder).unwrap().unwrap();
     let encoders = || {
         let (turns, _) = index(&thinking).turns();
@@ -150,9 +150,9 @@ fn what_the_model_thought_has_vectors_too() {
 fn no_text_is_embedded_twice() {
     let sealed = sealed();
     let embedded = sealed.sync().embedded;
-    let state = sealed.dirs.tree(&sealed.tree.root).index();
+    let state = sealed.dirs.tree(&sealed.tree.root).index;
     fs::remove_dir_all(&state).unwrap();
-    fs::remove_file(home(&sealed).0.join("mined/state.json")).unwrap();
+    fs::remove_file(home(&sealed).folder.join("mined/state.json")).unwrap();
     let again = sealed.sync();
     assert!(embedded > 0 && again.embedded == 0, "{again:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
@@ -204,7 +204,7 @@ fn a_damaged_table_is_told_and_words_serve() {
 fn a_purge_takes_the_vectors_along() {
     let sealed = sealed();
     sealed.sync();
-    let cache = home(&sealed).vectors().join("turns.cache");
+    let cache = home(&sealed).vectors.join("turns.cache");
     let before = fs::metadata(&cache).unwrap().len();
     let report = purge(&sealed.options(), &What::Project).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);

@@ -46,7 +46,7 @@ fn synced() -> Sealed {
 /// The indexes of a project and of its user.
 fn indexes(sealed: &Sealed) -> [PathBuf; 3] {
     let state = sealed.dirs.tree(&sealed.tree.root);
-    [state.index(), state.thinking(), sealed.dirs.user_state().index()]
+    [state.index.clone(), state.thinking.clone(), sealed.dirs.user_state().index]
 }
 
 /// The segments and the manifest of an index.

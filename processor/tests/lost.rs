@@ -94,7 +94,7 @@ fn they_stay_even_when_nothing_else_is_left_of_it() {
     let (sealed, _) = forgotten();
     let before = memories(&sealed);
     let home = sealed.dirs.project(sealed.tree.project);
-    fs::remove_dir_all(home.mined()).unwrap();
+    fs::remove_dir_all(&home.mined).unwrap();
     fs::remove_dir_all(&sealed.dirs.state).unwrap();
     fs::remove_file(archive(&sealed).path("s1")).unwrap();
     for afresh in [false, true, false] {

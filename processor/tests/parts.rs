@@ -95,7 +95,7 @@ fn kept(sealed: &Sealed) -> Kept {
 }
 
 fn indexed(sealed: &Sealed) -> Vec<(u32, i64)> {
-    let folder = sealed.dirs.tree(&sealed.tree.root).index();
+    let folder = sealed.dirs.tree(&sealed.tree.root).index;
     let index = Index::open(&folder).unwrap().unwrap();
     let mut turns = Vec::new();
     for segment in index.turns().0 {

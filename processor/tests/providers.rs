@@ -53,7 +53,7 @@ impl Project {
     }
 
     fn home(&self) -> ProjectDir {
-        ProjectDir(self.folder.path().to_owned())
+        ProjectDir::at(self.folder.path().to_owned())
     }
 
     fn answers(&self) -> PathBuf {

@@ -73,7 +73,7 @@ fn a_session_goes_with_its_copies_and_what_was_learned() {
     assert!(turns(&sealed, "changelog") > 0 && turns(&sealed, "cache") > 0);
     // The transcripts are still there.
     sealed.sync();
-    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined()).unwrap();
+    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();
     sealed.sync();
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
 }
@@ -90,7 +90,7 @@ fn what_is_older_than_a_time_goes() {
     assert!(!told.exists());
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
     assert!(anywhere(&sealed, "cache dropped its buffer").is_some());
-    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined()).unwrap();
+    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();
     sealed.sync();
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
 }
@@ -150,7 +150,7 @@ fn begins(stored: &Stored) -> String {
 }
 
 fn ledger(sealed: &Sealed) -> String {
-    fs::read_to_string(sealed.dirs.project(sealed.tree.project).ledger()).unwrap()
+    fs::read_to_string(sealed.dirs.project(sealed.tree.project).ledger).unwrap()
 }
 
 fn named(memories: &[Named], id: MemoryId) -> bool {
@@ -284,7 +284,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     let report = purged(&sealed, &What::Session("bbbb".into()));
     assert_eq!(report.learned, []);
     assert_eq!(store(&sealed).list().unwrap().memories, []);
-    let list = sealed.dirs.project(sealed.tree.project).archive().join("purged.json");
+    let list = sealed.dirs.project(sealed.tree.project).archive.join("purged.json");
     let list: serde_json::Value = serde_json::from_slice(&fs::read(list).unwrap()).unwrap();
     assert_eq!(list["proven"], json!([]));
 }
@@ -297,7 +297,7 @@ fn a_damaged_list_brings_nothing_back() {
     sealed.write_script(&eventful("bbbb", sealed.root(), 2));
     sealed.sync();
     purged(&sealed, &What::Session("aaaa".into()));
-    let archive = sealed.dirs.project(sealed.tree.project).archive();
+    let archive = sealed.dirs.project(sealed.tree.project).archive;
     let list = archive.join("purged.json");
     let sound = fs::read(&list).unwrap();
     let hash = memchr::memmem::find(&sound, b"sessions\":[\"").unwrap() + 12;
@@ -346,7 +346,7 @@ fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_no
     assert_eq!(turns(&sealed, "parser"), turns_before);
 
     // Cut short where the archive was emptied and the index was not.
-    let index = sealed.dirs.tree(&sealed.tree.root).index();
+    let index = sealed.dirs.tree(&sealed.tree.root).index;
     let kept = sealed.base.join("kept");
     copy(&index, &kept);
     purged(&sealed, &what);

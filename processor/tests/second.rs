@@ -57,7 +57,7 @@ fn state(sealed: &Sealed) -> TreeDir {
 }
 
 fn file(sealed: &Sealed) -> Option<Second> {
-    Second::open(&state(sealed).second()).unwrap()
+    Second::open(&state(sealed).second).unwrap()
 }
 
 fn stands(sealed: &Sealed) -> (usize, usize) {
@@ -122,16 +122,16 @@ fn what_was_embedded_is_not_embedded_again() {
     let server = server();
     let sealed = sealed(&server.host, "");
     let first = sealed.sync().second_embedded;
-    fs::remove_file(state(&sealed).second()).unwrap();
+    fs::remove_file(&state(&sealed).second).unwrap();
     let again = sealed.sync();
     assert_eq!((again.second_embedded, again.nothing_new), (0, false));
-    assert!(file(&sealed).unwrap().is_complete());
+    assert!(file(&sealed).unwrap().complete);
     // Only the new texts are sent.
     sealed.write_script(&eventful("s2", sealed.root(), 2));
     let more = sealed.sync().second_embedded;
     assert!(more > 0 && more < first * 2);
     assert_eq!(sent(&server).len(), first + more);
-    assert!(file(&sealed).unwrap().is_complete());
+    assert!(file(&sealed).unwrap().complete);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_run_that_breaks_off_loses_one_portion() {
     assert_eq!((report.second_embedded, report.second_waits), (16, true), "{report:?}");
     assert!(told(&report).contains("wait for their vectors"), "{report:?}");
     let written = file(&sealed).unwrap();
-    assert_eq!((written.len(), written.is_complete()), (16, false));
+    assert_eq!((written.count, written.complete), (16, false));
     // The vectors so far serve already.
     assert!(!search(&sealed, "unwrap").hits.is_empty());
 
@@ -221,18 +221,18 @@ fn another_model_or_other_lengths_begin_anew_and_none_leaves_nothing() {
     server.embed_by(topics);
     let sealed = sealed(&server.host, "");
     let first = sealed.sync().second_embedded;
-    assert_eq!(file(&sealed).unwrap().dimensions(), 4);
+    assert_eq!(file(&sealed).unwrap().dimensions, 4);
     // The model was replaced by one with another vector length under the same name.
     server.embed_by(|text| [topics(text), topics(text)].concat());
     assert!(search(&sealed, "crash").notes[0].contains("sync --rebuild"));
     let options = processor::sync::SyncOptions { afresh: true, ..sealed.options() };
     assert_eq!(sync(&options).unwrap().second_embedded, first);
-    assert_eq!(file(&sealed).unwrap().dimensions(), 8);
-    assert!(file(&sealed).unwrap().is_complete());
+    assert_eq!(file(&sealed).unwrap().dimensions, 8);
+    assert!(file(&sealed).unwrap().complete);
 
     set(&sealed, &format!("[embedder]\nhost = \"{}\"\nmodel = \"bge-m3\"\n", server.host));
     assert_eq!(sealed.sync().second_embedded, first);
-    assert_eq!(file(&sealed).unwrap().model(), "bge-m3");
+    assert_eq!(file(&sealed).unwrap().model, "bge-m3");
     assert!(sent(&server).iter().any(|text| !text.starts_with("search_document: ")));
 
     set(&sealed, "");
@@ -246,7 +246,7 @@ fn a_damaged_file_is_told_and_made_again() {
     let server = server();
     let sealed = sealed(&server.host, "");
     sealed.sync();
-    let path = state(&sealed).second();
+    let path = state(&sealed).second.clone();
     let mut bytes = fs::read(&path).unwrap();
     bytes[70] ^= 1;
     fs::write(&path, &bytes).unwrap();
@@ -254,7 +254,7 @@ fn a_damaged_file_is_told_and_made_again() {
     assert!(found.degraded.unwrap().contains("second.vectors"));
     assert!(!found.hits.is_empty());
     sealed.sync();
-    assert!(file(&sealed).unwrap().is_complete());
+    assert!(file(&sealed).unwrap().complete);
 }
 
 #[test]
@@ -266,12 +266,12 @@ fn a_purge_takes_the_vectors_along() {
     script.prompt("From now on always deploy the shop on Mondays, never on Fridays.");
     sealed.write_script(&script);
     sealed.sync();
-    let before = file(&sealed).unwrap().len();
+    let before = file(&sealed).unwrap().count;
     let report = purge(&sealed.options(), &What::Session("s2".into())).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);
-    assert!(file(&sealed).unwrap().len() < before);
+    assert!(file(&sealed).unwrap().count < before);
     purge(&sealed.options(), &What::Project).unwrap().unwrap();
-    assert!(file(&sealed).is_none_or(|file| file.is_empty()));
+    assert!(file(&sealed).is_none_or(|file| file.count == 0));
 }
 
 /// Asks the processor for the vector of a query, as another program does.

@@ -256,7 +256,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
     sealed.write_script(&script);
     sealed.sync();
     let key = sealed.dirs.secrets_key();
-    let values = sealed.dirs.project(sealed.tree.project).known_secrets();
+    let values = sealed.dirs.project(sealed.tree.project).known_secrets;
     for file in [&key, &values] {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     }
@@ -269,7 +269,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
         script
     });
     other.sync();
-    let after = other.dirs.project(other.tree.project).known_secrets();
+    let after = other.dirs.project(other.tree.project).known_secrets;
     assert_ne!(before, fs::read_to_string(after).unwrap());
     // A lost key costs what was known, and nothing else.
     fs::remove_file(&key).unwrap();
@@ -299,7 +299,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let text =
         "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Panels\n\nBrightotter7714.\n";
     fs::write(&memory, text.replace("kind: fact", "kind: [fact")).unwrap();
-    let inbox = sealed.dirs.tree(&sealed.tree.root).hook_log();
+    let inbox = sealed.dirs.tree(&sealed.tree.root).hook_log;
     drop(fs::remove_file(&inbox));
     fs::create_dir_all(&inbox).unwrap();
 

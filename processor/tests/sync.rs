@@ -33,14 +33,14 @@ fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
     script.say("I'll start with the reader and then change the importer.");
     sealed.write_script(&script);
     let state = sealed.dirs.tree(&sealed.tree.root);
-    fs::create_dir_all(state.inbox().parent().unwrap()).unwrap();
-    fs::write(state.inbox(), "{\"event\":\"Stop\"}\n").unwrap();
+    fs::create_dir_all(state.inbox.parent().unwrap()).unwrap();
+    fs::write(&state.inbox, "{\"event\":\"Stop\"}\n").unwrap();
     sealed.sync();
-    let left = Handoff::read(&state.left());
+    let left = Handoff::read(&state.left);
     assert_eq!(left.inbox_bytes, 17);
     assert_eq!(left.sessions.len(), 1);
     assert!(left.sessions[0].goal.contains("move the importer"), "{left:?}");
-    let progress = Progress::read(&state.progress());
+    let progress = Progress::read(&state.progress);
     assert_eq!((progress.inbox_bytes, progress.failures), (17, 0));
 }
 
@@ -53,7 +53,7 @@ struct AtArchiving<'a> {
 impl Told for AtArchiving<'_> {
     fn stage(&self, name: &str, _steps: usize) {
         if name == "archiving" {
-            let left = Handoff::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left());
+            let left = Handoff::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left);
             let goals = left.sessions.into_iter().map(|left| left.goal).collect();
             let project = self.sealed.dirs.project(self.sealed.tree.project);
             let archived = Archive::open(&project).entries().unwrap().len();
@@ -79,7 +79,7 @@ fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
     let (goals, archived) = seen.goals_and_archived.into_inner().unwrap().unwrap();
     assert!(goals.iter().any(|goal| goal.contains("importer number 5")), "{goals:?}");
     assert_eq!(archived, 0);
-    let left = Handoff::read(&sealed.dirs.tree(&sealed.tree.root).left());
+    let left = Handoff::read(&sealed.dirs.tree(&sealed.tree.root).left);
     assert_eq!(left.sessions.len(), 6);
 }
 
@@ -220,7 +220,7 @@ fn without_its_caches_a_sync_gives_the_same() {
     sealed.write_script(&eventful("s2", sealed.root(), 2));
     sealed.sync();
     let before = sealed.files(volatile);
-    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined()).unwrap();
+    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();
     fs::remove_dir_all(&sealed.dirs.state).unwrap();
     let report = sealed.sync();
     assert_eq!((report.lines, report.written, report.updated), (0, 0, 0), "{report:?}");
@@ -467,7 +467,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert!(found_turn(&long, said) && !found_turn(&short, said));
     // The transcript is still there; it is not read again, only on.
     assert!(short.sync().nothing_new);
-    fs::remove_dir_all(short.dirs.project(short.tree.project).mined()).unwrap();
+    fs::remove_dir_all(short.dirs.project(short.tree.project).mined).unwrap();
     assert_eq!(short.sync().lines, 0);
     let mut script = eventful("s1", short.root(), 1);
     script.prompt("go on: always keep the changelog sorted");
@@ -551,7 +551,7 @@ fn what_a_killed_writer_left_is_swept_even_when_nothing_else_is_new() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     sealed.sync();
-    let archived = sealed.dirs.project(sealed.tree.project).archived_memories();
+    let archived = sealed.dirs.project(sealed.tree.project).archived_memories;
     fs::create_dir_all(&archived).unwrap();
     let left = archived.join(".throughline-1-0.tmp");
     fs::write(&left, "half").unwrap();
@@ -609,7 +609,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
     };
     check("s3", 3);
     // Not even without what is remembered about it.
-    fs::remove_file(home.mined().join("state.json")).unwrap();
+    fs::remove_file(home.mined.join("state.json")).unwrap();
     check("s4", 4);
     fs::remove_dir(&path).unwrap();
     fs::rename(&hidden, &path).unwrap();
@@ -868,7 +868,7 @@ fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
     let archive = Archive::open(&home);
     let name = archive.names().unwrap().remove(0);
     // Damaged so that a look at the file does not tell.
-    for path in [archive.path(&name), home.mined().join(format!("{name}.mined.json"))] {
+    for path in [archive.path(&name), home.mined.join(format!("{name}.mined.json"))] {
         let before = fs::metadata(&path).unwrap();
         fs::write(&path, vec![b'x'; before.len() as usize]).unwrap();
         let file = fs::File::options().write(true).open(&path).unwrap();

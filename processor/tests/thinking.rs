@@ -72,7 +72,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     let sealed = Sealed::new();
     sealed.write_script(&thoughtful(&sealed, "s1", "x"));
     sealed.sync();
-    let folder = sealed.dirs.tree(&sealed.tree.root).thinking();
+    let folder = sealed.dirs.tree(&sealed.tree.root).thinking;
     assert!(!folder.exists());
     let search = Search { text: "zebra".into(), thinking: true, ..Search::default() };
     let recalled = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now());
@@ -82,7 +82,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     sealed.sync();
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
     // One that nobody asked for, as older versions made it, goes.
-    std::fs::remove_file(sealed.dirs.tree(&sealed.tree.root).thinking_wanted()).unwrap();
+    std::fs::remove_file(sealed.dirs.tree(&sealed.tree.root).thinking_wanted).unwrap();
     sealed.sync();
     assert!(!folder.exists());
 }
@@ -104,7 +104,7 @@ fn a_session_that_goes_on_adds_to_it_and_a_lost_index_is_made_again() {
     sealed.sync();
     assert_eq!(thoughts(&sealed, "yak").len(), 1);
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
-    std::fs::remove_dir_all(sealed.dirs.tree(&sealed.tree.root).thinking()).unwrap();
+    std::fs::remove_dir_all(sealed.dirs.tree(&sealed.tree.root).thinking).unwrap();
     sealed.sync();
     assert_eq!((thoughts(&sealed, "yak").len(), thoughts(&sealed, "zebra").len()), (1, 1));
 }

@@ -79,7 +79,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::locate(&sealed.dirs, &root), Some(Place::Changed(tree.clone())));
         assert_eq!(trees::main(&sealed.dirs, tree.project), None);
-        let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree()).unwrap();
+        let strange = UntrustedTree::read(&sealed.dirs.tree(&root).untrusted_tree).unwrap();
         assert_eq!(strange.why, "it has another history");
 
         // Cloned again from where it came, it is the same project.
@@ -87,7 +87,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         clone(&good);
         trees::review(&sealed.dirs, tree.project).unwrap();
         assert_eq!(Tree::find(&sealed.dirs, &root), Some(tree.clone()));
-        assert!(!sealed.dirs.tree(&root).untrusted_tree().exists());
+        assert!(!sealed.dirs.tree(&root).untrusted_tree.exists());
         sync();
         assert_eq!(
             (found(&sealed, &tree, "integer cents"), found(&sealed, &tree, "stranger")),

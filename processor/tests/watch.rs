@@ -159,7 +159,7 @@ fn is_zombie(pid: &str) -> bool {
 fn who_is_at_work_already_is_left_to_it() {
     let sealed = Sealed::new();
     let lock = processor::lock::Lock::take(
-        &sealed.dirs.project(sealed.tree.project).sync_lock(),
+        &sealed.dirs.project(sealed.tree.project).sync_lock,
         processor::lock::Busy::Leave,
     )
     .unwrap();

@@ -11,13 +11,11 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 #[test]
 fn each_part_needs_only_what_it_may_know() {
     let siblings = metadata::siblings().unwrap();
-    const STORE: [&str; 4] =
-        ["memory-store-base", "memory-store-embed", "memory-store-recall", "memory-store-redact"];
-    let may_know: [(&str, &[&str]); 12] = [
+    const STORE: [&str; 3] = ["memory-store-base", "memory-store-recall", "memory-store-redact"];
+    let may_know: [(&str, &[&str]); 11] = [
         ("memory-store-base", &[]),
-        ("memory-store-embed", &["memory-store-base"]),
         ("memory-store-redact", &["memory-store-base"]),
-        ("memory-store-recall", &["memory-store-base", "memory-store-embed"]),
+        ("memory-store-recall", &["memory-store-base"]),
         ("memory-store", &STORE),
         // Its tests make stores, which its programs never do.
         ("hooks", &["memory-store", "memory-store-base", "memory-store-recall"]),
@@ -46,7 +44,7 @@ fn hooks_link_only_what_reading_needs() {
     let linked = metadata::linked("hooks", &[]).unwrap();
     let ours: BTreeSet<_> =
         linked.iter().filter(|name| name.starts_with("memory-store")).cloned().collect();
-    assert_eq!(ours, set(&["memory-store-base", "memory-store-embed", "memory-store-recall"]));
+    assert_eq!(ours, set(&["memory-store-base", "memory-store-recall"]));
     let heavy = set(&[
         "aho-corasick",
         "clap",

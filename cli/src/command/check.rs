@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use memory_store::file::{MemoryFile, machine_paths, parts};
+use memory_store::file::{MemoryFile, parts};
 use memory_store::layout::Tree;
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::{Error, MemoryId, settings_file};
@@ -17,6 +17,7 @@ use super::memory_files::{self, Content, SideFile, is_memory_file};
 use super::view::{self, plural};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
+use crate::machine_path::machine_paths;
 use crate::style::{BAD, GOOD, paint};
 use crate::world::World;
 

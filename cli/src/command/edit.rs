@@ -128,7 +128,7 @@ fn edits(world: &World, tree: &Tree, scope: Scope) -> PathBuf {
         Scope::User => world.dirs.user_state(),
         Scope::Project | Scope::Paths => world.dirs.tree(&tree.root),
     };
-    state.edits()
+    state.edits.clone()
 }
 
 /// A new folder of this user alone below another one.

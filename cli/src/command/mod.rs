@@ -368,7 +368,7 @@ fn tell_more(world: &World, start: Instant) {
     let mut stderr = anstream::stderr().lock();
     let took = start.elapsed().as_secs_f64() * 1e3;
     let tree = Tree::find(&world.dirs, &world.cwd);
-    let state = tree.as_ref().map(|tree| world.dirs.tree(&tree.root).0);
+    let state = tree.as_ref().map(|tree| world.dirs.tree(&tree.root).folder);
     let rows = [
         ("version", Some(VERSION.to_owned())),
         ("project", tree.as_ref().map(|tree| view::path(&tree.root))),

@@ -46,7 +46,7 @@ enum ShareAction {
 pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let project = world.dirs.project(tree.project);
-    let file = project.shared();
+    let file = project.shared.clone();
     let would = args.what.map(|what| match what {
         ShareAction::On => "let your other projects ask for memories of this one",
         ShareAction::Off => "let no other project ask for memories of this one",
@@ -57,7 +57,7 @@ pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
     match args.what {
         None => {}
         Some(ShareAction::On) => {
-            create_folder(&project.0, Privacy::Private)?;
+            create_folder(&project.folder, Privacy::Private)?;
             replace(&file, b"", Privacy::Private)?;
         }
         Some(ShareAction::Off) => match fs::remove_file(&file) {

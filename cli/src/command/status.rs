@@ -120,7 +120,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let survey = stores.survey()?;
     let listing = &survey.project;
     let state = world.dirs.tree(&tree.root);
-    let progress = Progress::read(&state.progress());
+    let progress = Progress::read(&state.progress);
     let inbox_bytes = background::inbox_bytes(&state);
     let (settings, problems) = settings_file::load(&world.dirs, Some(tree));
     let recall = Recall::open(&world.dirs, tree);

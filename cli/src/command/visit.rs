@@ -46,5 +46,5 @@ impl Visit {
 }
 
 fn file(world: &World, tree: &Tree) -> PathBuf {
-    world.dirs.tree(&tree.root).0.join("visit.json")
+    world.dirs.tree(&tree.root).folder.join("visit.json")
 }

@@ -283,7 +283,7 @@ fn a_repository_cannot_set_what_is_given() {
 fn without_an_index_nothing_is_known_to_be_this_machines() {
     let team = Team::new();
     let (dirs, tree) = team.place();
-    std::fs::remove_dir_all(dirs.tree(&tree.root).index()).unwrap();
+    std::fs::remove_dir_all(dirs.tree(&tree.root).index).unwrap();
     let started = team.started();
     assert!(started.contains(CENTS) && started.matches("from the repository]").count() == 2);
     team.setting(REVIEWED);
@@ -360,7 +360,7 @@ fn an_edit_by_hand_is_of_this_machine_and_a_pull_that_changes_it_is_not() {
 fn a_lost_ledger_makes_everything_the_repositorys_until_it_is_released() {
     let team = Team::new();
     let (dirs, tree) = team.place();
-    std::fs::remove_file(dirs.project(tree.project).ledger()).unwrap();
+    std::fs::remove_file(dirs.project(tree.project).ledger).unwrap();
     assert_eq!(team.pulled(), [CENTS, STAGING]);
     team.0.ok(&["trust", "--yes"]);
     assert_eq!(team.pulled(), [""; 0]);
@@ -427,7 +427,7 @@ fn what_older_versions_limited_to_authors_waits_for_a_release_and_is_told() {
     assert!(team.started().contains(STAGING));
     // And where a project was limited.
     let (dirs, tree) = team.place();
-    let record = dirs.project(tree.project).identity();
+    let record = dirs.project(tree.project).identity;
     let text = std::fs::read_to_string(&record).unwrap();
     let limits = "{\"authors\": {\"trusted\": [\"bob@example.com\"], \"signed\": true},";
     std::fs::write(&record, text.replacen('{', limits, 1)).unwrap();
@@ -448,7 +448,7 @@ fn a_file_of_the_project_comes_into_no_other_whatever_scope_it_names() {
     team.change("wiki.md", "kind:", "scope: user\nkind:");
     team.commit();
     assert_eq!(team.pulled().len(), 2);
-    let index = team.place().0.user_state().index();
+    let index = team.place().0.user_state().index;
     assert!(index.join("MANIFEST").exists());
     team.0.ok(&["review", "--release", &id(3).short()]);
     let files = std::fs::read_dir(index).unwrap().map(|file| file.unwrap().path());

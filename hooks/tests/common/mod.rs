@@ -126,7 +126,7 @@ impl World {
             let file = MemoryFile::new(memory.clone()).unwrap();
             fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
         }
-        let index = self.state().index();
+        let index = self.state().index.clone();
         let publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
         let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
@@ -153,8 +153,8 @@ impl World {
             ..LeftSession::default()
         };
         let left = Handoff { sessions: vec![session], inbox_bytes };
-        fs::create_dir_all(&self.state().0).unwrap();
-        fs::write(self.state().left(), serde_json::to_vec(&left).unwrap()).unwrap();
+        fs::create_dir_all(&self.state().folder).unwrap();
+        fs::write(&self.state().left, serde_json::to_vec(&left).unwrap()).unwrap();
     }
 
     pub fn start(&self, session: &str, source: &str) -> Ran {
@@ -208,7 +208,7 @@ impl World {
     }
 
     pub fn notes(&self) -> Vec<Value> {
-        self.lines(&self.state().inbox())
+        self.lines(&self.state().inbox)
     }
 
     pub fn receipts(&self) -> Vec<Value> {

@@ -180,7 +180,7 @@ impl Local {
                 continue;
             };
             let is_asked = tree.project != own.project
-                && dirs.project(tree.project).shared().exists()
+                && dirs.project(tree.project).shared.exists()
                 && trees.iter().all(|known| known.project != tree.project);
             if is_asked {
                 trees.push(tree);

@@ -33,11 +33,11 @@ impl Local {
             false => Some(store.list()?.broken),
         };
         let state = dirs.tree(&tree.root);
-        let indexes = [state.index(), state.thinking(), dirs.user_state().index()];
+        let indexes = [state.index.clone(), state.thinking.clone(), dirs.user_state().index];
         let there = indexes.iter().filter(|index| index.exists());
         let damage = there.map(|index| inspect(index, Depth::Headers)).find_map(Health::damage);
         let degraded = damage.map(|damage| damage.to_string());
-        let progress = Progress::read(&dirs.tree(&tree.root).progress());
+        let progress = Progress::read(&dirs.tree(&tree.root).progress);
         let (settings, _) = settings_file::load(dirs, Some(&tree));
         let of_kind = |kind: Kind| counts.kinds.get(kind as usize).copied().unwrap_or_default();
         Ok(StatusResponse {

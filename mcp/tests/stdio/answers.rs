@@ -156,7 +156,7 @@ fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt(search: SearchMod
     assert!(receipts[0]["micros"].as_u64() >= Some(100), "{receipts:#?}");
     assert_eq!(server.end(), Some(0));
     // Where nothing may be written, nothing is.
-    fs::remove_dir_all(tree.sessions()).unwrap();
+    fs::remove_dir_all(&tree.sessions).unwrap();
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1"), ("THROUGHLINE", "read")]);
     server.text("recall", &json!({"query": "probe pool"}));
     assert!(!tree.session("s-1", None).exists());

@@ -92,7 +92,7 @@ fn shop() -> World {
     };
     Store::user(&world.dirs).unwrap().save(user, &Redactor::default(), now()).unwrap();
     let own = Store::user(&world.dirs).unwrap().list().unwrap().memories;
-    let index = world.dirs.user_state().index();
+    let index = world.dirs.user_state().index;
     let content = Content {
         root: &world.dirs.data,
         memories: &own,

@@ -17,7 +17,7 @@ fn stock(world: &World, memories: Vec<Memory>) -> Tree {
 }
 
 fn share(world: &World, tree: &Tree) {
-    fs::write(world.dirs.project(tree.project).shared(), "").unwrap();
+    fs::write(world.dirs.project(tree.project).shared, "").unwrap();
 }
 
 #[test]

@@ -159,9 +159,9 @@ fn no_lock_keeps_the_server_from_starting_and_recalling() {
     let tree = world.tree();
     let project = world.dirs.project(tree.project);
     let locks = [
-        project.0.join("store.lock"),
-        project.sync_lock(),
-        world.dirs.tree(&world.root).index().join("writer.lock"),
+        project.folder.join("store.lock"),
+        project.sync_lock.clone(),
+        world.dirs.tree(&world.root).index.join("writer.lock"),
     ];
     let held: Vec<fs::File> = locks
         .iter()
@@ -186,7 +186,7 @@ fn a_ping_is_answered_while_calls_wait_for_a_lock() {
     let tree = world.tree();
     let project = world.dirs.project(tree.project);
     save(&world, fact(1, "The probe pool is small", "It has five places."));
-    let lock = fs::File::create(project.0.join("store.lock")).unwrap();
+    let lock = fs::File::create(project.folder.join("store.lock")).unwrap();
     lock.lock().unwrap();
     let mut server = world.connect(&[]);
     for id in 200..220 {

@@ -27,7 +27,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
         .collect();
     let space = embedder.space();
     let given = Given { model: &space, digest: [0; 16], complete: true, vectors: &vectors };
-    write(&world.dirs.tree(&world.root).second(), &given).unwrap();
+    write(&world.dirs.tree(&world.root).second, &given).unwrap();
 
     let recalled = |script: &str| {
         let mut server = world.connect_beside(script, &[]);

@@ -59,7 +59,7 @@ fn a_status_says_what_of_the_index_cannot_be_read() {
     let mut server = world.connect(&[]);
     let sound = server.text("status", &json!({})).0;
     assert!(!sound.contains("The index:"), "{sound}");
-    let index = world.dirs.tree(&world.root).index();
+    let index = world.dirs.tree(&world.root).index;
     let entries = fs::read_dir(index).unwrap().map(|entry| entry.unwrap().path());
     let is_of_turns =
         |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("turns-");

@@ -34,18 +34,18 @@ pub fn is_passed_on(variable: &OsStr) -> bool {
 /// Returns whether a processor works on this project. The lock is only looked at: it is given back at once, and a
 /// processor that starts in this moment and takes it for another's leaves the work to the one that is started next.
 pub fn is_running(project: &ProjectDir) -> bool {
-    File::open(project.sync_lock())
+    File::open(&project.sync_lock)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The length of a working tree's inbox.
 pub fn inbox_bytes(tree: &TreeDir) -> u64 {
-    std::fs::metadata(tree.inbox()).map_or(0, |inbox| inbox.len())
+    std::fs::metadata(&tree.inbox).map_or(0, |inbox| inbox.len())
 }
 
 /// Returns whether hooks left notes in a working tree that no processor took up.
 pub fn has_unprocessed(tree: &TreeDir) -> bool {
-    Progress::read(&tree.progress()).leaves(inbox_bytes(tree))
+    Progress::read(&tree.progress).leaves(inbox_bytes(tree))
 }
 
 #[cfg(test)]
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn a_held_lock_means_that_it_runs() {
         let folder = tempfile::tempdir().unwrap();
-        let project = ProjectDir(folder.path().to_owned());
+        let project = ProjectDir::at(folder.path().to_owned());
         assert!(!is_running(&project));
-        let lock = File::create(project.sync_lock()).unwrap();
+        let lock = File::create(&project.sync_lock).unwrap();
         assert!(!is_running(&project));
         lock.lock().unwrap();
         assert!(is_running(&project));
@@ -68,13 +68,13 @@ mod tests {
     #[test]
     fn an_inbox_of_another_length_is_unprocessed() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = TreeDir(folder.path().to_owned());
+        let tree = TreeDir::at(folder.path().to_owned());
         assert!(!has_unprocessed(&tree), "nothing was ever noted");
-        std::fs::write(tree.inbox(), "{}\n").unwrap();
+        std::fs::write(&tree.inbox, "{}\n").unwrap();
         assert!(has_unprocessed(&tree));
-        std::fs::write(tree.progress(), r#"{"inbox_bytes": 3}"#).unwrap();
+        std::fs::write(&tree.progress, r#"{"inbox_bytes": 3}"#).unwrap();
         assert!(!has_unprocessed(&tree));
-        std::fs::write(tree.inbox(), "").unwrap();
+        std::fs::write(&tree.inbox, "").unwrap();
         assert!(has_unprocessed(&tree), "a shorter one is not the one that was taken up");
     }
 

@@ -1,4 +1,4 @@
-//! Where things lie on disk: one path type per folder, one method per file.
+//! Where things lie on disk: one type per folder, one field per file.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -81,22 +81,22 @@ impl UserDirs {
 
     /// The private ledger and archive of the user's own memories.
     pub fn user_dir(&self) -> ProjectDir {
-        ProjectDir(self.data.join("user"))
+        ProjectDir::at(self.data.join("user"))
     }
 
     /// The disposable state of the user's own memories: an index, as a tree has one.
     pub fn user_state(&self) -> TreeDir {
-        TreeDir(self.state.join("user"))
+        TreeDir::at(self.state.join("user"))
     }
 
     /// The private, lasting folder of a project.
     pub fn project(&self, project: ProjectId) -> ProjectDir {
-        ProjectDir(self.data.join("projects").join(project.to_string()))
+        ProjectDir::at(self.data.join("projects").join(project.to_string()))
     }
 
     /// The disposable state of a working tree with this (canonical) root.
     pub fn tree(&self, root: &Path) -> TreeDir {
-        TreeDir(self.state.join("trees").join(path_hash(root)))
+        TreeDir::at(self.state.join("trees").join(path_hash(root)))
     }
 
     /// The record that names the project of a working tree with this root.
@@ -122,162 +122,140 @@ impl UserDirs {
 
 /// The private, lasting folder of a project: `projects/<id>` in the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectDir(pub PathBuf);
+pub struct ProjectDir {
+    /// The folder itself.
+    pub folder: PathBuf,
+    /// Record of how the project is recognised: root commits, remotes, paths, worktrees, mode.
+    pub identity: PathBuf,
+    /// Keyed hashes of secrets that were recognised once (`redact::known`).
+    pub known_secrets: PathBuf,
+    /// The memories of a project that keeps them privately.
+    pub private_memories: PathBuf,
+    /// The memories put aside by `forget`.
+    pub archived_memories: PathBuf,
+    /// New memories that wait for review (`promote = "review"`).
+    pub drafts: PathBuf,
+    /// Every derived memory and what became of it.
+    pub ledger: PathBuf,
+    /// Contents of each memory's files when it was learned (see the processor's `anchors`).
+    pub anchors: PathBuf,
+    /// Confirmations by a person.
+    pub reviewed: PathBuf,
+    /// The archive of redacted turns, one compressed file per session.
+    pub archive: PathBuf,
+    /// Drafts mined from each session, a cache of the archive.
+    pub mined: PathBuf,
+    /// Vectors made by the transformer, a cache.
+    pub vectors: PathBuf,
+    /// Releases from quarantine by a person, by the hash of the text.
+    pub released: PathBuf,
+    /// Present where the user lets other projects ask this one over MCP.
+    pub shared: PathBuf,
+    /// Positions of git in each working tree when its memory files were last looked at.
+    pub git_positions: PathBuf,
+    /// Held by the one processor that works on this project.
+    pub sync_lock: PathBuf,
+}
 
 impl ProjectDir {
-    /// Record of how the project is recognised: root commits, remotes, paths, worktrees, mode.
-    pub fn identity(&self) -> PathBuf {
-        self.0.join("identity.json")
-    }
-
-    /// Keyed hashes of secrets that were recognised once (`redact::known`).
-    pub fn known_secrets(&self) -> PathBuf {
-        self.0.join("known-secrets.json")
-    }
-
-    /// The memories of a project that keeps them privately.
-    pub fn private_memories(&self) -> PathBuf {
-        self.0.join("memories")
-    }
-
-    /// The memories put aside by `forget`.
-    pub fn archived_memories(&self) -> PathBuf {
-        self.0.join("archived")
-    }
-
-    /// New memories that wait for review (`promote = "review"`).
-    pub fn drafts(&self) -> PathBuf {
-        self.0.join("drafts")
-    }
-
-    /// Every derived memory and what became of it.
-    pub fn ledger(&self) -> PathBuf {
-        self.0.join("ledger.jsonl")
-    }
-
-    /// Contents of each memory's files when it was learned (see the processor's `anchors`).
-    pub fn anchors(&self) -> PathBuf {
-        self.0.join("anchors.json")
-    }
-
-    /// Confirmations by a person.
-    pub fn reviewed(&self) -> PathBuf {
-        self.0.join("reviewed.json")
-    }
-
-    /// The archive of redacted turns, one compressed file per session.
-    pub fn archive(&self) -> PathBuf {
-        self.0.join("archive")
-    }
-
-    /// Drafts mined from each session, a cache of the archive.
-    pub fn mined(&self) -> PathBuf {
-        self.0.join("mined")
-    }
-
-    /// Vectors made by the transformer, a cache.
-    pub fn vectors(&self) -> PathBuf {
-        self.0.join("vectors")
-    }
-
-    /// Releases from quarantine by a person, by the hash of the text.
-    pub fn released(&self) -> PathBuf {
-        self.0.join("released")
-    }
-
-    /// Present where the user lets other projects ask this one over MCP.
-    pub fn shared(&self) -> PathBuf {
-        self.0.join("shared")
-    }
-
-    /// Returns where git was in each working tree when its memory files were last looked at.
-    pub fn git_positions(&self) -> PathBuf {
-        self.0.join("git-positions.json")
-    }
-
-    /// Held by the one processor that works on this project.
-    pub fn sync_lock(&self) -> PathBuf {
-        self.0.join("sync.lock")
+    /// Names the places in a folder; none of them needs to be there.
+    pub fn at(folder: PathBuf) -> Self {
+        let at = |name: &str| folder.join(name);
+        Self {
+            identity: at("identity.json"),
+            known_secrets: at("known-secrets.json"),
+            private_memories: at("memories"),
+            archived_memories: at("archived"),
+            drafts: at("drafts"),
+            ledger: at("ledger.jsonl"),
+            anchors: at("anchors.json"),
+            reviewed: at("reviewed.json"),
+            archive: at("archive"),
+            mined: at("mined"),
+            vectors: at("vectors"),
+            released: at("released"),
+            shared: at("shared"),
+            git_positions: at("git-positions.json"),
+            sync_lock: at("sync.lock"),
+            folder,
+        }
     }
 }
 
 /// The disposable state of a working tree: `trees/<hash of path>` in the state directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeDir(pub PathBuf);
-
-impl TreeDir {
+pub struct TreeDir {
+    /// The folder itself.
+    pub folder: PathBuf,
     /// The index: manifest, segments, journal, writer lock.
-    pub fn index(&self) -> PathBuf {
-        self.0.join("index")
-    }
-
+    pub index: PathBuf,
     /// A file that says that somebody searched what the model thought: from then on there is an index of it.
-    pub fn thinking_wanted(&self) -> PathBuf {
-        self.0.join("thinking.wanted")
-    }
-
+    pub thinking_wanted: PathBuf,
     /// An index of what the model thought, laid out like the other one. Nothing but an explicit search
     /// for it opens it.
-    pub fn thinking(&self) -> PathBuf {
-        self.0.join("thinking")
-    }
-
+    pub thinking: PathBuf,
     /// Vectors of the index's memories in the second space.
-    pub fn second(&self) -> PathBuf {
-        self.0.join("second.vectors")
-    }
-
+    pub second: PathBuf,
     /// State of the memories' files at their last comparison (see the processor's `anchors`).
-    pub fn compared(&self) -> PathBuf {
-        self.0.join("compared.json")
-    }
-
+    pub compared: PathBuf,
     /// Inbox of hooks for the processor: one JSON object a line.
-    pub fn inbox(&self) -> PathBuf {
-        self.0.join("inbox.jsonl")
-    }
-
-    /// Returns how far the processor got (see [`crate::progress`]).
-    pub fn progress(&self) -> PathBuf {
-        self.0.join("progress")
-    }
-
-    /// Returns where the work was left (see [`crate::handoff`]).
-    pub fn left(&self) -> PathBuf {
-        self.0.join("left.json")
-    }
-
+    pub inbox: PathBuf,
+    /// Progress of the processor (see [`crate::progress`]).
+    pub progress: PathBuf,
+    /// Handoff of the last session (see [`crate::handoff`]).
+    pub left: PathBuf,
     /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have told
     /// it.
-    pub fn untrusted_tree(&self) -> PathBuf {
-        self.0.join("strange")
-    }
-
+    pub untrusted_tree: PathBuf,
     /// The finding, once told.
-    pub fn untrusted_tree_told(&self) -> PathBuf {
-        self.0.join("strange-told")
-    }
-
+    pub untrusted_tree_told: PathBuf,
     /// Arrivals with the repository since hooks last told of them (see [`crate::exchange::pull_notice`]).
-    pub fn arrived(&self) -> PathBuf {
-        self.0.join("arrived")
-    }
-
+    pub arrived: PathBuf,
     /// The arrivals, once told.
-    pub fn arrived_told(&self) -> PathBuf {
-        self.0.join("arrived-told")
-    }
-
+    pub arrived_told: PathBuf,
     /// Session files, one for each session and subagent.
-    pub fn sessions(&self) -> PathBuf {
-        self.0.join("sessions")
+    pub sessions: PathBuf,
+    /// Copies of memories while they are edited, and what was not taken over.
+    pub edits: PathBuf,
+    /// The page that `throughline report` writes.
+    pub report: PathBuf,
+    /// Log of hooks' errors: one line each, bounded.
+    pub hook_log: PathBuf,
+    /// The processor's log.
+    pub log: PathBuf,
+}
+
+impl TreeDir {
+    /// Names the places in a folder; none of them needs to be there.
+    pub fn at(folder: PathBuf) -> Self {
+        let at = |name: &str| folder.join(name);
+        Self {
+            index: at("index"),
+            thinking_wanted: at("thinking.wanted"),
+            thinking: at("thinking"),
+            second: at("second.vectors"),
+            compared: at("compared.json"),
+            inbox: at("inbox.jsonl"),
+            progress: at("progress"),
+            left: at("left.json"),
+            untrusted_tree: at("strange"),
+            untrusted_tree_told: at("strange-told"),
+            arrived: at("arrived"),
+            arrived_told: at("arrived-told"),
+            sessions: at("sessions"),
+            edits: at("edits"),
+            report: at("report.html"),
+            hook_log: at("hooks.log"),
+            log: at("processor.log"),
+            folder,
+        }
     }
 
     /// The file of one session (or subagent) in this tree: what hooks gave it.
     pub fn session(&self, session: &str, agent: Option<&str>) -> PathBuf {
         // Names from outside are hashed before they name files.
         let agent = blake3::hash(agent.unwrap_or_default().as_bytes()).to_hex();
-        self.sessions().join(Self::session_prefix(session) + &agent[..16])
+        self.sessions.join(Self::session_prefix(session) + &agent[..16])
     }
 
     /// Returns how the names of the files of a session and of all its subagents begin.
@@ -285,29 +263,9 @@ impl TreeDir {
         blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
     }
 
-    /// Returns where copies of memories lie while they are edited, and what was not taken over.
-    pub fn edits(&self) -> PathBuf {
-        self.0.join("edits")
-    }
-
     /// Receipts of injections, one JSON object a line, one file a day (`date` as `2026-10-02`).
     pub fn receipts(&self, date: &str) -> PathBuf {
-        self.0.join("receipts").join(format!("{date}.jsonl"))
-    }
-
-    /// The page that `throughline report` writes.
-    pub fn report(&self) -> PathBuf {
-        self.0.join("report.html")
-    }
-
-    /// Log of hooks' errors: one line each, bounded.
-    pub fn hook_log(&self) -> PathBuf {
-        self.0.join("hooks.log")
-    }
-
-    /// The processor's log.
-    pub fn log(&self) -> PathBuf {
-        self.0.join("processor.log")
+        self.folder.join("receipts").join(format!("{date}.jsonl"))
     }
 }
 

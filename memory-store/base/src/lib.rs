@@ -4,7 +4,6 @@
 //! network: the time, the directories and the settings are arguments.
 
 pub mod background;
-pub mod bytes;
 pub mod error;
 pub mod exchange;
 pub mod fs;
@@ -18,8 +17,6 @@ pub mod progress;
 pub mod prompt;
 pub mod pulled_setting;
 pub mod settings;
-pub mod signature;
-pub mod staleness;
 pub mod succession;
 pub mod text;
 pub mod thinking;

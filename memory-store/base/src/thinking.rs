@@ -7,12 +7,12 @@ use crate::layout::TreeDir;
 
 /// Returns whether somebody searched it.
 pub fn is_wanted(tree: &TreeDir) -> bool {
-    tree.thinking_wanted().exists()
+    tree.thinking_wanted.exists()
 }
 
 /// Returns whether it was made.
 pub fn is_there(tree: &TreeDir) -> bool {
-    tree.thinking().join("MANIFEST").exists()
+    tree.thinking.join("MANIFEST").exists()
 }
 
 /// Has the next sync make it, and each one after that go on with it.
@@ -26,6 +26,6 @@ pub fn want(tree: &TreeDir) -> io::Result<()> {
     let mut folder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.recursive(true).create(&tree.0)?;
-    std::fs::write(tree.thinking_wanted(), "")
+    folder.recursive(true).create(&tree.folder)?;
+    std::fs::write(&tree.thinking_wanted, "")
 }

@@ -5,11 +5,11 @@ use super::nearest::Probe;
 use super::query::Query;
 use super::score;
 use super::sources::Sources;
+use crate::embed::Vectors;
 use crate::index::manifest::Gate;
 use crate::index::segment::Segment;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
-use memory_store_embed::Vectors;
 
 /// Prior of the gate from stores in general, so that prompts of one kind do not mislead it. Few of the prompts decide a
 /// store's own threshold, which is therefore drawn this way.

@@ -11,7 +11,7 @@ use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;
 use crate::index::segment::Segment;
-use memory_store_base::signature::{error_signature, names_cause, signature_hash};
+use crate::signature::{error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
 /// Gain of a named path in a prompt's ranking.

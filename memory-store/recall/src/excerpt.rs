@@ -10,12 +10,12 @@ use super::{Collection, Hit};
 use crate::index::Index;
 use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
+use crate::signature::{error_signature, names_cause, signature_hash};
 use crate::suspicion::suspicion;
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::layout::TreeDir;
-use memory_store_base::signature::{error_signature, names_cause, signature_hash};
 use memory_store_base::text::{self, rarity, term_hash};
 
 /// Turns with the signature that are read, newest first.
@@ -73,7 +73,7 @@ pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     };
     let (segments, damage) = if thinking {
         // Beside the index, and in no hook's way.
-        let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let folder = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         match folder.map(|folder| Index::open(&folder)) {
             Some(Ok(Some(index))) => index.turns(),
             Some(Ok(None)) | None => (Vec::new(), None),

@@ -40,7 +40,7 @@ const RECORD_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
     let store = root.join(STORE_DIR);
     let committed = store.join("memories");
-    let mut folders = vec![project.private_memories(), project.drafts()];
+    let mut folders = vec![project.private_memories.clone(), project.drafts.clone()];
     if !is_private(project) && is_folder(&store) && is_folder(&committed) {
         folders.push(committed);
     }
@@ -73,7 +73,7 @@ struct ProjectRecord {
 /// Reads the record of a project, which need not have one.
 fn record(project: &ProjectDir) -> Result<ProjectRecord, ()> {
     let mut bytes = Vec::new();
-    match open_regular::open(&project.identity(), Links::Refuse)
+    match open_regular::open(&project.identity, Links::Refuse)
         .and_then(|file| file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes))
     {
         Ok(_) => serde_json::from_slice(&bytes).map_err(drop),
@@ -340,12 +340,13 @@ mod tests {
     #[test]
     fn the_committed_folder_counts_only_where_memories_are_committed_and_it_is_no_link() {
         let home = tempfile::tempdir().unwrap();
-        let (root, project) = (home.path().join("work"), ProjectDir(home.path().join("project")));
+        let (root, project) =
+            (home.path().join("work"), ProjectDir::at(home.path().join("project")));
         let committed = root.join(".throughline/memories");
         let has_committed = || folders(&project, &root).contains(&committed);
         assert!(!has_committed());
         fs::create_dir_all(&committed).unwrap();
-        fs::create_dir_all(&project.0).unwrap();
+        fs::create_dir_all(&project.folder).unwrap();
         assert!(has_committed());
         for (record, expected) in [
             (r#"{"mode":"committed","project":"x"}"#, true),
@@ -353,10 +354,10 @@ mod tests {
             (r#"{"mode":"private"}"#, false),
             ("damaged", false),
         ] {
-            fs::write(project.identity(), record).unwrap();
+            fs::write(&project.identity, record).unwrap();
             assert_eq!(has_committed(), expected, "{record}");
         }
-        fs::remove_file(project.identity()).unwrap();
+        fs::remove_file(&project.identity).unwrap();
         let elsewhere = home.path().join("elsewhere");
         fs::rename(&committed, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &committed).unwrap();

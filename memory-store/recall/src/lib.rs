@@ -9,9 +9,11 @@
 
 mod acknowledgement;
 mod block_max;
+pub mod bytes;
 mod calibration;
 mod candidate;
 pub mod custom_embedder;
+pub mod embed;
 mod exact;
 mod excerpt;
 mod expression;
@@ -36,7 +38,9 @@ mod score;
 mod search;
 mod second_space;
 mod session_context;
+pub mod signature;
 mod sources;
+pub mod staleness;
 pub mod start_rank;
 pub mod suspicion;
 mod time_expression;
@@ -63,11 +67,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::custom_embedder::Ask;
+use crate::embed::SharedTransformer;
+use crate::embed::{Embed, Table};
 use crate::index::journal::KnownJournals;
 use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
+use crate::staleness::Staleness;
 use candidate::{Candidate, Named};
 use follow_up::Followed;
 use lexical::Found;
@@ -78,11 +85,8 @@ use memory_store_base::kind::Kind;
 use memory_store_base::layout::{Tree, TreeDir, UserDirs};
 use memory_store_base::memory::{SaidBy, Status};
 use memory_store_base::settings::Settings;
-use memory_store_base::staleness::Staleness;
 use memory_store_base::succession::STEPS_MAX;
 use memory_store_base::time::Timestamp;
-use memory_store_embed::SharedTransformer;
-use memory_store_embed::{Embed, Table};
 use nearest::Probe;
 use render::BRIEF_CHARS;
 use second_space::Asking;
@@ -308,7 +312,7 @@ impl Recall {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
             return false;
         };
-        let thinking = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let thinking = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
         let thinking = thinking.map(|folder| (read_manifest(&folder), folder));
         index.manifest.lacks_segments(&index.dir)
             || thinking.is_some_and(|(manifest, folder)| match manifest {

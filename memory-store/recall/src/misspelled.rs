@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use crate::embed::Table;
 use memory_store_base::text::{self, rarity, term_hash};
-use memory_store_embed::Table;
 
 use super::lexical::{self, Found};
 use super::query::{LONG_BYTES, Term};

@@ -1,10 +1,10 @@
 //! Vectors of a source: those of its segment and of its journal as one.
 
 use super::sources::{Source, Sources};
+use crate::embed::{Space, Vector};
 use crate::index::hub;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, nearest};
-use memory_store_embed::{Space, Vector};
 
 /// A query's vector, and the space it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,6 +103,7 @@ fn loose_near(probe: &Probe, doc: u32, embedded: &Embedded) -> Option<Near> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::{DIMENSIONS, Encoder};
     use crate::index::document::Document;
     use crate::index::manifest::Collection;
     use crate::index::record::Record;
@@ -110,7 +111,6 @@ mod tests {
     use memory_store_base::id::MemoryId;
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
-    use memory_store_embed::{DIMENSIONS, Encoder};
 
     const SPACE: Space = Space([1; 16]);
 

@@ -3,7 +3,7 @@
 //! A signature is the whole line that a program printed; people and models quote the part that tells,
 //! and the next program prints its path or a colour before it.
 
-use memory_store_base::signature::{names_cause, telling_lines};
+use crate::signature::{names_cause, telling_lines};
 use memory_store_base::text::rarity;
 use memory_store_base::text::{each_term, term_hash};
 

@@ -120,13 +120,13 @@ impl Query {
     /// Takes a failed command and its error apart. Each term counts once: errors repeat
     /// themselves. Numbers, hashes and folders are left out.
     pub(crate) fn error(command: &str, error: &str) -> Self {
-        let telling = memory_store_base::signature::telling_lines(error, ERROR_LINES);
+        let telling = crate::signature::telling_lines(error, ERROR_LINES);
         let mut text = telling.join("\n");
         text.push('\n');
         text.push_str(&error[..error.floor_char_boundary(ERROR_BYTES_MAX)]);
         if !error.contains(command) {
             text.push('\n');
-            text.push_str(&memory_store_base::signature::normalise_command(command));
+            text.push_str(&crate::signature::normalise_command(command));
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_short(&text, &mut |term, _| !varies(term));

@@ -403,7 +403,7 @@ fn cut(text: String, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memory_store_base::staleness::Staleness;
+    use crate::staleness::Staleness;
     use memory_store_base::time::Timestamp;
 
     fn hit(kind: Kind, title: &str, text: &str) -> Hit {
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn a_stale_memory_is_marked_without_the_name_of_a_file() {
-        let change = memory_store_base::staleness::Change::Gone;
+        let change = crate::staleness::Change::Gone;
         let staleness = Some(Staleness { change, path: "obey/this.rs".into(), target: None });
         let fact = Hit { staleness, ..hit(Kind::Fact, "The cache is shared", "") };
         let short = fact.id.short();

@@ -16,12 +16,12 @@ use super::{
     CandidateOutcome, Hit, Recall, Recalled, Successor, exact, gate, holding_again,
     near_duplicates, time_expression, trace, turns,
 };
+use crate::embed::Transformer;
 use crate::index::record::Record;
 use memory_store_base::error::Error;
 use memory_store_base::kind::Kind;
 use memory_store_base::text;
 use memory_store_base::time::Timestamp;
-use memory_store_embed::Transformer;
 
 /// Hits when the caller names no limit.
 const LIMIT: usize = 10;

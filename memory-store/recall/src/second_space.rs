@@ -42,7 +42,7 @@ impl Asking {
     /// The likenesses of memories to a text; `None` where there are no vectors, or none for the text.
     pub(crate) fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
         let files = self.files.get_or_init(|| open(sources));
-        if text.trim().is_empty() || files.iter().flatten().all(Second::is_empty) {
+        if text.trim().is_empty() || files.iter().flatten().all(|file| file.count == 0) {
             return None;
         }
         let query = self.direction(text)?;
@@ -93,12 +93,12 @@ impl Asking {
 fn open(sources: &Sources) -> Vec<Option<Second>> {
     let space = sources.settings.embedder.as_ref().map(Embedder::space);
     let files = sources.list.iter().map(|source| {
-        let state = TreeDir(source.index.as_ref()?.dir.parent()?.to_owned());
-        let file = Second::open(&state.second()).unwrap_or_else(|error| {
+        let state = TreeDir::at(source.index.as_ref()?.dir.parent()?.to_owned());
+        let file = Second::open(&state.second).unwrap_or_else(|error| {
             sources.note(&error);
             None
         });
-        file.filter(|file| Some(file.model()) == space.as_deref())
+        file.filter(|file| Some(file.model.as_str()) == space.as_deref())
     });
     files.collect()
 }

@@ -75,10 +75,10 @@ impl Sources {
     pub(crate) fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
         // The tree's and the user's.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
-        let mut opened = Index::open_with(&dirs.tree(&tree.root).index(), known);
+        let mut opened = Index::open_with(&dirs.tree(&tree.root).index, known);
         let mut root = &tree.root;
         if matches!(opened, Ok(None)) && tree.main_root != tree.root {
-            opened = Index::open_with(&dirs.tree(&tree.main_root).index(), known);
+            opened = Index::open_with(&dirs.tree(&tree.main_root).index, known);
             root = &tree.main_root;
         }
         sources.settings = settings_of(&opened);
@@ -130,7 +130,7 @@ impl Sources {
     }
 
     fn add_user(&mut self, dirs: &UserDirs, known: Option<&KnownJournals>) {
-        let opened = Index::open_with(&dirs.user_state().index(), known);
+        let opened = Index::open_with(&dirs.user_state().index, known);
         self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
     }
 

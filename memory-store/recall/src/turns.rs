@@ -64,7 +64,7 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
 fn look_for_thinking(recall: &Recall) {
     let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
     let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
-    if !thinking::is_there(&TreeDir(tree.to_owned())) {
+    if !thinking::is_there(&TreeDir::at(tree.to_owned())) {
         recall.sources.note_text(|| {
             "what Claude thought is indexed once somebody searches it: the next sync does that"
                 .to_owned()

@@ -41,8 +41,8 @@ fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
 /// an index there is nothing to do: the first one will be made from the files.
 ///
 /// ```text
-/// journal::append(&dirs.tree(&tree.root).index(), &put(&stored, &tree.root))?;
-/// journal::append(&dirs.user_state().index(), &put(&stored, &dirs.data))?;
+/// journal::append(&dirs.tree(&tree.root).index, &put(&stored, &tree.root))?;
+/// journal::append(&dirs.user_state().index, &put(&stored, &dirs.data))?;
 /// ```
 pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
     append_within(dir, entry, LOCK_WAIT)
@@ -75,14 +75,14 @@ pub enum Change<'a> {
 /// the index that recall reads there, with the table's vector where there is a table.
 pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> Result<()> {
     let (index, root) = match scope {
-        Scope::User => (dirs.user_state().index(), dirs.data.as_path()),
+        Scope::User => (dirs.user_state().index, dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
             // A worktree without an index of its own is served by the main tree's.
-            let own = dirs.tree(&tree.root).index();
+            let own = dirs.tree(&tree.root).index;
             if own.join(manifest::FILE_NAME).exists() {
                 (own, tree.root.as_path())
             } else {
-                (dirs.tree(&tree.main_root).index(), tree.main_root.as_path())
+                (dirs.tree(&tree.main_root).index, tree.main_root.as_path())
             }
         }
     };

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::build::Vectors;
+use crate::bytes::mixed;
 use crate::embed::{Encoder, Space};
 use crate::error::Result;
 use crate::id::MemoryId;
-use memory_store_base::bytes::kernel::mixed;
 use memory_store_recall::index::document::{Document, Turn};
 use memory_store_recall::index::freeze::Frozen;
 use memory_store_recall::index::manifest::{Collection, SegmentRef};

@@ -95,7 +95,7 @@ mod tests {
     fn earlier_texts_go_and_who_wrote_a_text_stays_known() {
         let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
         let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir(home.path().to_owned());
+        let home = ProjectDir::at(home.path().to_owned());
         let mut ledger = Ledger::open(&home).unwrap();
         let text = |number: u8, says: &str| {
             let id = MemoryId([number; 16]);
@@ -121,7 +121,7 @@ mod tests {
 
         let redactor = Redactor::default();
         assert!(Ledger::open(&home).unwrap().clean(&redactor).unwrap());
-        assert!(!std::fs::read_to_string(home.ledger()).unwrap().contains(&token));
+        assert!(!std::fs::read_to_string(&home.ledger).unwrap().contains(&token));
         let mut ledger = Ledger::open(&home).unwrap();
         let entry = |number: u8| ledger.entry(MemoryId([number; 16])).unwrap();
         assert_eq!(entry(1).text, text(1, "[redacted:github-token]"));

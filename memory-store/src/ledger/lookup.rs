@@ -32,7 +32,7 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     pub(crate) fn new(home: &ProjectDir) -> Self {
-        Self { path: home.ledger() }
+        Self { path: home.ledger.clone() }
     }
 
     /// Looks up the ledger's entry of a memory.
@@ -260,7 +260,7 @@ mod tests {
     use crate::ledger::Ledger;
 
     fn home(folder: &Path) -> ProjectDir {
-        ProjectDir(folder.to_owned())
+        ProjectDir::at(folder.to_owned())
     }
 
     fn id(number: u16) -> MemoryId {
@@ -284,7 +284,7 @@ mod tests {
         }
         lookup.bury(id(7), None, "Seven", Some("7.md"), Timestamp(0)).unwrap();
         lookup.note("a text of its own", Origin::Own).unwrap();
-        assert!(std::fs::metadata(home.ledger()).unwrap().len() > 2 * STEP_BYTES);
+        assert!(std::fs::metadata(&home.ledger).unwrap().len() > 2 * STEP_BYTES);
         let ledger = Ledger::open(&home).unwrap();
         for number in 0..301 {
             assert_eq!(lookup.entry(id(number)).unwrap().as_ref(), ledger.entry(id(number)));

@@ -109,7 +109,7 @@ impl<'a> Survey<'a> {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
                 Aside::No => store.folder().to_owned(),
-                Aside::Review | Aside::Held => store.home().drafts(),
+                Aside::Review | Aside::Held => store.home().drafts.clone(),
             };
             let suffix = format!("-{}.md", entry.id.short());
             self.disk.unreadable.iter().filter(|path| path.starts_with(&folder)).any(|path| {
@@ -189,7 +189,7 @@ impl<'a> Survey<'a> {
 
     /// The private folder of files that wait.
     pub(crate) fn aside_folder(&self) -> PathBuf {
-        self.store.home().drafts()
+        self.store.home().drafts.clone()
     }
 
     /// The store of a tree.
@@ -297,7 +297,7 @@ impl Disk {
                 disk.files.entry(key).or_default().push(read);
             }
         }
-        for read in disk.folder(&store.home().drafts(), is_foreign)? {
+        for read in disk.folder(&store.home().drafts, is_foreign)? {
             disk.aside.entry(read.stored.memory.id).or_insert(read);
         }
         Ok(disk)

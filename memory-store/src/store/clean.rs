@@ -31,7 +31,7 @@ impl Store {
         let _lock = self.lock()?;
         let mut unclean: Vec<PathBuf> = Vec::new();
         let mut folders = self.folders();
-        folders.push(self.home.archived_memories());
+        folders.push(self.home.archived_memories.clone());
         let mut cleaned = Cleaned::default();
         listing::visit(&folders, &mut |read| match read {
             Ok(Read { stored, mut file }) => {

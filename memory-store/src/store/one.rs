@@ -247,7 +247,7 @@ impl Store {
         if end.len() < listing::SHORT_ID_CHARS_MIN {
             return None;
         }
-        let folder = self.home.archived_memories();
+        let folder = self.home.archived_memories.clone();
         let is_named = |path: &PathBuf| {
             path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&end))
         };

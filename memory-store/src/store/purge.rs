@@ -96,7 +96,7 @@ impl Store {
         let (mut done, mut aside) = (Unlearned::default(), BTreeSet::new());
         for Found { read, rest } in self.of(gone, &ledger) {
             let Read { stored, file } = read;
-            let is_aside = stored.path.starts_with(self.home.archived_memories());
+            let is_aside = stored.path.starts_with(&self.home.archived_memories);
             let (path, memory) = (stored.path.clone(), stored.memory.clone());
             let Some(rest) = rest else {
                 if is_aside {
@@ -142,7 +142,7 @@ impl Store {
     /// The memory files with evidence that is gone; those that were put aside, too.
     fn of(&self, gone: &Gone<'_>, ledger: &Ledger) -> Vec<Found> {
         let mut folders = self.folders();
-        folders.push(self.home.archived_memories());
+        folders.push(self.home.archived_memories.clone());
         let mut found = Vec::new();
         listing::visit(&folders, &mut |read| {
             let Ok(read) = read else { return };

@@ -105,7 +105,7 @@ impl Trust {
 
     /// Forgets what the ledger said, for who knows that it says more by now.
     #[must_use]
-    pub fn renewed(self) -> Self {
+    pub(crate) fn renewed(self) -> Self {
         Self { origin: self.origin.renewed(), ..self }
     }
 

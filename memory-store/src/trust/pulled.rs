@@ -23,18 +23,18 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    pub fn of(store: &Store) -> Self {
+    pub(crate) fn of(store: &Store) -> Self {
         // Nobody else can write a private store.
         Self { home: store.root().map(|_| store.home().clone()), ..Self::default() }
     }
 
     /// Forgets what the ledger said.
-    pub fn renewed(self) -> Self {
+    pub(crate) fn renewed(self) -> Self {
         Self { texts: OnceLock::new(), ..self }
     }
 
     /// Returns the policy for what is from the repository: that of the settings, unless the project's is stricter.
-    pub fn policy(&self, settings: &Settings) -> Result<Pulled> {
+    pub(crate) fn policy(&self, settings: &Settings) -> Result<Pulled> {
         let is_limited = match &self.home {
             Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
             None => false,
@@ -44,7 +44,7 @@ impl Origin {
     }
 
     /// Returns whether this machine did not derive, write or release what a file says.
-    pub fn is_repository(&self, stored: &Stored) -> bool {
+    pub(crate) fn is_repository(&self, stored: &Stored) -> bool {
         let Some(home) = &self.home else { return false };
         // Without a ledger nothing is known to be this machine's.
         if self.asks_singly {

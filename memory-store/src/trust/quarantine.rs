@@ -26,24 +26,24 @@ pub(super) struct Releases(BTreeSet<String>);
 
 impl Releases {
     /// Reads what was let out of a project's stores.
-    pub fn read(home: &ProjectDir) -> Result<Self> {
-        let path = home.released();
+    pub(crate) fn read(home: &ProjectDir) -> Result<Self> {
+        let path = &home.released;
         let mut text = String::new();
-        match fs::File::open(&path) {
-            Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(&path)?,
+        match fs::File::open(path) {
+            Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(path)?,
             Err(error) if error.kind() == ErrorKind::NotFound => 0,
-            Err(error) => return Err(error).at(&path),
+            Err(error) => return Err(error).at(path),
         };
         Ok(Self(text.lines().map(str::to_owned).collect()))
     }
 
     /// Returns whether a person let out what a record says.
-    pub fn have(&self, record: &Record) -> bool {
+    pub(crate) fn have(&self, record: &Record) -> bool {
         self.0.contains(&hash(record))
     }
 
     /// Adds the releases to a digest.
-    pub fn update(&self, hasher: &mut blake3::Hasher) {
+    pub(crate) fn update(&self, hasher: &mut blake3::Hasher) {
         for hash in &self.0 {
             hasher.update(hash.as_bytes());
         }
@@ -55,20 +55,20 @@ impl Releases {
 /// # Errors
 /// When the file cannot be written.
 pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
-    let path = home.released();
+    let path = &home.released;
     let line = hash(&document(&stored.memory, redactor).record) + "\n";
     let mut options = private_options();
-    let mut file = options.create(true).append(true).open(&path).at(&path)?;
-    if file.metadata().at(&path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX {
+    let mut file = options.create(true).append(true).open(path).at(path)?;
+    if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX {
         // Nobody would read it: better said than forgotten.
         return Err(Error::Refused {
-            path,
+            path: path.clone(),
             message: "too much was released before; what is beyond is not read".to_owned(),
             remedy: "Remove the first lines of this file, the oldest releases.",
         });
     }
-    file.write_all(line.as_bytes()).at(&path)?;
-    file.sync_all().at(&path)
+    file.write_all(line.as_bytes()).at(path)?;
+    file.sync_all().at(path)
 }
 
 /// Returns the document that an index would hold of a memory.

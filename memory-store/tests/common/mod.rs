@@ -159,7 +159,7 @@ impl Fixture {
     }
 
     pub fn index(&self) -> PathBuf {
-        self.dirs.tree(&self.tree.root).index()
+        self.dirs.tree(&self.tree.root).index
     }
 
     pub fn recall(&self) -> Recall {
@@ -217,7 +217,7 @@ impl Fixture {
         let stored: Vec<Stored> =
             memories.iter().map(|memory| write(&folder, memory.clone())).collect();
         let start = StartPlan { memories: memories.iter().map(|memory| memory.id).collect() };
-        let publisher = Publisher::begin(&self.dirs.user_state().index()).unwrap();
+        let publisher = Publisher::begin(&self.dirs.user_state().index).unwrap();
         publisher.publish(content(&self.dirs.data, &stored, Turns::Keep, &start)).unwrap();
     }
 

@@ -238,5 +238,5 @@ pub fn number(text: &str) -> u8 {
 }
 
 pub fn drafts(journey: &Journey) -> usize {
-    fs::read_dir(journey.store().home().drafts()).map_or(0, Iterator::count)
+    fs::read_dir(&journey.store().home().drafts).map_or(0, Iterator::count)
 }

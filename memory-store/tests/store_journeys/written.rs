@@ -175,8 +175,8 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let draft = Memory { body: token, status: Status::Draft, ..memory(6) };
     let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
-    fs::create_dir_all(store.home().drafts()).unwrap();
-    for folder in [store.home().drafts(), elsewhere.join("memories")] {
+    fs::create_dir_all(&store.home().drafts).unwrap();
+    for folder in [store.home().drafts.clone(), elsewhere.join("memories")] {
         fs::write(folder.join("draft.md"), &text).unwrap();
     }
     assert_eq!(store.files().len(), 1);

@@ -162,11 +162,11 @@ fn room() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let folders = [
         ("all", vec![bench.dirs.data.clone(), bench.dirs.state.clone()]),
-        ("archive", vec![project.archive()]),
-        ("mined", vec![project.mined()]),
-        ("ledger", vec![project.ledger()]),
-        ("index", vec![state.index()]),
-        ("thinking", vec![state.thinking()]),
+        ("archive", vec![project.archive.clone()]),
+        ("mined", vec![project.mined.clone()]),
+        ("ledger", vec![project.ledger.clone()]),
+        ("index", vec![state.index.clone()]),
+        ("thinking", vec![state.thinking.clone()]),
     ];
     for (what, places) in folders {
         let there = places.iter().filter(|place| place.exists());
@@ -234,7 +234,7 @@ fn hung_git() -> Result<Vec<Row>> {
 fn locked(program: &Path) -> Result<Row> {
     let (_home, bench) = home()?;
     bench.sync()?;
-    let path = bench.dirs.project(bench.tree.project).0.join("store.lock");
+    let path = bench.dirs.project(bench.tree.project).folder.join("store.lock");
     let lock = OpenOptions::new().create(true).append(true).open(path)?;
     lock.lock()?;
     let started = Instant::now();

@@ -283,15 +283,15 @@ impl Bench {
 
     fn sizes(&self) -> Result<()> {
         let project = self.dirs.project(self.tree.project);
-        let index = self.dirs.tree(&self.tree.root).index();
+        let index = self.dirs.tree(&self.tree.root).index;
         let memories = self.tree.store().join("memories");
         let memories = fs::read_dir(memories).map_or(0, |listing| listing.count());
         println!(
             "{} turns in {} sessions, {memories} memories; MB: archive {:.0}, what was mined {:.0}, index {:.0}, transcripts {:.0}",
             self.sessions() * self.options.session,
             self.sessions(),
-            megabytes(&project.archive())?,
-            megabytes(&project.mined())?,
+            megabytes(&project.archive)?,
+            megabytes(&project.mined)?,
             megabytes(&index)?,
             megabytes(&self.transcripts())?,
         );
@@ -326,7 +326,7 @@ impl Bench {
     }
 
     fn rebuild(&self) -> Result<()> {
-        fs::remove_dir_all(self.dirs.tree(&self.tree.root).index())?;
+        fs::remove_dir_all(self.dirs.tree(&self.tree.root).index)?;
         self.sync()?.print("the index made again");
         Ok(())
     }

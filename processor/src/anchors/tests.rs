@@ -233,7 +233,7 @@ fn nothing_is_read_that_is_ignored_elsewhere_or_too_large() {
         .map(|(number, path)| bench.remember(number, Kind::Fact, NOW, &[path]))
         .collect();
     bench.publish();
-    let anchors = fs::read_to_string(bench.home().anchors()).unwrap();
+    let anchors = fs::read_to_string(&bench.home().anchors).unwrap();
     let kept: AnchorsFile = serde_json::from_str(&anchors).unwrap();
     assert!(kept.contents.is_empty(), "{anchors}");
     for path in ["x.env", "secret/a.rs", "part/a.rs", "link/f.rs"] {
@@ -346,7 +346,7 @@ fn what_is_kept_goes_with_its_memory() {
     bench.write("a.rs", 0..40);
     let id = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
     bench.publish();
-    let kept = || fs::read_to_string(bench.home().anchors()).unwrap();
+    let kept = || fs::read_to_string(&bench.home().anchors).unwrap();
     assert!(kept().contains(&id.to_string()) && kept().contains("a.rs"));
     fs::remove_file(bench.root().join(".throughline/memories/1.md")).unwrap();
     bench.publish();

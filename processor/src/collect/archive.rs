@@ -161,7 +161,7 @@ impl KeptFiles {
 impl Archive {
     /// Opens the archive of a project; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
-        Self { folder: home.archive(), kept: Arc::default() }
+        Self { folder: home.archive.clone(), kept: Arc::default() }
     }
 
     /// Its folder.
@@ -513,7 +513,7 @@ mod tests {
     #[test]
     fn what_is_stored_is_loaded_and_the_same_turns_give_the_same_bytes() {
         let home = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&ProjectDir(home.path().join("p")));
+        let archive = Archive::open(&ProjectDir::at(home.path().join("p")));
         assert_eq!(archive.load("s-1").unwrap(), None);
         let entry = archive.store(&sample()).unwrap();
         assert_eq!(archive.load("s-1").unwrap(), Some(sample()));
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_what_the_file_holds() {
         let home = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
         let read =
             |archive: &Archive| archive.load_kept("s-1").unwrap().map(|file| file.records.len());
         let path = archive.store_and_keep(sample()).unwrap().path;
@@ -556,7 +556,7 @@ mod tests {
     #[test]
     fn a_damaged_file_is_an_error_that_names_it() {
         let home = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
         let entry = archive.store(&sample()).unwrap();
         let bytes = fs::read(&entry.path).unwrap();
         let mut turned = bytes.clone();
@@ -574,7 +574,7 @@ mod tests {
     #[test]
     fn a_file_of_a_later_version_or_a_sick_disk_is_not_damaged() {
         let home = tempfile::tempdir().unwrap();
-        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
         let path = archive.store(&sample()).unwrap().path;
         let mut later = GzBuilder::new().write(Vec::new(), Compression::default());
         later.write_all(b"{\"format\":3,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();

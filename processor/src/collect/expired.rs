@@ -61,7 +61,7 @@ pub struct Expired {
 impl Expired {
     /// Opens the folder; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
-        Self { folder: home.archive().join("expired") }
+        Self { folder: home.archive.join("expired") }
     }
 
     /// The folder.

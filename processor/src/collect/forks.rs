@@ -239,7 +239,7 @@ fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
 
 /// Where the keys of a session are kept.
 fn path(home: &ProjectDir, name: &str) -> PathBuf {
-    home.mined().join(format!("{name}.keys"))
+    home.mined.join(format!("{name}.keys"))
 }
 
 /// Bytes of a key in its file, and of the time that those of a record share.
@@ -346,7 +346,7 @@ mod tests {
             steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
         ) {
             let home = tempfile::tempdir().unwrap();
-            let home = ProjectDir(home.path().to_owned());
+            let home = ProjectDir::at(home.path().to_owned());
             let archive = Archive::open(&home);
             let mut sessions: BTreeMap<String, Vec<u8>> = BTreeMap::new();
             let mut known = KnownKeys::default();
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn only_a_copied_record_has_the_keys_of_all_looked_at() {
         let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir(home.path().to_owned());
+        let home = ProjectDir::at(home.path().to_owned());
         let archive = Archive::open(&home);
         let mut known = KnownKeys::default();
         let mut decide = |sessions: &[(&str, &[u8])]| {
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn keys_are_kept_for_the_records_they_were_made_of() {
         let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir(home.path().to_owned());
+        let home = ProjectDir::at(home.path().to_owned());
         let keys = [(7, -1), (8, -1), (9, 2), (u64::MAX, 2)];
         let keys: Vec<Key> = keys.map(|(hash, at)| Key { hash, at }).into();
         store_keys(&home, "s", "content", &keys).unwrap();

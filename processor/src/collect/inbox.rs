@@ -22,8 +22,8 @@ const RUN_NOTED_MS: i64 = 60_000;
 /// Notes that the first `taken` bytes were taken up by a run that succeeded. Writes nothing when
 /// that was noted a moment ago.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
-    let path = state.progress();
-    let before = Progress::read(&path);
+    let path = &state.progress;
+    let before = Progress::read(path);
     let done = Progress {
         inbox_bytes: taken,
         last_run: before.last_run,
@@ -33,7 +33,7 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
     if done == before && now.0 - before.last_run.0 < RUN_NOTED_MS {
         return Ok(());
     }
-    write_json(&path, &Progress { last_run: now, ..done })?;
+    write_json(path, &Progress { last_run: now, ..done })?;
     if taken > INBOX_BYTES_MAX {
         empty(state, taken)?;
     }
@@ -42,11 +42,11 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
 
 /// Notes that a run failed. The inbox stays as it is: its notes are taken up by the next run.
 pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
-    let path = state.progress();
-    let before = Progress::read(&path);
+    let path = &state.progress;
+    let before = Progress::read(path);
     let same = before.failure.as_deref() == Some(failure);
     write_json(
-        &path,
+        path,
         &Progress {
             last_run: now,
             failures: before.failures.saturating_add(1),
@@ -61,7 +61,7 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
 /// nobody takes new notes for known ones; a run that is killed in between takes the same notes up
 /// again, which changes nothing.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
-    let inbox = state.inbox();
+    let inbox = state.inbox.clone();
     let file = fs::OpenOptions::new()
         .write(true)
         .open(&inbox)
@@ -69,18 +69,18 @@ fn empty(state: &TreeDir, taken: u64) -> Result<()> {
     if file.metadata().map_or(0, |metadata| metadata.len()) != taken {
         return Ok(());
     }
-    let progress = Progress { inbox_bytes: 0, ..Progress::read(&state.progress()) };
-    write_json(&state.progress(), &progress)?;
-    let left = Handoff::read(&state.left());
+    let progress = Progress { inbox_bytes: 0, ..Progress::read(&state.progress) };
+    write_json(&state.progress, &progress)?;
+    let left = Handoff::read(&state.left);
     if left.inbox_bytes > 0 {
-        write_json(&state.left(), &Handoff { inbox_bytes: 0, ..left })?;
+        write_json(&state.left, &Handoff { inbox_bytes: 0, ..left })?;
     }
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
 
 /// The notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
 pub fn last_notes(state: &TreeDir, bytes: u64) -> Vec<Note> {
-    let Ok(mut file) = fs::File::open(state.inbox()) else { return Vec::new() };
+    let Ok(mut file) = fs::File::open(&state.inbox) else { return Vec::new() };
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut text = Vec::new();
     let read = file
@@ -99,14 +99,14 @@ mod tests {
     #[test]
     fn all_that_counts_the_bytes_of_an_emptied_inbox_begins_again() {
         let home = tempfile::tempdir().unwrap();
-        let state = TreeDir(home.path().to_owned());
+        let state = TreeDir::at(home.path().to_owned());
         let length = INBOX_BYTES_MAX + 1;
-        fs::File::create(state.inbox()).unwrap().set_len(length).unwrap();
+        fs::File::create(&state.inbox).unwrap().set_len(length).unwrap();
         let left = Handoff { inbox_bytes: length, ..Handoff::default() };
-        write_json(&state.left(), &left).unwrap();
+        write_json(&state.left, &left).unwrap();
         taken_up(&state, length, &Settings::default(), Timestamp(1)).unwrap();
-        assert_eq!(fs::metadata(state.inbox()).unwrap().len(), 0);
-        assert_eq!(Progress::read(&state.progress()).inbox_bytes, 0);
-        assert_eq!(Handoff::read(&state.left()).inbox_bytes, 0);
+        assert_eq!(fs::metadata(&state.inbox).unwrap().len(), 0);
+        assert_eq!(Progress::read(&state.progress).inbox_bytes, 0);
+        assert_eq!(Handoff::read(&state.left).inbox_bytes, 0);
     }
 }

@@ -102,9 +102,9 @@ pub fn hash(id: &str) -> String {
 }
 
 fn path(home: &ProjectDir) -> PathBuf {
-    home.archive().join("purged.json")
+    home.archive.join("purged.json")
 }
 
 fn copy(home: &ProjectDir) -> PathBuf {
-    home.archive().join("purged.copy.json")
+    home.archive.join("purged.copy.json")
 }

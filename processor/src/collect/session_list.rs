@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn sessions_are_listed_with_what_they_did_and_without_their_subagents() {
         let folder = tempfile::tempdir().unwrap();
-        let home = ProjectDir(folder.path().to_owned());
+        let home = ProjectDir::at(folder.path().to_owned());
         let left = LeftSession {
             session: "4f1c".to_owned(),
             branch: "main".to_owned(),
@@ -95,7 +95,7 @@ mod tests {
             ("4f1c.a7".to_owned(), session(10)),
             ("77aa".to_owned(), session(11)),
         ]);
-        std::fs::create_dir_all(home.mined()).unwrap();
+        std::fs::create_dir_all(&home.mined).unwrap();
         state.write(&home).unwrap();
         let listed = sessions(&home);
         let names: Vec<&str> = listed.iter().map(|session| session.session.as_str()).collect();

@@ -87,7 +87,7 @@ pub fn retries(folder: &Path) -> u32 {
 /// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
 /// waited for: it writes down what failed, too.
 pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
-    let Some(_lock) = Lock::take(&home.sync_lock(), Busy::Wait(BUSY_MAX))? else {
+    let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {
         anyhow::bail!("another sync is at work for very long");
     };
     let path = path(&super::folder(home));
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn three_failures_set_a_question_aside_until_somebody_asks() {
         let home = tempfile::tempdir().unwrap();
-        let project = ProjectDir(home.path().to_owned());
+        let project = ProjectDir::at(home.path().to_owned());
         let folder = crate::llm::folder(&project);
         for expected in [false, false, true] {
             let mut aside = Aside::read(&folder);

@@ -588,7 +588,7 @@ pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
 
 /// The folder of a project's answers, and of what was set aside.
 pub fn folder(home: &ProjectDir) -> PathBuf {
-    home.0.join(crate::sync::LLM_DIR)
+    home.folder.join(crate::sync::LLM_DIR)
 }
 
 /// Names the account that pays for questions to Claude Code.

@@ -99,9 +99,9 @@ pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
 
 fn take_away(states: &[TreeDir]) -> Result<Updated> {
     let mut updated = Updated::default();
-    for path in states.iter().map(TreeDir::second) {
+    for path in states.iter().map(|state| &state.second) {
         if path.exists() {
-            remove(&path)?;
+            remove(path)?;
             updated.changed = true;
         }
     }
@@ -116,12 +116,12 @@ fn look<'a>(
     afresh: bool,
     texts: &mut HashMap<TextHash, String>,
 ) -> Result<Option<Wanted<'a>>> {
-    let Ok(Some(index)) = Index::open(&state.index()) else { return Ok(None) };
+    let Ok(Some(index)) = Index::open(&state.index) else { return Ok(None) };
     let digest = index.manifest.digest;
     // One that is damaged is made anew.
-    let old = Second::open(&state.second()).ok().flatten();
-    let old = old.filter(|old| old.model() == embedder.space());
-    let is_done = |old: &Second| old.is_complete() && old.digest() == digest;
+    let old = Second::open(&state.second).ok().flatten();
+    let old = old.filter(|old| old.model == embedder.space());
+    let is_done = |old: &Second| old.complete && old.digest == digest;
     if old.as_ref().is_some_and(is_done) && !afresh {
         return Ok(None);
     }
@@ -227,8 +227,8 @@ impl KnownVectors {
     }
 
     fn add_file(&mut self, file: &Second) {
-        if *self.dimensions.get_or_insert(file.dimensions()) == file.dimensions() {
-            let vectors = (0..file.len()).map(|at| (file.text(at), file.direction(at)));
+        if *self.dimensions.get_or_insert(file.dimensions) == file.dimensions {
+            let vectors = (0..file.count).map(|at| (file.text(at), file.direction(at)));
             self.files.extend(vectors.filter_map(|(text, direction)| Some((text, direction?))));
         }
     }
@@ -283,11 +283,11 @@ impl KnownVectors {
             let same = |(at, (id, text, direction)): (usize, &(MemoryId, TextHash, Direction))| {
                 old.id(at) == *id
                     && old.text(at) == *text
-                    && direction.components().len() == old.dimensions()
+                    && direction.components().len() == old.dimensions
             };
-            old.digest() == wanted.digest
-                && old.is_complete() == complete
-                && old.len() == vectors.len()
+            old.digest == wanted.digest
+                && old.complete == complete
+                && old.count == vectors.len()
                 && vectors.iter().enumerate().all(same)
         };
         let has_nothing = wanted.old.is_none() && vectors.is_empty();
@@ -296,7 +296,7 @@ impl KnownVectors {
         }
         let model = embedder.space();
         let given = Given { model: &model, digest: wanted.digest, complete, vectors: &vectors };
-        write(&wanted.state.second(), &given)?;
+        write(&wanted.state.second, &given)?;
         Ok(true)
     }
 }
@@ -369,9 +369,9 @@ impl Ask for Asker {
 
 /// How many of the memories in an index have their vectors; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
-    let index = Index::open(&state.index()).ok().flatten()?;
+    let index = Index::open(&state.index).ok().flatten()?;
     let all = index.memories.map_or(0, |segment| segment.docs() as usize);
-    let file = Second::open(&state.second()).ok().flatten();
-    let file = file.filter(|file| file.model() == embedder.space());
-    Some((file.map_or(0, |file| file.len()).min(all), all))
+    let file = Second::open(&state.second).ok().flatten();
+    let file = file.filter(|file| file.model == embedder.space());
+    Some((file.map_or(0, |file| file.count).min(all), all))
 }

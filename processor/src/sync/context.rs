@@ -108,7 +108,7 @@ impl<'a> SyncContext<'a> {
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
                 // Windows that were set aside are asked about again where somebody wants that.
-                let retries = match llm::aside::retries(&self.home.0.join(LLM_DIR)) {
+                let retries = match llm::aside::retries(&self.home.folder.join(LLM_DIR)) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
                 };
@@ -129,8 +129,8 @@ impl<'a> SyncContext<'a> {
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
         // Thinking comes last: few ask for it.
         let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
-        let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking());
-        let told = states().map(|state| state.index()).chain([dirs.user_state().index()]);
+        let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking);
+        let told = states().map(|state| state.index.clone()).chain([dirs.user_state().index]);
         told.chain(thoughts).collect()
     }
 }

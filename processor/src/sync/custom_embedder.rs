@@ -30,7 +30,7 @@ pub(super) fn embed_second(context: &SyncContext<'_>) -> Result<SecondSpace> {
     let what = Update {
         settings: &context.settings,
         ollama_host: options.ollama_host,
-        caches: &context.home.vectors(),
+        caches: &context.home.vectors,
         afresh: options.afresh,
         until: Instant::now() + time_to_embed(options.busy),
         progress: options.progress,

@@ -23,7 +23,7 @@ impl Handoffs {
     /// Measures the inboxes and asks git about the trees.
     pub fn begin(context: &SyncContext<'_>) -> Self {
         let length = |tree: &Tree| {
-            let inbox = context.dirs().tree(&tree.root).inbox();
+            let inbox = context.dirs().tree(&tree.root).inbox;
             std::fs::metadata(inbox).map_or(0, |inbox| inbox.len())
         };
         let inboxes: Vec<(Tree, u64)> =
@@ -56,7 +56,7 @@ impl Handoffs {
             let sessions = sessions.map(|(_, left)| left.clone()).collect();
             let mut left = handoff::left(sessions, facts, context.options.now);
             left.inbox_bytes = *inbox_bytes;
-            write_json(&context.dirs().tree(&tree.root).left(), &left)?;
+            write_json(&context.dirs().tree(&tree.root).left, &left)?;
         }
         Ok(())
     }

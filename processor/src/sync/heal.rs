@@ -27,7 +27,7 @@ pub(super) struct IndexHealth {
 pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexHealth {
     let dirs = context.dirs();
     let thinking: Vec<PathBuf> =
-        context.trees.iter().map(|tree| dirs.tree(&tree.root).thinking()).collect();
+        context.trees.iter().map(|tree| dirs.tree(&tree.root).thinking).collect();
     let mut found = IndexHealth::default();
     for folder in context.indexes() {
         let health = inspect(&folder, depth);
@@ -49,7 +49,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
 pub(super) fn remove_unwanted(context: &SyncContext<'_>) {
     for tree in context.trees.iter().filter(|tree| !context.thinks(tree)) {
         // A folder that cannot be removed now goes with the next run.
-        let _ = std::fs::remove_dir_all(context.dirs().tree(&tree.root).thinking());
+        let _ = std::fs::remove_dir_all(context.dirs().tree(&tree.root).thinking);
     }
 }
 

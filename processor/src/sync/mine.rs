@@ -121,7 +121,7 @@ pub(super) fn note_pending(
     let unindexed = |tree: &Tree| {
         let folders = context.dirs().tree(&tree.root);
         let is_there = |folder: PathBuf| matches!(Index::open(&folder), Ok(Some(_)));
-        !is_there(folders.index()) || context.thinks(tree) && !is_there(folders.thinking())
+        !is_there(folders.index) || context.thinks(tree) && !is_there(folders.thinking)
     };
     let cut_otherwise = state.terms != memory_store::text::VERSION;
     let all_turns = state.all_turns || cut_otherwise || context.trees.iter().any(unindexed);

@@ -53,7 +53,7 @@ impl Models {
 }
 
 fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Option<Model> {
-    let cache = context.home.0.join(LLM_DIR);
+    let cache = context.home.folder.join(LLM_DIR);
     let roots: Vec<PathBuf> = context.trees.iter().map(|tree| tree.root.clone()).collect();
     let surroundings = Surroundings {
         ollama_host: context.options.ollama_host,

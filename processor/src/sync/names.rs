@@ -22,7 +22,7 @@ pub(super) struct HiddenNames {
 impl HiddenNames {
     /// Prepares the model that the settings name, if they name one.
     pub fn open(settings: &Settings, ollama_host: Option<&str>, home: &ProjectDir) -> Self {
-        let finder = Finder::open(settings, ollama_host, &home.0.join(LLM_DIR)).transpose();
+        let finder = Finder::open(settings, ollama_host, &home.folder.join(LLM_DIR)).transpose();
         Self { finder, ..Self::default() }
     }
 

@@ -101,7 +101,7 @@ fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<V
     let ledger = Ledger::open(&context.home)?;
     // One torn line is what a crash leaves.
     if ledger.damaged() > 1 {
-        let (path, count) = (context.home.ledger(), ledger.damaged());
+        let (path, count) = (context.home.ledger.clone(), ledger.damaged());
         warnings.push(format!(
             "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
             path.display()

@@ -97,9 +97,9 @@ impl Staging<'_> {
         for tree in &self.context.trees {
             let folders = self.context.dirs().tree(&tree.root);
             let staged = staged.0.entry(tree.root.clone()).or_default();
-            add(&mut staged.turns, folders.index(), &portion.turns)?;
+            add(&mut staged.turns, folders.index, &portion.turns)?;
             if self.context.thinks(tree) {
-                add(&mut staged.thoughts, folders.thinking(), &portion.thoughts)?;
+                add(&mut staged.thoughts, folders.thinking, &portion.thoughts)?;
             }
         }
         Ok(())
@@ -310,7 +310,7 @@ mod tests {
                 Some(index) => index.turns().0.iter().map(Segment::docs).sum(),
                 None => 0,
             };
-            (docs(state.index()), docs(state.thinking()))
+            (docs(state.index.clone()), docs(state.thinking.clone()))
         };
 
         let staged = bench.stage(3).staged;
@@ -338,15 +338,15 @@ mod tests {
         let files = |folder: &Path| -> BTreeSet<OsString> {
             std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name()).collect()
         };
-        let before = (files(&state.index()), files(&state.thinking()));
-        let (thinking, aside) = (state.thinking(), state.thinking().with_extension("aside"));
+        let before = (files(&state.index), files(&state.thinking));
+        let (thinking, aside) = (state.thinking.clone(), state.thinking.with_extension("aside"));
         let ownership = bench.ownership();
         let staging = bench.staging(&ownership);
         let mut outcome = StagingOutcome::default();
         let mut lacking = VecDeque::from(staging.lacking());
         let portion = staging.take_portion(&mut lacking, 1, &mut outcome);
         staging.stage_portion(&portion, &mut outcome.staged).unwrap();
-        assert_ne!(files(&state.index()), before.0);
+        assert_ne!(files(&state.index), before.0);
         std::fs::rename(&thinking, &aside).unwrap();
         std::fs::write(&thinking, "no folder").unwrap();
         let portion = staging.take_portion(&mut lacking, 1, &mut outcome);
@@ -355,11 +355,11 @@ mod tests {
         std::fs::remove_file(&thinking).unwrap();
         std::fs::rename(&aside, &thinking).unwrap();
         assert_eq!(seen(), (10, 5));
-        assert_eq!(files(&state.index()), before.0);
+        assert_eq!(files(&state.index), before.0);
         // A file that could not be removed goes with the next try.
         assert_ne!(files(&thinking), before.1);
         drop(bench.stage(3));
-        assert_eq!((files(&state.index()), files(&thinking)), before);
+        assert_eq!((files(&state.index), files(&thinking)), before);
         assert_eq!(seen(), (10, 5));
     }
 }

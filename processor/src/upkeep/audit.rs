@@ -81,7 +81,7 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     let private = Redactor::private(&settings).with_known(known);
     let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
-        let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+        let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else { return Ok(None) };
         audit.clean(options, &settings)?;
         // Everything derived from the cleaned files is made again.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
@@ -101,13 +101,13 @@ impl Audit<'_> {
         let home = options.dirs.project(options.tree.project);
         let private = self.private;
         // In numbers any pattern may occur by chance.
-        self.folder(&home.0, private, Some(&home.vectors()), is_memory);
-        self.folder(&options.dirs.user_dir().0, private, None, is_memory);
-        self.folder(&options.dirs.user_state().0, private, None, is_memory);
+        self.folder(&home.folder, private, Some(&home.vectors), is_memory);
+        self.folder(&options.dirs.user_dir().folder, private, None, is_memory);
+        self.folder(&options.dirs.user_state().folder, private, None, is_memory);
         let mut seen = history::SearchedRepositories::new();
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
-            self.folder(&state.0, private, Some(&state.second()), is_memory);
+            self.folder(&state.folder, private, Some(&state.second), is_memory);
             let store = Store::open(options.dirs, &tree)?;
             if store.root().is_some() {
                 let committed = store.redactor(settings);

@@ -20,14 +20,14 @@ const EDIT_DAYS: i64 = 30;
 /// Removes what is old in the state of one working tree, and refills what hooks use up. What cannot
 /// be done is left for the next time.
 pub fn sweep(state: &TreeDir, now: Timestamp) {
-    remove_old(&state.sessions(), now, SESSION_DAYS);
+    remove_old(&state.sessions, now, SESSION_DAYS);
     if let Some(receipts) = state.receipts("any").parent() {
         remove_old(receipts, now, RECEIPT_DAYS);
     }
     sweep_edits(state, now);
     // Hooks do without.
-    let _ = file_pool::refill(&state.sessions());
-    for log in [state.log(), state.hook_log()] {
+    let _ = file_pool::refill(&state.sessions);
+    for log in [state.log.clone(), state.hook_log.clone()] {
         let _ = crate::log::rotate(&log);
     }
 }
@@ -35,8 +35,8 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
 /// Removes copies of memories that were edited long ago and not taken over.
 pub fn sweep_edits(state: &TreeDir, now: Timestamp) {
     // There may be one alone: what else was written here tells the time.
-    let last = fs::metadata(&state.0).map(|metadata| newest(&state.0, &metadata));
-    remove_older(&state.edits(), now.0.min(last.unwrap_or(now.0)), EDIT_DAYS);
+    let last = fs::metadata(&state.folder).map(|metadata| newest(&state.folder, &metadata));
+    remove_older(&state.edits, now.0.min(last.unwrap_or(now.0)), EDIT_DAYS);
 }
 
 /// Removes what was not touched for `days` before the newest entry was: a clock that is far ahead
@@ -102,11 +102,11 @@ mod tests {
 
     #[test]
     fn a_copy_that_was_edited_goes_though_it_is_the_only_one() {
-        let state = TreeDir(tempfile::tempdir().unwrap().keep());
-        let copy = state.edits().join("one");
+        let state = TreeDir::at(tempfile::tempdir().unwrap().keep());
+        let copy = state.edits.join("one");
         fs::create_dir_all(&copy).unwrap();
         fs::write(copy.join("memory.md"), "what was typed").unwrap();
-        let now = newest(&state.0, &fs::metadata(&state.0).unwrap());
+        let now = newest(&state.folder, &fs::metadata(&state.folder).unwrap());
         sweep_edits(&state, Timestamp(now + 40 * DAY_MS));
         assert!(copy.exists(), "nothing else is as late as that clock");
         for file in [copy.join("memory.md"), copy.clone()] {
@@ -115,6 +115,6 @@ mod tests {
         }
         sweep_edits(&state, Timestamp(now));
         assert!(!copy.exists());
-        fs::remove_dir_all(state.0).unwrap();
+        fs::remove_dir_all(state.folder).unwrap();
     }
 }

@@ -130,7 +130,7 @@ const PROBES_MAX: usize = 2_000;
 /// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
-    let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+    let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else { return Ok(None) };
     // Anything that would be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
@@ -218,7 +218,7 @@ impl Purge {
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
         // A vector says roughly what its text said, and does not say which text that was.
-        for folder in [self.home.0.join(LLM_DIR), self.home.vectors()] {
+        for folder in [self.home.folder.join(LLM_DIR), self.home.vectors.clone()] {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
         }
@@ -434,7 +434,7 @@ impl Purge {
             self.drop_receipts(&state, what)?;
             self.drop_given(&state, what)?;
             // A report tells of all sessions, and is made anew in a moment.
-            for file in [state.left(), state.report()] {
+            for file in [state.left.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
             }
         }
@@ -446,7 +446,7 @@ impl Purge {
     fn drop_given(&self, state: &TreeDir, what: &What) -> Result<()> {
         let gone: Vec<String> =
             self.gone.iter().map(|session| TreeDir::session_prefix(session)).collect();
-        for entry in fs::read_dir(state.sessions()).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&state.sessions).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let goes = match what {
                 What::Before(_) | What::Project => true,
@@ -466,7 +466,7 @@ impl Purge {
     }
 
     fn drop_receipts(&mut self, state: &TreeDir, what: &What) -> Result<()> {
-        let folder = state.0.join("receipts");
+        let folder = state.folder.join("receipts");
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -526,9 +526,9 @@ impl Purge {
 
     /// Looks through everything of ours for what should be gone.
     fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
-        let mut folders = vec![self.home.0.clone()];
+        let mut folders = vec![self.home.folder.clone()];
         for tree in trees::present(dirs, tree) {
-            folders.push(dirs.tree(&tree.root).0);
+            folders.push(dirs.tree(&tree.root).folder);
             folders.push(tree.store());
         }
         self.spare_remaining()?;
@@ -536,7 +536,7 @@ impl Purge {
         self.spare_memories(dirs, tree)?;
         let automaton = automaton(&self.probes)?;
         for folder in folders {
-            let edits = TreeDir(folder.clone()).edits();
+            let edits = TreeDir::at(folder.clone()).edits.clone();
             for file in files::files(&folder) {
                 let file = file?;
                 let Some(mut reader) = files::open(&file)? else { continue };

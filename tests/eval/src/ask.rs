@@ -61,7 +61,7 @@ pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
     let text = fire(sealed, program, &payload, now)?;
     let pieces = pieces(sealed, &session, &text, &query.id)?;
     // The hooks' notes would make the next start process it.
-    remove(&sealed.state().inbox())?;
+    remove(&sealed.state().inbox)?;
     Ok(Answer { pieces, text })
 }
 

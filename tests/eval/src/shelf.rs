@@ -85,9 +85,9 @@ impl Shelf {
     /// the transformer made is kept in `cache`, if there is one.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
         let home = TemporaryHome::new(models)?;
-        let cache = ProjectDir(cache.map_or_else(|| home.path.join("cache"), Path::to_owned));
+        let cache = ProjectDir::at(cache.map_or_else(|| home.path.join("cache"), Path::to_owned));
         let embedding = Embedding::open(&home.dirs, &cache)?;
-        Ok(Self { home, embedding, caches: cache.vectors(), second: None })
+        Ok(Self { home, embedding, caches: cache.vectors.clone(), second: None })
     }
 
     /// Gives memories vectors of the second space, too.

@@ -74,7 +74,7 @@ impl BenchStore {
             let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
             let project = dirs.project(PROJECT);
             // Memories given to sessions of these names would not be given again.
-            drop(fs::remove_dir_all(state.sessions()));
+            drop(fs::remove_dir_all(&state.sessions));
             return Ok(Self {
                 home,
                 _temporary: None,
@@ -124,7 +124,7 @@ impl BenchStore {
         let turns = u32::try_from(size)?.checked_mul(turns_per_memory).ok_or("too many turns")?;
         let table = Table::load(models)?;
         let begin = Instant::now();
-        let index = dirs.tree(&root).index();
+        let index = dirs.tree(&root).index;
         let mut turns = (0..turns).map(|number| corpus::turn(number, now));
         publish(&index, &root, &memories, Turns::Replace(&mut turns), &table, now)?;
         let built_s = begin.elapsed().as_secs_f64();
@@ -133,7 +133,7 @@ impl BenchStore {
         let user = Store::user(&dirs)?;
         let preferences = (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true));
         let preferences = name_files(user.folder(), preferences)?;
-        publish(&dirs.user_state().index(), &dirs.data, &preferences, Turns::Keep, &table, now)?;
+        publish(&dirs.user_state().index, &dirs.data, &preferences, Turns::Keep, &table, now)?;
 
         let state = dirs.tree(&root);
         let project = dirs.project(PROJECT);
@@ -158,10 +158,10 @@ impl BenchStore {
 
     /// Leaves things as the processor does when it is done, and it was done just now.
     pub fn catch_up(&self) -> Result<()> {
-        file_pool::refill(&self.state.sessions())?;
-        let inbox_bytes = fs::metadata(self.state.inbox()).map_or(0, |inbox| inbox.len());
+        file_pool::refill(&self.state.sessions)?;
+        let inbox_bytes = fs::metadata(&self.state.inbox).map_or(0, |inbox| inbox.len());
         let progress = Progress { inbox_bytes, last_run: now(), ..Progress::default() };
-        write(&self.state.progress(), &serde_json::to_vec(&progress)?)
+        write(&self.state.progress, &serde_json::to_vec(&progress)?)
     }
 
     /// Marks a session as started, as its SessionStart hook does.
@@ -171,7 +171,7 @@ impl BenchStore {
 
     /// Bytes of the project's index.
     pub fn index_bytes(&self) -> Result<u64> {
-        let files = fs::read_dir(self.state.index())?;
+        let files = fs::read_dir(&self.state.index)?;
         files.map(|file| Ok(file?.metadata()?.len())).sum()
     }
 

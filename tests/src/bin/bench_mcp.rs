@@ -310,7 +310,7 @@ fn is_memory(path: &Path, title: &str) -> bool {
 /// its files.
 fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
-    let index = Index::open(&store.state.index())?.ok_or("the index is gone")?;
+    let index = Index::open(&store.state.index)?.ok_or("the index is gone")?;
     faults.extend(index.damage.as_ref().map(ToString::to_string));
     faults.extend(index.verify().err().map(|error| error.to_string()));
     let journalled: BTreeSet<&str> = index

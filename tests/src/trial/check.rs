@@ -78,7 +78,7 @@ impl Trial {
             Err(error) => faults.push(format!("the store: {error}")),
         }
         for folder in
-            [self.dirs.tree(&self.tree.root).index(), self.dirs.tree(&self.tree.root).thinking()]
+            [self.dirs.tree(&self.tree.root).index, self.dirs.tree(&self.tree.root).thinking]
         {
             if let Err(fault) = index(&folder, is_recovered) {
                 faults.push(fault);
@@ -96,7 +96,7 @@ impl Trial {
                 faults.push(format!("`{title}` was acknowledged as {outcome:?}"));
             }
         }
-        let archive = self.dirs.project(self.tree.project).archive();
+        let archive = self.dirs.project(self.tree.project).archive;
         for session in &self.purged {
             if names(&archive).any(|name| name.contains(session.as_str())) {
                 faults.push(format!("session {session} was purged and is in the archive"));

@@ -391,13 +391,18 @@ fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
     if let Some(tree) = tree {
         let home = dirs.project(tree.project);
         let state = dirs.tree(&tree.root);
-        folders.extend([home.0.clone(), home.archive(), home.drafts(), home.archived_memories()]);
-        folders.extend([state.0.clone(), state.index(), state.sessions()]);
+        folders.extend([
+            home.folder.clone(),
+            home.archive.clone(),
+            home.drafts.clone(),
+            home.archived_memories.clone(),
+        ]);
+        folders.extend([state.folder.clone(), state.index.clone(), state.sessions.clone()]);
         let in_repository =
             identity::mode(dirs, tree.project).is_ok_and(|mode| mode == identity::Mode::Committed);
         folders.push(match in_repository {
             true => tree.store().join("memories"),
-            false => home.private_memories(),
+            false => home.private_memories.clone(),
         });
     }
     let check = |folder: &PathBuf| {
@@ -478,7 +483,7 @@ fn held(stores: &Stores) -> Option<Check> {
 fn index(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "index";
     let state = world.dirs.tree(&tree.root);
-    let index = match Index::open(&state.index()) {
+    let index = match Index::open(&state.index) {
         Ok(Some(index)) => index,
         Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
         Err(error) => return Check::bad(NAME, error.to_string(), REBUILD),
@@ -521,14 +526,14 @@ fn transcripts(world: &World, tree: &Tree) -> Check {
 fn background(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "background";
     let state = world.dirs.tree(&tree.root);
-    let progress = Progress::read(&state.progress());
+    let progress = Progress::read(&state.progress);
     if progress.failures > 0 {
         let why = progress.failure.as_deref().unwrap_or("no reason was noted");
         let seen = format!("{} runs in a row failed: {why}", progress.failures);
         return Check::bad(
             NAME,
             seen,
-            format!("Run `throughline sync`; see {}", state.log().display()),
+            format!("Run `throughline sync`; see {}", state.log.display()),
         );
     }
     if progress.last_run == Timestamp::default() {
@@ -548,7 +553,7 @@ fn background(world: &World, tree: &Tree) -> Check {
                 clock::date(warning.at),
                 warning.text
             ),
-            format!("Run `throughline sync`; more in {}", state.log().display()),
+            format!("Run `throughline sync`; more in {}", state.log.display()),
         );
     }
     Check::good(NAME, format!("last sync {}", clock::time(progress.last_run)))

@@ -36,7 +36,7 @@ pub fn of(world: &World, tree: &Tree) -> Meaning {
         Some(Err(error)) => return Meaning::Words(reason(&error)),
         None => return Meaning::Words("model files missing".to_owned()),
     };
-    let index = Index::open(&world.dirs.tree(&tree.root).index()).ok().flatten();
+    let index = Index::open(&world.dirs.tree(&tree.root).index).ok().flatten();
     let memories = index.and_then(|index| index.memories).filter(|segment| segment.docs() > 0);
     match memories.map(|segment| segment.space()) {
         Some(Ok(space)) if space != Some(table.space()) => {

@@ -53,7 +53,7 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let file = match &args.out {
         Some(named) => named_file(&world.cwd.join(named))?,
-        None => world.dirs.tree(&stores.tree.root).report(),
+        None => world.dirs.tree(&stores.tree.root).report,
     };
     let overall = Overall::gather(world, &stores)?;
     if args.json {

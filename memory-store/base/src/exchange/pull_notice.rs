@@ -24,12 +24,12 @@ pub struct Arrived {
 impl Arrived {
     /// Reads what was found last, whether it was told or not.
     pub fn last(state: &TreeDir) -> Option<Self> {
-        Self::untold(state).or_else(|| Self::read(&state.arrived_told()))
+        Self::untold(state).or_else(|| Self::read(&state.arrived_told))
     }
 
     /// Reads what nobody has told yet.
     pub fn untold(state: &TreeDir) -> Option<Self> {
-        Self::read(&state.arrived())
+        Self::read(&state.arrived)
     }
 
     fn read(path: &Path) -> Option<Self> {

@@ -27,7 +27,7 @@ pub fn address(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// The text without mail addresses.
-pub(crate) fn without(text: &str) -> String {
+pub fn without(text: &str) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut end = 0;
     for at in memchr::memchr_iter(b'@', text.as_bytes()) {

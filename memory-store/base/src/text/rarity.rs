@@ -3,8 +3,6 @@
 //! The table is made by `scripts/build-background` from documentation; it holds only hashes of
 //! terms and how rare each is. A term that is not in it is as rare as can be.
 
-use crate::bytes::Cursor;
-
 /// First bytes of the table.
 pub(crate) const MAGIC: [u8; 8] = *b"TLBACKG1";
 /// Bytes before the slots: the magic and the number of slots.
@@ -34,8 +32,8 @@ pub fn is_unknown(term: &str) -> bool {
 }
 
 fn look_up(table: &[u8], hash: u64) -> Option<u8> {
-    let mut header = Cursor(table.strip_prefix(&MAGIC)?);
-    let count = usize::try_from(header.u32()?).ok().filter(|count| count.is_power_of_two())?;
+    let count = u32::from_le_bytes(*table.strip_prefix(&MAGIC)?.first_chunk()?);
+    let count = usize::try_from(count).ok().filter(|count| count.is_power_of_two())?;
     let slots = table.get(HEADER..HEADER + count * SLOT)?;
     let wanted = fingerprint(hash);
     let start = hash as usize & (count - 1);

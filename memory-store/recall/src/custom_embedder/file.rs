@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Direction, TextHash, dot};
+use crate::bytes::Cursor;
+use crate::bytes::kernel::sum;
 use crate::index::format::damaged;
-use memory_store_base::bytes::Cursor;
-use memory_store_base::bytes::kernel::sum;
 use memory_store_base::error::{At, Result};
 use memory_store_base::id::MemoryId;
 
@@ -37,10 +37,16 @@ pub const BYTES_MAX: u64 = 1 << 30;
 /// The vectors of an index's memories in a second space.
 #[derive(Debug)]
 pub struct Second {
-    model: String,
-    digest: [u8; 16],
-    complete: bool,
-    dimensions: usize,
+    /// The model that made the vectors.
+    pub model: String,
+    /// The digest, in its manifest, of the index whose memories these are.
+    pub digest: [u8; 16],
+    /// True if every memory of that index has its vector here.
+    pub complete: bool,
+    /// Components of a vector.
+    pub dimensions: usize,
+    /// Number of memories with a vector.
+    pub count: usize,
     bytes: Vec<u8>,
     /// Range of the entries in these bytes.
     entries: std::ops::Range<usize>,
@@ -86,41 +92,11 @@ impl Second {
             return None;
         }
         let entries = start..body.len();
-        let second =
-            Self { model, digest, complete: flags & COMPLETE != 0, dimensions, bytes, entries };
+        let complete = flags & COMPLETE != 0;
+        let second = Self { model, digest, complete, dimensions, count, bytes, entries };
         // Binary search needs an order.
-        let sorted = (1..second.len()).all(|at| second.id(at - 1) < second.id(at));
+        let sorted = (1..second.count).all(|at| second.id(at - 1) < second.id(at));
         sorted.then_some(second)
-    }
-
-    /// The model that made the vectors.
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    /// The digest, in its manifest, of the index whose memories these are.
-    pub fn digest(&self) -> [u8; 16] {
-        self.digest
-    }
-
-    /// Returns whether every memory of that index has its vector here.
-    pub fn is_complete(&self) -> bool {
-        self.complete
-    }
-
-    /// Components of a vector.
-    pub fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    /// Returns the number of memories with a vector.
-    pub fn len(&self) -> usize {
-        self.entries.len() / (self.dimensions + ENTRY_FRAME)
-    }
-
-    /// Returns whether none has.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The memory at a place; places are in the order of ids.
@@ -157,7 +133,7 @@ impl Second {
             let cosine = dot(&components, query.components()) as f32 / scale;
             if cosine.is_finite() { cosine.clamp(-1.0, 1.0) } else { 0.0 }
         };
-        Some((0..self.len()).map(cosine).collect())
+        Some((0..self.count).map(cosine).collect())
     }
 
     fn components(&self, at: usize) -> impl Iterator<Item = i8> {
@@ -254,8 +230,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(Second::open(&folder.path().join("none")).unwrap().is_none());
         let second = Second::open(&written(folder.path())).unwrap().unwrap();
-        assert_eq!((second.model(), second.digest()), ("nomic-embed-text", [7; 16]));
-        assert_eq!((second.len(), second.dimensions(), second.is_complete()), (3, 3, true));
+        assert_eq!((second.model.as_str(), second.digest), ("nomic-embed-text", [7; 16]));
+        assert_eq!((second.count, second.dimensions, second.complete), (3, 3, true));
         assert_eq!([0, 1, 2].map(|at| second.id(at)), [1, 2, 3].map(id));
         assert_eq!(second.text(1), TextHash::of("a"));
         assert_eq!(second.direction(0), Some(direction(0.3)));

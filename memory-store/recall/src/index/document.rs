@@ -8,13 +8,13 @@ use super::record::{
     REPEATED_MAX, Record,
 };
 use super::vectors::Embedded;
+use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
+use crate::staleness::Staleness;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
-use memory_store_base::staleness::Staleness;
 use memory_store_base::text::{self, term_hash};
 use memory_store_base::time::Timestamp;
-use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
 
 /// Bytes of a memory's text that an index keeps; a hook prints less.
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;

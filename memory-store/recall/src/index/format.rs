@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-pub use memory_store_base::bytes::{
-    Cursor, believe_checksums, checksum, fits, is_believed, put_bytes, put_varint,
-};
+pub(crate) use crate::bytes::{Cursor, checksum, fits, is_believed, put_bytes, put_varint};
 use memory_store_base::error::Error;
 
 /// Version of the format. A reader refuses another major; a higher minor only adds sections and

@@ -7,8 +7,8 @@ use super::kernel::{self, FINE, Fine};
 use super::listed;
 use super::segment::Segment;
 use super::vectors::guarded;
+use crate::embed::{Space, Vector};
 use memory_store_base::error::Result;
-use memory_store_embed::{Space, Vector};
 
 /// One node in this many is a seed.
 const SEED_EVERY: usize = 128;

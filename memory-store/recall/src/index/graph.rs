@@ -14,8 +14,8 @@ use super::kernel::{FINE, FineWeights};
 use super::listed;
 use super::segment::Segment;
 use super::vectors::{Near, guarded};
+use crate::embed::Vector;
 use memory_store_base::error::Result;
-use memory_store_embed::Vector;
 
 /// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document; the sum of
 /// these.

@@ -61,7 +61,7 @@ pub(crate) fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector};
+    use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 
     fn embedded(components: impl Fn(usize) -> f32) -> Embedded {
         let vector = Vector::of(&std::array::from_fn(components)).unwrap();

@@ -17,9 +17,9 @@ use memchr::memmem;
 use super::document::Document;
 use super::format::{Cursor, FRAME_MAGIC, checksum, fits};
 use super::manifest::Manifest;
+use crate::embed::Vectors;
 use memory_store_base::error::{At, Result};
 use memory_store_base::id::MemoryId;
-use memory_store_embed::Vectors;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
 pub const BYTES_MAX: u64 = 16 << 20;

@@ -26,9 +26,9 @@ pub mod write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::bytes::kernel;
 use journal::{Journal, KnownJournals};
 use manifest::{Collection, Manifest};
-use memory_store_base::bytes::kernel;
 use memory_store_base::error::{At, Error, Result};
 use segment::Segment;
 

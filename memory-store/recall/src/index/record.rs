@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
+use crate::staleness::Staleness;
 use memory_store_base::id::MemoryId;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
-use memory_store_base::staleness::Staleness;
 use memory_store_base::time::Timestamp;
 
 /// Fields of one kind that a record keeps.
@@ -400,7 +400,7 @@ fn said_by(number: i64) -> Option<SaidBy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memory_store_base::staleness::Change;
+    use crate::staleness::Change;
 
     #[test]
     fn records_and_entries_are_read_back() {

@@ -14,7 +14,7 @@ use super::format::{
 use super::manifest::SegmentRef;
 use super::record::{Entry, Record};
 use super::vectors::Head;
-use memory_store_base::bytes::read_at;
+use crate::bytes::read_at;
 use memory_store_base::error::{At, Error, Result};
 
 /// A segment up to this size is read whole: one call is cheaper than many.

@@ -11,9 +11,9 @@ use super::format::{Cursor, SectionKind, is_believed};
 use super::hub;
 use super::kernel::{self, CODE, Code, Sum, Weights};
 use super::segment::Segment;
+use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::Result;
 use memory_store_base::settings::IndexSearch;
-use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector};
 
 /// Bytes of the head.
 pub(super) const HEAD: usize = 40;

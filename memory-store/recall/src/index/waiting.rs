@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::Index;
 use super::segment::Segment;
+use crate::embed::Space;
 use memory_store_base::error::Result;
-use memory_store_embed::Space;
 
 /// Returns whether any document of the index in `dir` waits for a vector of this space by the transformer. A segment
 /// that cannot be read waits for nothing but the next sync.

@@ -16,10 +16,10 @@ use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
+use crate::embed::{Encoder, Space, Vector};
+use crate::signature::signature_hash;
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
-use memory_store_base::signature::signature_hash;
-use memory_store_embed::{Encoder, Space, Vector};
 
 /// Returns the bytes of a segment of these documents, which are in the order of their ids and of which no two have the
 /// same. Equal documents give equal bytes. Vectors of another space than `space` are left out.

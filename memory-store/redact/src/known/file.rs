@@ -58,7 +58,7 @@ impl Known {
 
     fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, Pending) {
         let known = Self::new(key);
-        let bytes = read_if_there(&home.known_secrets(), FILE_BYTES_MAX).ok().flatten();
+        let bytes = read_if_there(&home.known_secrets, FILE_BYTES_MAX).ok().flatten();
         let file = bytes.and_then(|bytes| serde_json::from_slice::<File>(&bytes).ok());
         let file = file.filter(|file| file.format == FORMAT && file.key == mark(&key));
         let Some(file) = file else { return (known, Pending::default()) };
@@ -89,7 +89,7 @@ impl Known {
             let file = File { format: FORMAT, key: mark(&shared.key), pending, values };
             // A list of numbers and hashes can be written.
             let bytes = serde_json::to_vec(&file).unwrap_or_default();
-            replace(&home.known_secrets(), &bytes, Privacy::Private)
+            replace(&home.known_secrets, &bytes, Privacy::Private)
         });
         written.unwrap_or(Ok(()))
     }
@@ -156,7 +156,7 @@ mod tests {
         let (late, _) = Known::open(&dirs, &home, [3; KEY_BYTES]);
         known.write_file(&dirs, &home, &unclean).unwrap();
         assert!(late.write_file(&dirs, &home, &unclean).is_err(), "another key was first");
-        let text = std::fs::read_to_string(home.known_secrets()).unwrap();
+        let text = std::fs::read_to_string(&home.known_secrets).unwrap();
         assert!(!text.to_lowercase().contains("cobalt"), "{text}");
         // The first key stays.
         let (again, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
@@ -179,7 +179,7 @@ mod tests {
         for damaged in
             [absurd.to_string().as_str(), "", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"]
         {
-            std::fs::write(home.known_secrets(), damaged).unwrap();
+            std::fs::write(&home.known_secrets, damaged).unwrap();
             assert!(Known::read_file(&dirs, &home).is_empty());
         }
     }

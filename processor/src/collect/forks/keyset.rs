@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use memory_store::index::format::checksum;
+use memory_store::bytes::checksum;
 use memory_store::store::{Privacy, replace};
 
 /// First bytes of the file, with the version of its format; the id and the number of blocks follow.

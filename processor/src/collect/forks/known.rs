@@ -180,5 +180,5 @@ fn id(name: &str) -> [u8; ID] {
 }
 
 fn path(home: &ProjectDir) -> PathBuf {
-    home.mined().join("keys.set")
+    home.mined.join("keys.set")
 }

@@ -62,8 +62,8 @@ impl Embedding {
         let installed = dirs.models.as_ref().filter(|dir| dir.join(model::FILE_NAME).exists());
         let Some(models) = installed else { return Ok(None) };
         let table = Table::open(models)?;
-        let memories = VectorCache::open(&home.vectors().join("memories.cache"), table.space())?;
-        let (models, caches) = (models.clone(), home.vectors());
+        let memories = VectorCache::open(&home.vectors.join("memories.cache"), table.space())?;
+        let (models, caches) = (models.clone(), home.vectors.clone());
         let (whole, looked_up) = (OnceLock::new(), AtomicUsize::new(0));
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None }))
     }

@@ -12,8 +12,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use memory_store::bytes::checksum;
 use memory_store::custom_embedder::TextHash;
-use memory_store::index::format::checksum;
 use memory_store::store::{Privacy, create_folder};
 
 /// Bytes before the records: they name the format, and what made the values.

@@ -71,8 +71,8 @@ impl Audit<'_> {
             }
         }
         self.clean_expired(&Expired::open(&home));
-        for file in files::files(&home.0.join(LLM_DIR)) {
-            self.clean_file(&home.0, file, drop_answer);
+        for file in files::files(&home.folder.join(LLM_DIR)) {
+            self.clean_file(&home.folder, file, drop_answer);
         }
         Ok(())
     }
@@ -123,14 +123,15 @@ impl Audit<'_> {
 
     /// Cleans what hooks append to, and the last report. Everything else in the folder is made anew by a sync.
     fn clean_state(&mut self, state: &TreeDir) {
-        let logs = [state.hook_log(), state.log()];
+        let logs = [state.hook_log.clone(), state.log.clone()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
-        let named = [state.inbox(), state.report()].into_iter().chain(logs).chain(old).map(Ok);
+        let named =
+            [state.inbox.clone(), state.report.clone()].into_iter().chain(logs).chain(old).map(Ok);
         let receipts = state.receipts("any").parent().map(PathBuf::from);
-        let listed = [receipts, Some(state.sessions()), Some(state.edits())];
+        let listed = [receipts, Some(state.sessions.clone()), Some(state.edits.clone())];
         let listed = listed.into_iter().flatten().flat_map(|folder| files::files(&folder));
         for file in named.chain(listed) {
-            self.clean_file(&state.0, file, mask);
+            self.clean_file(&state.folder, file, mask);
         }
     }
 

@@ -8,8 +8,8 @@ use super::model::Model;
 use super::rows::Rows;
 use super::wordpiece::each_token;
 use super::{Embed, Vectors};
-use memory_store_base::bytes::kernel;
-use memory_store_base::bytes::{DIMENSIONS, Space, Vector};
+use crate::bytes::kernel;
+use crate::bytes::{DIMENSIONS, Space, Vector};
 use memory_store_base::error::Result;
 use memory_store_base::layout::UserDirs;
 

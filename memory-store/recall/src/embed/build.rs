@@ -7,8 +7,8 @@ use super::model::{self, Model};
 use super::rows::{bucket, fingerprint, slot};
 use super::transformer::{WIDTH, Weights};
 use super::wordpiece::{Cut, hash};
-use memory_store_base::bytes::checksum;
-use memory_store_base::bytes::{DIMENSIONS, Space};
+use crate::bytes::checksum;
+use crate::bytes::{DIMENSIONS, Space};
 use memory_store_base::error::{At, Result};
 
 /// Pieces that share a bucket, on average. With fewer the index grows, with more no displacement is

@@ -22,9 +22,9 @@ use sse2 as best;
 use super::{DIMENSIONS, Vector};
 
 /// Bytes of a sign code.
-pub const CODE: usize = DIMENSIONS / 8;
+pub(crate) const CODE: usize = DIMENSIONS / 8;
 /// Bytes of a fine code.
-pub const FINE: usize = DIMENSIONS / 4;
+pub(crate) const FINE: usize = DIMENSIONS / 4;
 /// Bytes of the lane that all kernels work on.
 const LANE: usize = 16;
 /// Bytes after which the keys of [`sum`] begin again.
@@ -59,11 +59,11 @@ pub const fn mixed(number: u64) -> u64 {
 /// One bit a component, low bits first, set where the component is above zero. Half the angle
 /// between two vectors is about the share of bits in which their codes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code(pub [u8; CODE]);
+pub(crate) struct Code(pub [u8; CODE]);
 
 impl Code {
     /// The code of a vector.
-    pub fn of(vector: &Vector) -> Self {
+    pub(crate) fn of(vector: &Vector) -> Self {
         let mut code = [0; CODE];
         for (at, &component) in vector.0.iter().enumerate() {
             code[at / 8] |= u8::from(component > 0) << (at % 8);
@@ -76,12 +76,12 @@ impl Code {
 /// long as a [`Code`], it says so much more that a search among fine codes goes about as if it compared the
 /// vectors themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fine(pub [u8; FINE]);
+pub(crate) struct Fine(pub [u8; FINE]);
 
 impl Fine {
     /// The fine code of a vector. A component is far from zero when it is larger than .98 of their root
     /// mean square, which of a normal distribution leaves the least error.
-    pub fn of(vector: &Vector) -> Self {
+    pub(crate) fn of(vector: &Vector) -> Self {
         let square = dot(&vector.0, &vector.0);
         let mut code = [0; FINE];
         for (at, &component) in vector.0.iter().enumerate() {
@@ -101,20 +101,20 @@ impl Fine {
 
 /// A vector made ready to be compared with fine codes.
 #[derive(Clone, Debug)]
-pub struct FineWeights {
+pub(crate) struct FineWeights {
     components: [i8; DIMENSIONS],
     total: i32,
 }
 
 impl FineWeights {
     /// Makes a vector ready.
-    pub fn of(vector: &Vector) -> Self {
+    pub(crate) fn of(vector: &Vector) -> Self {
         let total = vector.0.iter().map(|&component| i32::from(component)).sum();
         Self { components: vector.0, total }
     }
 
     /// The dot product with the levels of a code, which count -3, -1, 1 and 3.
-    pub fn dot(&self, code: &[u8; FINE]) -> i32 {
+    pub(crate) fn dot(&self, code: &[u8; FINE]) -> i32 {
         2 * self.levels(code) - 3 * self.total
     }
 
@@ -129,13 +129,13 @@ impl FineWeights {
 }
 
 /// The components as a vector that is stored has them.
-pub fn components(stored: &[u8; DIMENSIONS]) -> &[i8; DIMENSIONS] {
+pub(crate) fn components(stored: &[u8; DIMENSIONS]) -> &[i8; DIMENSIONS] {
     // SAFETY: both are as large, need no alignment, and each bit pattern is a number in both.
     unsafe { &*stored.as_ptr().cast() }
 }
 
 /// The dot product of two vectors.
-pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     // SAFETY: every processor of these architectures, or of those that this is built for, has it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::dot(a, b) };
@@ -144,7 +144,7 @@ pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
 }
 
 /// Adds a vector, `scale` times, to a sum.
-pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
+pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
     // SAFETY: this is built for processors that have it.
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     return unsafe { avx2::add(sum, scale, vector) };
@@ -154,7 +154,7 @@ pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
 }
 
 /// In how many bits two codes differ.
-pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
+pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
     // SAFETY: every processor of these architectures, or of those that this is built for, has it.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return unsafe { best::differing(a, b) };
@@ -166,7 +166,7 @@ pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
 /// another says more about their angle than two codes do: on sentence vectors it finds with half the
 /// candidates what the codes alone find.
 #[derive(Clone, Debug)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// The components in the order in which the kernels meet their bits.
     places: [i8; DIMENSIONS],
     total: i32,
@@ -174,7 +174,7 @@ pub struct Weights {
 
 impl Weights {
     /// Makes a vector ready.
-    pub fn of(vector: &Vector) -> Self {
+    pub(crate) fn of(vector: &Vector) -> Self {
         // A kernel fills a lane with two bytes of the code in turns, and looks at one bit of each.
         let place = |at: usize| vector.0[at / LANE * LANE + at % 2 * 8 + at % LANE / 2];
         let total = vector.0.iter().map(|&component| i32::from(component)).sum();
@@ -182,7 +182,7 @@ impl Weights {
     }
 
     /// The dot product with the signs of a code: 1 where a bit is set, -1 where it is not.
-    pub fn dot(&self, code: &[u8; CODE]) -> i32 {
+    pub(crate) fn dot(&self, code: &[u8; CODE]) -> i32 {
         2 * self.set(code) - self.total
     }
 
@@ -203,7 +203,7 @@ const BITS: [u8; LANE] = [1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 1
 /// than the search. Of each 1,024 bytes it is the NH hash of UMAC (RFC 4418, 5.2.2) with fixed keys
 /// and 32-bit words: pairs of words, each plus its key, are multiplied and the products added; what
 /// is missing to a multiple of 16 bytes counts as zero. These are chained by xor and multiplication.
-pub fn sum(bytes: &[u8]) -> u64 {
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = Sum::of(bytes.len());
     sum.add(bytes);
     sum.finish()
@@ -211,16 +211,16 @@ pub fn sum(bytes: &[u8]) -> u64 {
 
 /// A [`sum`] of bytes that are not all there at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Sum(u64);
+pub(crate) struct Sum(u64);
 
 impl Sum {
     /// Of so many bytes.
-    pub fn of(count: usize) -> Self {
+    pub(crate) fn of(count: usize) -> Self {
         Self(count as u64)
     }
 
     /// Takes in the next bytes: a multiple of 1,024, unless they are the last ones.
-    pub fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(CHUNK) {
             self.0 = (self.0 ^ pairs(chunk)).wrapping_mul(MULTIPLIER);
             self.0 ^= self.0 >> 32;
@@ -228,7 +228,7 @@ impl Sum {
     }
 
     /// The sum.
-    pub fn finish(self) -> u64 {
+    pub(crate) fn finish(self) -> u64 {
         self.0
     }
 }

@@ -63,7 +63,7 @@ impl Staleness {
     }
 
     /// Reads it; `None` for what a later version wrote.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&number, paths) = bytes.split_first()?;
         let (path, target) = str::from_utf8(paths).ok()?.split_once('\0')?;
         let target = Some(target.to_owned()).filter(|target| !target.is_empty());

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::wordpiece::Cut;
-use memory_store_base::bytes::Space;
-use memory_store_base::bytes::{Cursor, checksum};
+use crate::bytes::Space;
+use crate::bytes::{Cursor, checksum};
 use memory_store_base::error::{Error, Result};
 
 /// Version of both files. A reader refuses another major; a higher minor only adds what an older

@@ -10,9 +10,10 @@ pub mod shell;
 
 pub use classify::{CommandClass, classify};
 pub use command::normalise_command;
-pub use error::{error_signature, names_cause, telling_lines};
+pub(crate) use error::names_cause;
+pub use error::{error_signature, telling_lines};
 
 /// Returns the number that stands for a signature in an index. Case does not matter.
-pub fn signature_hash(signature: &str) -> u64 {
-    crate::text::term_hash(&signature.to_lowercase())
+pub(crate) fn signature_hash(signature: &str) -> u64 {
+    memory_store_base::text::term_hash(&signature.to_lowercase())
 }

@@ -31,7 +31,7 @@ pub enum Encoder {
 
 impl Encoder {
     /// The encoder with this number.
-    pub fn from_number(number: u8) -> Option<Self> {
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Static),
             2 => Some(Self::Transformer),

@@ -23,9 +23,9 @@ use super::header::{TRANSFORMER_MAGIC, damaged};
 use super::model::Model;
 use super::rows::{Row, Rows};
 use super::wordpiece::{Vocabulary, each_token, hash};
+use crate::bytes::checksum;
+use crate::bytes::{DIMENSIONS, Space, Vector};
 pub use kernel::Path as CodePath;
-use memory_store_base::bytes::checksum;
-use memory_store_base::bytes::{DIMENSIONS, Space, Vector};
 use memory_store_base::error::Result;
 pub use weights::{HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::kernel::PANEL;
 use super::math;
-use crate::map::Piece;
-use memory_store_base::bytes::Cursor;
-use memory_store_base::bytes::DIMENSIONS;
+use crate::bytes::Cursor;
+use crate::bytes::DIMENSIONS;
+use crate::embed::map::Piece;
 
 /// Values of a token between layers.
 pub const WIDTH: usize = 384;
@@ -92,7 +92,7 @@ impl Linear {
         assert!(channels.is_multiple_of(PANEL) && inputs.is_multiple_of(2));
         assert_eq!(weights.len(), channels * inputs);
         let (scales, steps): (Vec<f32>, Vec<Vec<i8>>) =
-            weights.chunks_exact(inputs).map(crate::build::steps).unzip();
+            weights.chunks_exact(inputs).map(crate::embed::build::steps).unzip();
         let mut panels = Vec::with_capacity(weights.len());
         for panel in steps.chunks_exact(PANEL) {
             for pair in 0..inputs / 2 {

@@ -3,7 +3,7 @@
 use super::kernel::{ACTIVATION_MAX, Kernel, PANEL, Path, Portable, TILE};
 use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
 use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
-use crate::rows::Row;
+use crate::embed::rows::Row;
 
 /// Added to a variance before its root is taken, as the model was trained.
 const EPSILON: f32 = 1e-12;

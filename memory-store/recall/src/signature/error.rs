@@ -1,6 +1,6 @@
 //! Signature of an error's output: the part that stays from one time to the next.
 
-use crate::text::mail;
+use memory_store_base::text::mail;
 
 /// Bytes of an output that are looked at, at each end: errors stand at the start or at the end.
 const END_BYTES_MAX: usize = 16 * 1024;
@@ -30,7 +30,7 @@ pub fn error_signature(output: &str) -> Option<String> {
 
 /// Returns whether a line of a signature names a cause. The messages of script runners about a failed script, and the
 /// command lines that they repeat, are the same for every failure.
-pub fn names_cause(line: &str) -> bool {
+pub(crate) fn names_cause(line: &str) -> bool {
     !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
 }
 

@@ -14,7 +14,7 @@ mod table;
 pub mod transformer;
 pub mod wordpiece;
 
-pub use memory_store_base::bytes::{DIMENSIONS, Encoder, Space, Vector, dot};
+pub use crate::bytes::{DIMENSIONS, Encoder, Space, Vector, dot};
 pub use shared::SharedTransformer;
 pub use table::Table;
 pub use transformer::Transformer;

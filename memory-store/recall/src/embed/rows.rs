@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::header::{FREE, HEADER, Header, damaged};
 use super::map::{Map, Piece};
 use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
-use memory_store_base::bytes::{Cursor, checksum, read_at};
+use crate::bytes::{Cursor, checksum, read_at};
 use memory_store_base::error::{At, Result};
 
 /// The rows of an open file, with `N` values each.

@@ -13,7 +13,7 @@ pub fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// Returns whether bytes have this checksum.
-pub fn fits(bytes: &[u8], check: u32) -> bool {
+pub(crate) fn fits(bytes: &[u8], check: u32) -> bool {
     checksum(bytes) == check || is_believed()
 }
 
@@ -29,7 +29,7 @@ pub fn believe_checksums() {
 }
 
 /// Returns whether checksums are believed without a look.
-pub fn is_believed() -> bool {
+pub(crate) fn is_believed() -> bool {
     #[cfg(debug_assertions)]
     return BELIEVED.load(std::sync::atomic::Ordering::Relaxed);
     #[cfg(not(debug_assertions))]

@@ -1,0 +1,14 @@
+//! Bytes of files: numbers in them, checksums, vectors, and the loops over all of them.
+
+mod checksum;
+mod cursor;
+pub(crate) mod kernel;
+mod read_at;
+mod vector;
+
+pub use checksum::{believe_checksums, checksum};
+pub(crate) use checksum::{fits, is_believed};
+pub(crate) use cursor::{Cursor, put_bytes, put_varint};
+pub use kernel::mixed;
+pub(crate) use read_at::read_at;
+pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};
