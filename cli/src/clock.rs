@@ -45,6 +45,21 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
     ago_in(at, now, &ZONE)
 }
 
+/// A span up to now, as people say it: of minutes or days where it is short, and else since when.
+pub fn since(at: Timestamp, now: Timestamp) -> String {
+    since_in(at, now, &ZONE)
+}
+
+fn since_in(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let told = ago_in(at, now, zone);
+    match told.strip_suffix(" ago") {
+        Some("1 minute") => "in the last minute".to_owned(),
+        Some(span) => format!("in the last {span}"),
+        None if (0..MINUTE_MS).contains(&(now.0 - at.0)) => "in the last minute".to_owned(),
+        None => format!("since {told}"),
+    }
+}
+
 fn ago_in(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let day = |at: Timestamp| zoned(at, zone).map(|at| at.date());
     let (Some(then), Some(today), Some(told)) = (day(at), day(now), zoned(at, zone)) else {
@@ -102,6 +117,16 @@ mod tests {
             ("2026-10-03T09:30:00Z", "2026-10-03"),
         ] {
             assert_eq!(ago_in(at(then), now, &zone), expected, "{then}");
+        }
+        for (then, expected) in [
+            ("2026-10-02T09:30:00Z", "in the last minute"),
+            ("2026-10-02T09:28:40Z", "in the last minute"),
+            ("2026-10-02T08:31:00Z", "in the last 59 minutes"),
+            ("2026-10-01T21:59:00Z", "since yesterday 23:59"),
+            ("2026-09-30T12:00:00Z", "in the last 2 days"),
+            ("2026-09-25T12:00:00Z", "since 2026-09-25"),
+        ] {
+            assert_eq!(since_in(at(then), now, &zone), expected, "{then}");
         }
         // A time that no calendar has is told as it is.
         let beyond = Timestamp(i64::MAX);

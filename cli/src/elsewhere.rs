@@ -10,6 +10,7 @@ use memory_store::file::EXTENSION;
 use memory_store::identity::{self, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::store::Store;
+use processor::transcript::SOURCE;
 use serde::{Deserialize, Serialize};
 
 use crate::printable;
@@ -122,7 +123,7 @@ struct TranscriptLine {
 /// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
 /// first.
 pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
-    let folders = fs::read_dir(dirs.claude.join("projects")).into_iter().flatten().flatten();
+    let folders = fs::read_dir(SOURCE.folder(dirs)).into_iter().flatten().flatten();
     let mut found: BTreeMap<PathBuf, Elsewhere> = BTreeMap::new();
     for folder in folders.map(|entry| entry.path()).take(FOLDERS_MAX) {
         let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());

@@ -46,6 +46,10 @@ impl Failure {
 
     /// Says what could not be done; what was known so far becomes the reason.
     pub fn during(mut self, message: impl Into<String>) -> Self {
+        // Where nobody reads any more, there is nothing to say.
+        if self.message.is_empty() {
+            return self;
+        }
         let cause = std::mem::replace(&mut self.message, plain(&message.into()));
         self.causes.insert(0, cause);
         self
@@ -153,5 +157,14 @@ mod tests {
         assert_eq!(failure.code, exit::LOCKED);
         assert!(failure.to_string().starts_with("the file is changed, but"), "{failure}");
         assert_eq!(Failure::from(anyhow::Error::from(locked())).code, exit::LOCKED);
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_reason_to_tell() {
+        let failure = Failure::broken_pipe().during("nothing was learned yet");
+        assert_eq!((failure.code, &*failure.message, failure.causes.len()), (exit::OK, "", 0));
+        let failure = Failure::new("no space is left").during("nothing was learned yet");
+        assert_eq!(failure.message, "nothing was learned yet");
+        assert_eq!(failure.causes, ["no space is left"]);
     }
 }

@@ -5,6 +5,9 @@ use std::io::Write as _;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::command::pager;
+use crate::exit;
+
 /// Commands and options that take something away: only who mistyped one is told of it.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
@@ -16,6 +19,8 @@ const MISTAKES_TAKING: usize = 1;
 /// Letters of a beginning that stands for the whole word.
 const BEGINNING_CHARS_MIN: usize = 3;
 
+/// The option that lets long output be printed as it is.
+const NO_PAGER: &str = "--no-pager";
 /// Beginning of clap's messages. Ours begin with the name of the program, as those of other tools do.
 const CLAPS: &str = "error:";
 
@@ -23,12 +28,27 @@ const CLAPS: &str = "error:";
 pub fn exit(error: clap::Error) -> ! {
     let error = told(error);
     if !error.use_stderr() {
+        if page(&error) {
+            std::process::exit(exit::OK.into());
+        }
         error.exit();
     }
     let text = error.render().ansi().to_string();
     // When even this cannot be written, the exit code has to say it.
     let _ = write!(anstream::stderr().lock(), "{}", text.replacen(CLAPS, "throughline:", 1));
     std::process::exit(error.exit_code());
+}
+
+/// Shows help with the pager, as other long output; `false` where it goes elsewhere.
+fn page(error: &clap::Error) -> bool {
+    if error.kind() != ErrorKind::DisplayHelp || std::env::args_os().any(|word| word == NO_PAGER) {
+        return false;
+    }
+    #[expect(clippy::disallowed_methods, reason = "help is shown before the environment is read")]
+    let path = std::env::var_os("PATH");
+    let Some(pager) = pager::find(path.as_deref()) else { return false };
+    let text = error.render().ansi().to_string();
+    pager::through(&pager, |out| Ok(out.write_all(text.as_bytes())?)).is_ok()
 }
 
 /// Leaves out suggestions that are unlike what was typed, and names the whole word that begins with a dash, where clap speaks of its first letter as of an option.

@@ -411,3 +411,29 @@ fn pages_are_short() {
         assert!(bytes <= bytes_max as u64, "{name} has {bytes} bytes, more than {bytes_max}");
     }
 }
+
+/// Cargo installs all programs by the lines of docs/install.md, and the files that are copied beside them are the
+/// embedder's.
+#[test]
+fn what_cargo_installs_is_all_there_is() {
+    let page = fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let installed: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("cargo install --locked --path "))
+        .collect();
+    let scripts = fs::read_to_string(root().join("scripts/release")).unwrap();
+    let built = scripts.lines().find(|line| line.contains("cargo build --release")).unwrap();
+    let words: Vec<&str> = built.split_whitespace().collect();
+    let packages = words.windows(2).filter(|pair| pair[0] == "-p").map(|pair| pair[1]);
+    assert_eq!(installed, packages.chain(["hooks"]).collect());
+    for package in installed {
+        assert!(root().join(package).join("Cargo.toml").is_file(), "{package}");
+    }
+    let assets = root().join("memory-store/assets");
+    let model = fs::read_to_string(assets.join("MODEL")).unwrap();
+    let files: Vec<&str> = model.split_whitespace().filter(|word| word.ends_with(".bin")).collect();
+    assert!(!files.is_empty() && page.contains("memory-store/assets/*-v1-*.bin"), "{model}");
+    for file in files {
+        assert!(file.contains("-v1-") && assets.join(file).is_file(), "{file}");
+    }
+}

@@ -120,3 +120,36 @@ fn a_changed_archive_is_refused() {
     assert!(!output.status.success() && said.contains("does not match"), "{said}");
     assert!(!out.exists());
 }
+
+/// The workflow runs nowhere but on GitHub, so it is read here.
+#[test]
+fn the_release_workflow_builds_each_platform_that_packages_have() {
+    let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
+    let manifest = fs::read_to_string(root().join("packaging/manifest.toml")).unwrap();
+    let built: Vec<&str> = workflow
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- { target: "))
+        .filter_map(|row| row.split(',').next())
+        .collect();
+    let packed: Vec<&str> = manifest
+        .lines()
+        .filter_map(|line| line.strip_prefix("[platform.")?.strip_suffix(']'))
+        .collect();
+    assert_eq!(built, packed);
+    // Scripts that it runs are there, with the options that it gives them.
+    for (script, options) in [
+        ("scripts/release", &["--target", "--out"][..]),
+        ("scripts/get", &["--from"]),
+        ("scripts/package", &["--from", "--out", "--base-url"]),
+    ] {
+        assert!(workflow.contains(script), "{script}");
+        let text = fs::read_to_string(root().join(script)).unwrap();
+        for option in options {
+            assert!(workflow.contains(option) && text.contains(option), "{script} {option}");
+        }
+    }
+    // Nobody's release is published without a person, and no step but the last may write.
+    assert!(workflow.contains("gh release create \"$GITHUB_REF_NAME\" --draft"));
+    assert_eq!(workflow.matches("contents: write").count(), 1);
+    assert!(workflow.contains("\npermissions:\n  contents: read\n"));
+}

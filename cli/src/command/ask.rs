@@ -1,9 +1,63 @@
 //! Questions to the person at the terminal.
 
+use std::fmt;
+
+use dialoguer::console::Term;
+use dialoguer::theme::Theme;
 use dialoguer::{Confirm, Select};
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
+use crate::wrap;
+
+/// Columns before an item.
+const MARK_COLUMNS: usize = 2;
+
+/// The look of a list to choose from. A line that the terminal would break within a word is cut.
+struct QuestionTheme {
+    /// Columns of the terminal.
+    columns: usize,
+}
+
+impl QuestionTheme {
+    fn of_terminal() -> Self {
+        Self { columns: wrap::columns(&Term::stderr()).unwrap_or(usize::MAX) }
+    }
+
+    /// Returns an item as the line has room for it.
+    fn item(&self, text: &str) -> String {
+        // The last column stays free: a cursor behind it would begin another line.
+        wrap::cut(text, self.columns.saturating_sub(MARK_COLUMNS + 1))
+    }
+}
+
+impl Theme for QuestionTheme {
+    fn format_select_prompt(&self, f: &mut dyn fmt::Write, prompt: &str) -> fmt::Result {
+        let end = if prompt.ends_with('?') { "" } else { ":" };
+        write!(f, "{prompt}{end}")
+    }
+
+    fn format_select_prompt_item(
+        &self,
+        f: &mut dyn fmt::Write,
+        text: &str,
+        active: bool,
+    ) -> fmt::Result {
+        write!(f, "{} {}", if active { ">" } else { " " }, self.item(text))
+    }
+
+    /// Writes question and answer on a line each: together they are often longer than the terminal is wide.
+    fn format_select_prompt_selection(
+        &self,
+        f: &mut dyn fmt::Write,
+        prompt: &str,
+        chosen: &str,
+    ) -> fmt::Result {
+        self.format_select_prompt(f, prompt)?;
+        f.write_char('\n')?;
+        self.format_select_prompt_item(f, chosen, true)
+    }
+}
 
 /// Asks a question that is answered with yes or no; `default` where nobody can be asked.
 pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
@@ -22,7 +76,7 @@ pub fn choose(world: &World, question: &str, items: &[String], default: usize) -
     if !world.interactive {
         return Ok(default);
     }
-    Select::new()
+    Select::with_theme(&QuestionTheme::of_terminal())
         .with_prompt(question)
         .items(items)
         .default(default)
@@ -32,7 +86,7 @@ pub fn choose(world: &World, question: &str, items: &[String], default: usize) -
 
 /// Asks which of some things it is to be; `None` where the person leaves the question.
 pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<usize>> {
-    Select::new()
+    Select::with_theme(&QuestionTheme::of_terminal())
         .with_prompt(prompt)
         .items(items)
         .default(default)
@@ -45,5 +99,22 @@ pub fn declined(world: &World, message: &str) -> Failure {
     match world.interactive {
         true => Failure::new(message),
         false => Failure::new(message).hint("Add --yes where nobody can be asked."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_stands_below_its_question_and_is_cut_at_the_edge() {
+        let mut shown = String::new();
+        let theme = QuestionTheme { columns: 24 };
+        let chosen = "Into the repository, for the team";
+        theme.format_select_prompt_selection(&mut shown, "Where?", chosen).unwrap();
+        assert_eq!(shown, "Where?\n> Into the repositor...");
+        shown.clear();
+        theme.format_select_prompt(&mut shown, "Sessions are read by").unwrap();
+        assert_eq!(shown, "Sessions are read by:");
     }
 }

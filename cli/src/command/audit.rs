@@ -21,6 +21,9 @@ pub struct Audit {
     /// Clean the files first; history is never changed
     #[arg(long)]
     fix: bool,
+    /// Look for what --fix would clean, and clean nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,18 +31,19 @@ pub struct Audit {
 
 /// Runs the command.
 pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
-    if args.fix {
+    let fixes = args.fix && !args.dry_run;
+    if fixes {
         may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;
     }
     let tree = world.tree()?;
     let options = world.sync_options(&tree, &Silent);
-    let report = audit(&options, args.fix)?.ok_or_else(|| {
+    let report = audit(&options, fixes)?.ok_or_else(|| {
         Failure::new("a sync is at work; nothing was cleaned").hint("Try again when it is done.")
     })?;
     if args.json {
         view::json(&report, out)?;
     } else {
-        show(&report, &tree, args.fix, out)?;
+        show(&report, &tree, fixes, out)?;
     }
     out.flush()?;
     match (report.found.is_empty() && report.history.is_empty(), report.failed.is_empty()) {

@@ -161,7 +161,7 @@ const fn is_of_text(key: KeyEvent) -> bool {
 
 /// Reads the preview of the selected row, unless it is there.
 fn preview(source: &Source<'_>, state: &mut BrowseState) {
-    let wanted = state.selected().map(|row| row.key.clone());
+    let wanted = state.selected_key();
     let known = state.preview.as_ref().map(|(key, _)| key);
     if known == wanted.as_ref() {
         return;
@@ -221,7 +221,12 @@ fn work(
         return Ok(());
     }
     if !state.query().trim().is_empty() {
+        // What was changed ranks anew. The next key is about the same memory all the same.
+        let selected = state.selected_key();
         find(Some(state.query().to_owned()), source, state);
+        if let Some(key) = selected {
+            state.select_again(&key);
+        }
     }
     match done {
         Ok(said) => state.tell(said, false),

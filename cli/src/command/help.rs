@@ -77,7 +77,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 44] = [
+const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -127,8 +127,46 @@ pub const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("eval", ["eval self", "eval self --json"]),
 ];
 
+/// Two examples for each command below another one, and for commands that programs run.
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 16] = [
+    ("config get", ["config get start_tokens", "config get promote --json"]),
+    ("config set", ["config set start_tokens 700", "config set promote review --dry-run"]),
+    ("config unset", ["config unset start_tokens", "config unset promote --dry-run"]),
+    ("config edit", ["config edit", "config edit -v"]),
+    ("config schema", ["config schema", "config schema >settings.schema.json"]),
+    ("config llm", ["config llm rules", "config llm claude haiku --usd-per-day 0.50 --dry-run"]),
+    ("config llm rules", ["config llm rules", "config llm rules --dry-run"]),
+    ("config llm ollama", ["config llm ollama", "config llm ollama qwen3:4b --dry-run"]),
+    (
+        "config llm openai",
+        [
+            "config llm openai --host http://127.0.0.1:8080 qwen3",
+            "config llm openai --host http://127.0.0.1:8080 --key-env MODEL_KEY qwen3",
+        ],
+    ),
+    ("config llm claude", ["config llm claude", "config llm claude --usd-per-day 0.50 haiku"]),
+    ("service install", ["service install", "service install --dry-run"]),
+    ("service uninstall", ["service uninstall", "service uninstall --dry-run"]),
+    ("service status", ["service status", "service status --json"]),
+    ("eval self", ["eval self", "eval self --seconds 10 --json"]),
+    ("man", ["man", "man ~/.local/share/man/man1"]),
+    (
+        "merge-driver",
+        [
+            "merge-driver base.md ours.md theirs.md",
+            "merge-driver --dry-run base.md ours.md theirs.md",
+        ],
+    ),
+];
+
+/// Returns both examples of a command, as they are typed after `throughline`.
+pub fn examples(path: &str) -> Option<[&'static str; 2]> {
+    let mut all = EXAMPLES.iter().chain(&NESTED_EXAMPLES);
+    all.find(|(name, _)| *name == path).map(|(_, examples)| *examples)
+}
+
 /// Variables of the environment that decide something.
-const ENVIRONMENT: [Entry; 4] = [
+pub const ENVIRONMENT: [Entry; 4] = [
     ("THROUGHLINE", "off, read or full: the mode of this process"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
@@ -142,35 +180,60 @@ const NAME_COLUMNS: usize = 12;
 
 /// The command line with its help.
 pub fn command() -> Command {
-    let mut command = compact(Args::command()).help_template(format!(
+    let command = compact(Args::command()).help_template(format!(
         "{{about}}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n{}{}",
         groups(),
         footer()
     ));
-    for (name, [one, other]) in EXAMPLES {
-        let alias = |command: &Command| {
-            let alias = command.get_visible_aliases().next().map(str::to_owned);
-            alias.map(|alias| format!("Also called: throughline {alias}\n")).unwrap_or_default()
-        };
-        let also = command.find_subcommand(name).map(alias).unwrap_or_default();
-        let examples = format!(
-            "{also}Examples:\n  throughline {one}\n  throughline {other}\nFor every command: -C DIR, --color WHEN, -q, -v, --no-pager"
-        );
-        command = command.mut_subcommand(name, |command| command.after_help(examples));
-    }
-    command
+    with_examples(command, "")
+}
+
+/// Adds their examples to a command, which is called so, and to those below it.
+fn with_examples(command: Command, path: &str) -> Command {
+    let names: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = names.into_iter().fold(command, |command, name| {
+        let below = format!("{path} {name}");
+        command.mut_subcommand(name, |command| with_examples(command, below.trim_start()))
+    });
+    let Some([one, other]) = examples(path) else { return command };
+    let alias = command.get_visible_aliases().next();
+    let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
+    let also = also.unwrap_or_default();
+    command.after_help(format!(
+        "{also}Examples:\n  throughline {one}\n  throughline {other}\nFor every command: -C DIR, --color WHEN, -q, -v, --no-pager"
+    ))
+}
+
+/// Returns the command line for manual pages, in which the first line about a command stands alone.
+pub fn for_pages() -> Command {
+    without_long_help(Args::command())
 }
 
 /// Lets `--help` be as short as `-h`, with all that is said about the command itself: one screen.
 fn compact(command: Command) -> Command {
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
-    let mut command = command.disable_help_flag(true).arg(help.help("Print help"));
-    if let Some(about) = command.get_long_about().cloned() {
-        command = command.about(about);
+    fn with_long_about(command: Command) -> Command {
+        let command = match command.get_long_about().cloned() {
+            Some(about) => command.about(about),
+            None => command,
+        };
+        each_below(command, with_long_about)
     }
+    with_long_about(without_long_help(command))
+}
+
+/// Lets `--help` be as short as `-h`.
+fn without_long_help(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    let command = command.disable_help_flag(true).arg(help.help("Print help"));
+    each_below(command, without_long_help)
+}
+
+/// Changes the commands below one.
+fn each_below(command: Command, change: fn(Command) -> Command) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, compact))
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, change))
 }
 
 fn groups() -> String {
@@ -190,12 +253,6 @@ fn groups() -> String {
         }
     }
     text
-}
-
-/// Returns the end of the manual page of `throughline`.
-pub fn after() -> String {
-    let variables = ENVIRONMENT.map(|(name, does)| format!("{name}: {does}\n"));
-    format!("Environment:\n{}\n{}", variables.concat(), exit::help())
 }
 
 fn footer() -> String {
@@ -232,9 +289,18 @@ mod tests {
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
         assert_eq!(grouped.len(), names.len(), "one is in two groups");
         assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
-        let words = |example: &str| example.split(' ').next().map(str::to_owned);
+        // Also commands below others, and those that programs run.
+        fn each_has_examples(command: &Command, path: &str) {
+            for below in command.get_subcommands() {
+                let path = format!("{path} {}", below.get_name());
+                assert!(examples(path.trim_start()).is_some(), "{path}");
+                each_has_examples(below, &path);
+            }
+        }
+        each_has_examples(&all, "");
         for (name, examples) in EXAMPLES {
-            assert!(examples.iter().all(|it| words(it).as_deref() == Some(name)), "{name}");
+            let is_its = |example: &&str| example.split(' ').next() == Some(name);
+            assert!(examples.iter().all(is_its), "{name}");
         }
         for line in groups().lines().chain(footer().lines()) {
             assert!(line.chars().count() <= 80, "{line}");

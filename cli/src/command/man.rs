@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_mangen::Man;
 
 use super::help;
+use crate::exit;
 use crate::failure::{At as _, Result};
 
 /// Writes manual pages into a folder, as an installer does; without one, prints the page of `throughline`.
@@ -16,19 +17,94 @@ use crate::failure::{At as _, Result};
 pub struct ManPages {
     /// The folder, for example ~/.local/share/man/man1
     dir: Option<PathBuf>,
+    /// Say what would be done, and do nothing
+    #[arg(long, requires = "dir")]
+    dry_run: bool,
 }
+
+/// How the lines begin by which a page defines the apostrophe.
+const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
 pub fn run(args: &ManPages, out: &mut dyn Write) -> Result {
-    let command = help::command().after_help(help::after());
+    let mut command = help::for_pages().disable_help_subcommand(true);
+    command.build();
     let Some(dir) = &args.dir else {
-        let mut page = Vec::new();
-        Man::new(command).render(&mut page)?;
-        out.write_all(&page)?;
+        out.write_all(&page(&command, "")?)?;
         return Ok(());
     };
+    let mut pages = Vec::new();
+    collect(&command, "", &mut pages)?;
+    if args.dry_run {
+        let told = format!("write {} manual pages into {}", pages.len(), super::view::path(dir));
+        return super::view::would(&[told], false, out);
+    }
     fs::create_dir_all(dir).at(dir)?;
-    clap_mangen::generate_to(command, dir).at(dir)?;
+    for (name, page) in pages {
+        let file = dir.join(name);
+        fs::write(&file, page).at(&file)?;
+    }
     writeln!(out, "Wrote the manual pages into {}.", super::view::path(dir))?;
     Ok(())
+}
+
+/// Renders the page of a command, which is called so after `throughline`, and those of the commands below it.
+fn collect(command: &Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) -> Result {
+    pages.push((Man::new(command.clone()).get_filename(), page(command, path)?));
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let path = format!("{path} {}", below.get_name());
+        collect(below, path.trim_start(), pages)?;
+    }
+    Ok(())
+}
+
+/// Renders a page.
+fn page(command: &Command, path: &str) -> Result<Vec<u8>> {
+    let man = Man::new(command.clone());
+    let mut sections = Vec::new();
+    man.render_title(&mut sections)?;
+    man.render_name_section(&mut sections)?;
+    man.render_synopsis_section(&mut sections)?;
+    man.render_description_section(&mut sections)?;
+    man.render_options_section(&mut sections)?;
+    if command.get_subcommands().any(|command| !command.is_hide_set()) {
+        man.render_subcommands_section(&mut sections)?;
+    }
+    let mut page = once(&sections);
+    if let Some(examples) = help::examples(path) {
+        section("EXAMPLES", &examples.map(|example| format!("throughline {example}")), &mut page);
+    }
+    if path.is_empty() {
+        let variables = help::ENVIRONMENT.map(|(name, does)| format!("{name}: {does}"));
+        section("ENVIRONMENT", &variables, &mut page);
+    }
+    let codes = exit::TABLE.map(|(code, _, meaning)| format!("{code}  {meaning}"));
+    section("EXIT STATUS", &codes, &mut page);
+    if !path.is_empty() {
+        section("SEE ALSO", &["throughline(1)".to_owned()], &mut page);
+    }
+    Ok(page)
+}
+
+/// Returns a page with its first definition of the apostrophe alone: each section brings one.
+fn once(sections: &[u8]) -> Vec<u8> {
+    let mut page = Vec::new();
+    for line in sections.split_inclusive(|byte| *byte == b'\n') {
+        let defines = APOSTROPHE.iter().any(|start| line.starts_with(start));
+        if !defines || !page.windows(line.len()).any(|known| known == line) {
+            page.extend_from_slice(line);
+        }
+    }
+    page
+}
+
+/// Adds a section of lines that are not joined.
+fn section(heading: &str, lines: &[String], page: &mut Vec<u8>) {
+    page.extend_from_slice(format!(".SH \"{heading}\"\n.nf\n").as_bytes());
+    for line in lines {
+        // A backslash begins a request, a dash alone is a hyphen, and a line may begin with neither dot nor quote.
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        page.extend_from_slice(format!("\\&{line}\n").as_bytes());
+    }
+    page.extend_from_slice(b".fi\n");
 }

@@ -57,7 +57,7 @@ mod off;
 mod on;
 mod overview;
 mod pack;
-mod pager;
+pub mod pager;
 mod plan;
 mod preview;
 mod purge;
@@ -357,7 +357,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
     }
     let is_paged = args.command.as_ref().is_some_and(Command::is_paged) && !args.no_pager;
-    match pager::find(world).filter(|_| is_paged) {
+    match pager::find(world.path.as_deref()).filter(|_| is_paged) {
         Some(pager) => pager::through(&pager, run),
         None => run(&mut anstream::stdout().lock()),
     }

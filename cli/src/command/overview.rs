@@ -225,7 +225,7 @@ fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
 
 fn learned(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
     let since = match overview.since {
-        Some(since) => format!("since {}", clock::ago(since, world.now)),
+        Some(since) => clock::since(since, world.now),
         None => "so far".to_owned(),
     };
     let count = overview.learned.len();

@@ -1,20 +1,21 @@
 //! The pager, through which a person reads what is longer than the screen.
 
+use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write};
 use std::process::{Command, Stdio};
 
 use dialoguer::console::Term;
 
 use crate::failure::Result;
-use crate::world::World;
 
 /// The pager where the environment names none, if it is there.
 const USUAL: &str = "less";
 /// Its options where the environment sets none: colours as they are, and what was read stays on the screen.
 const LESS: &str = "FRX";
 
-/// The command line of the pager; `None` where there is no terminal to page on, or the user wants none.
-pub fn find(world: &World) -> Option<String> {
+/// Returns the command line of the pager, which is looked for in the folders of `path`; `None` where there is no terminal
+/// to page on, or the user wants none.
+pub fn find(path: Option<&OsStr>) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the variables of pagers")]
     let get = |name: &str| std::env::var(name).ok();
     if !std::io::stdout().is_terminal() || get("NO_PAGER").is_some_and(|value| !value.is_empty()) {
@@ -24,7 +25,7 @@ pub fn find(world: &World) -> Option<String> {
         Some(pager) if matches!(pager.trim(), "" | "cat") => None,
         Some(pager) => Some(pager),
         None => {
-            let mut folders = world.path.iter().flat_map(std::env::split_paths);
+            let mut folders = path.into_iter().flat_map(std::env::split_paths);
             folders.any(|folder| folder.join(USUAL).is_file()).then(|| USUAL.to_owned())
         }
     }

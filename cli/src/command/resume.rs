@@ -6,7 +6,7 @@ use std::process::Command;
 
 use clap::Args;
 use dialoguer::Input;
-use memory_store::recall::{Hit, Recall, Search};
+use memory_store::recall::{Hit, Recall, Search, WEAK};
 use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
@@ -59,6 +59,19 @@ struct FoundSession {
     /// Command that starts it again; `None` where its transcript is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// True if it is only near the words.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    weak: bool,
+}
+
+/// What a search for sessions found.
+struct FoundSessions {
+    /// Best first.
+    sessions: Vec<FoundSession>,
+    /// True if none answers the words well.
+    weak: bool,
+    /// Damage for which there may be more.
+    damage: Option<String>,
 }
 
 /// Runs the command.
@@ -67,9 +80,10 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
-    let (found, degraded) = find(&words, limit, world, &stores)?;
+    let FoundSessions { sessions: found, weak, damage } = find(&words, limit, world, &stores)?;
     if let Some(number) = args.run {
         return match found.get(number - 1) {
+            Some(found) if weak => Err(only_near(found)),
             Some(found) => start(&found.session, world, out),
             None => Err(nothing(number, found.len())),
         };
@@ -77,24 +91,37 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         view::json(&found, out)?;
     } else {
+        if weak {
+            writeln!(out, "{}", paint(QUIET, WEAK))?;
+        }
         show(&found, world, out)?;
     }
-    if let Some(damage) = degraded {
+    if let Some(damage) = damage {
         return Err(Failure::new(format!("what was found may not be all: {damage}"))
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again."));
     }
+    let nothing = Failure::new(String::new()).code(exit::NOTHING);
     if found.is_empty() {
-        return Err(Failure::new(String::new()).code(exit::NOTHING));
+        return Err(nothing);
     }
     if args.json || !world.interactive || !world.is_seen {
-        return Ok(());
+        return if weak { Err(nothing) } else { Ok(()) };
     }
     out.flush()?;
     match pick(found.len())? {
         Some(number) => start(&found[number - 1].session, world, out),
         None => Ok(()),
     }
+}
+
+/// Says that a session is not started which does not have what was looked for.
+fn only_near(nearest: &FoundSession) -> Failure {
+    let hint = match &nearest.command {
+        Some(command) => format!("The nearest one is started by: {}", plain(command)),
+        None => "Without --run it lists those that come nearest.".to_owned(),
+    };
+    Failure::new("no session answers these words well, so none was started").hint(hint)
 }
 
 fn nothing(number: usize, count: usize) -> Failure {
@@ -108,12 +135,7 @@ fn nothing(number: usize, count: usize) -> Failure {
 }
 
 /// Finds the sessions whose turns fit best, best first.
-fn find(
-    words: &str,
-    limit: usize,
-    world: &World,
-    stores: &Stores,
-) -> Result<(Vec<FoundSession>, Option<String>)> {
+fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Result<FoundSessions> {
     let search = Search {
         text: words.to_owned(),
         exact: true,
@@ -126,6 +148,7 @@ fn find(
     }
     let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree));
     let recalled = recall.search(&search, world.now);
+    let weak = recalled.weak;
     let mut best: Vec<(Hit, usize)> = Vec::new();
     for hit in recalled.hits {
         match best.iter_mut().find(|(known, _)| known.session == hit.session) {
@@ -140,9 +163,10 @@ fn find(
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
-        Some(FoundSession { session, turns, turn, said, said_at, command })
+        Some(FoundSession { session, turns, turn, said, said_at, command, weak })
     });
-    Ok((found.take(limit).collect(), recalled.degraded))
+    let sessions = found.take(limit).collect();
+    Ok(FoundSessions { sessions, weak, damage: recalled.degraded })
 }
 
 /// Characters of the place that fits.
@@ -261,5 +285,28 @@ mod tests {
         assert_eq!(quoted("/home/ada/my work"), "'/home/ada/my work'");
         assert_eq!(quoted("/tmp/it's"), r"'/tmp/it'\''s'");
         assert_eq!(quoted("-n"), "'-n'");
+    }
+
+    #[test]
+    fn a_session_that_is_only_near_is_named_and_not_started() {
+        let session = Session {
+            session: "11111111-1111-4111-8111-111111111111".to_owned(),
+            folder: "/home/ada/work".into(),
+            ..Session::default()
+        };
+        let command = command(&session, Path::new("/home/ada"));
+        let nearest = FoundSession {
+            session,
+            turns: 1,
+            turn: 1,
+            said: String::new(),
+            said_at: Timestamp(0),
+            command: Some(command),
+            weak: true,
+        };
+        let failure = only_near(&nearest);
+        assert_eq!(failure.code, exit::NOTHING);
+        let hint = failure.hint.unwrap();
+        assert!(hint.contains("cd /home/ada/work && claude --resume 11111111-1111-4111"), "{hint}");
     }
 }

@@ -318,7 +318,7 @@ fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
         line("Given", "nothing to a session yet", out)?;
         return models(numbers, out);
     }
-    let since = since.map(|since| format!(" since {}", clock::ago(since, world.now)));
+    let since = since.map(|since| format!(" {}", clock::since(since, world.now)));
     let each = tokens.checked_div(*count as u64).map(|each| format!(", {each} each"));
     line(
         "Given",

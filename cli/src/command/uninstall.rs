@@ -242,21 +242,24 @@ fn purge(world: &World, root: &Path, done: &mut Done, out: &mut dyn Write) -> Re
     let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
-        let deleted = match installed {
-            Some(_) if *folder == dirs.data => empty(folder),
-            Some(_) | None => fs::remove_dir_all(folder),
-        };
+        // The programs' own files may lie there, too.
+        let is_shared = installed.is_some() && *folder == dirs.data;
+        let deleted = if is_shared { empty(folder) } else { fs::remove_dir_all(folder) };
         match deleted {
             Ok(()) => {
-                writeln!(out, "Deleted {}", view::path(folder))?;
+                let path = view::path(folder);
+                match is_shared && folder.exists() {
+                    true => writeln!(
+                        out,
+                        "Deleted all in {path} but the programs' own files, which stay"
+                    ),
+                    false => writeln!(out, "Deleted {path}"),
+                }?;
                 done.deleted.push(folder.clone());
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).at(folder),
         }
-    }
-    if let Some(folder) = installed.filter(|folder| folder.exists()) {
-        writeln!(out, "The programs' own files stay in {}.", view::path(folder))?;
     }
     // The note alone is nobody's memory.
     if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {

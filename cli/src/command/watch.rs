@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use memory_store::background;
 use memory_store::mode::Mode;
+use processor::transcript::SOURCE;
 use processor::watch::{self, Options, Pace, Waker};
 
+use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -29,6 +31,9 @@ pub struct Watch {
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     poll: Option<u64>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Runs the command.
@@ -36,6 +41,11 @@ pub fn run(args: &Watch, world: &World, out: &mut dyn Write) -> Result {
     if world.mode != Mode::Full {
         return Err(Failure::new("nothing is learned here: THROUGHLINE, CI or a cloud session")
             .hint("Set THROUGHLINE=full to learn here."));
+    }
+    if args.dry_run {
+        let folder = view::path(SOURCE.folder(&world.dirs));
+        let told = format!("learn from what is new in {folder}, until it is interrupted");
+        return view::would(&[told], false, out);
     }
     let Some(_turn) = watch::take_turn(&world.dirs)? else {
         return Err(Failure::new("another `throughline watch` of yours is at work")

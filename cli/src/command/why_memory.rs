@@ -63,6 +63,23 @@ struct Asked {
     let_through: Option<&'static str>,
 }
 
+impl Asked {
+    /// Returns its score in words: what the gate asked for, and what else opened it.
+    fn scores(&self) -> String {
+        match (self.score, self.gate, self.threshold) {
+            (Some(score), Some(gate), Some(threshold)) => {
+                let by = self.let_through.map(|by| format!("; {by}")).unwrap_or_default();
+                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2}{by})")
+            }
+            (Some(score), Some(_), None) => match self.let_through {
+                Some(by) => format!(" (score {score:.2}; {by})"),
+                None => format!(" (score {score:.2}; the gate is closed to it)"),
+            },
+            _ => String::new(),
+        }
+    }
+}
+
 /// Tells about a memory: the last `count` times it was given, the last `count` prompts.
 pub fn run(
     stored: &Stored,
@@ -161,7 +178,7 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
         writeln!(
             out,
             "  given {}  {}, session {}: {} {}",
-            given.at,
+            clock::time(given.at),
             plain(&given.event),
             plain(session),
             plain(&given.why),
@@ -174,18 +191,69 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
     for asked in &view.prompts {
         let prompt = wrap::cut(&plain(&asked.prompt), PROMPT_COLUMNS_MAX);
         writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
-        let scores = match (asked.score, asked.gate, asked.threshold) {
-            (Some(score), Some(gate), Some(threshold)) => {
-                let by = asked.let_through.map(|by| format!("; {by}")).unwrap_or_default();
-                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2}{by})")
-            }
-            (Some(score), Some(_), None) => match asked.let_through {
-                Some(by) => format!(" (score {score:.2}; {by})"),
-                None => format!(" (score {score:.2}; the gate is closed to it)"),
-            },
-            _ => String::new(),
-        };
-        writeln!(out, "              {}{}", asked.fate, paint(QUIET, scores))?;
+        writeln!(out, "              {}{}", asked.fate, paint(QUIET, asked.scores()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::recall::{CandidateOutcome, Features};
+
+    use super::*;
+
+    /// Returns what is told of a candidate with a gate, a threshold, and a name in the prompt or none.
+    fn told(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
+        let traced = Traced {
+            id: MemoryId([1; 16]),
+            title: "Berths are counted".to_owned(),
+            why: "words: berth".to_owned(),
+            lexical: 0.0,
+            beside: 0.0,
+            words: 0.0,
+            cosine: None,
+            meaning: None,
+            trust: 0.0,
+            more: 0.0,
+            fused: 0.75,
+            features: Features::default(),
+            gate,
+            threshold,
+            named,
+            outcome,
+            instead: None,
+        };
+        let asked = asked(Timestamp(0), "where?".to_owned(), Some(&traced), None);
+        format!("{}{}", asked.fate, asked.scores())
+    }
+
+    #[test]
+    fn what_opened_the_gate_is_told_where_it_did_not_open_by_itself() {
+        use CandidateOutcome::{Gate, Hit};
+        for (told, expected) in [
+            (told(3.0, 2.0, false, Hit), "injected (score 0.75, gate 3.00, needed 2.00)"),
+            (
+                told(1.0, 2.0, false, Hit),
+                "injected (score 0.75, gate 1.00, needed 2.00; given beside a memory that opened the gate)",
+            ),
+            (
+                told(1.0, 2.0, true, Hit),
+                "injected (score 0.75, gate 1.00, needed 2.00; named, so the gate is open)",
+            ),
+            (
+                told(1.0, f32::INFINITY, true, Hit),
+                "injected (score 0.75; named, so the gate is open)",
+            ),
+            (
+                told(1.0, 2.0, false, Gate),
+                "does not answer it well enough (score 0.75, gate 1.00, needed 2.00)",
+            ),
+            (
+                told(1.0, f32::INFINITY, false, Gate),
+                "does not answer it well enough (score 0.75; the gate is closed to it)",
+            ),
+        ] {
+            assert_eq!(told, expected);
+        }
+    }
 }

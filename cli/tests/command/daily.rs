@@ -56,13 +56,16 @@ fn the_overview_tells_what_came_since_the_last_look() {
     machine.ok(&["add", "Berths are numbered from the north pier"]);
     for now in ["2026-10-02T09:50:00Z", "2026-10-02T10:29:59Z"] {
         let said = at(&machine, now, &[]);
-        assert!(said.contains("  1 since ") && said.contains("Berths are numbered"), "{said}");
+        assert!(
+            said.contains("  1 in the last ") && said.contains("Berths are numbered"),
+            "{said}"
+        );
     }
     // JSON is for programs: it is no look.
     let later = "2026-10-02T18:00:00Z";
     at(&machine, later, &["--json"]);
     assert!(at(&machine, later, &[]).contains("  1 since today 09:30\n"));
-    assert!(at(&machine, later, &[]).contains("  nothing since just now\n"));
+    assert!(at(&machine, later, &[]).contains("  nothing in the last minute\n"));
     assert!(at(&machine, "2026-10-03T08:00:00Z", &[]).contains("nothing since yesterday 18:00"));
 }
 
@@ -300,6 +303,33 @@ fn fixes_tell_errors_and_their_cure() {
     assert!(all.as_array().unwrap().iter().all(|one| one["kind"] == "fix"), "{all:#}");
     let said = machine.run(&["fixes", "zeppelin"]);
     assert_eq!((said.code, &*said.stdout), (1, "No known error fits.\n"));
+}
+
+#[test]
+fn fixes_that_are_only_near_the_words_are_labelled_and_count_as_nothing_found() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let title = "error: the lock file is stale";
+    machine.ok(&["add", title, "-k", "fix", "-b", "Remove it.", "-q"]);
+    let label = "Nothing answers this well; these come nearest.\n";
+    // One word of many is shared.
+    let far = ["the weather report of Berlin shows a yellow lock beside seven umbrellas"];
+    for command in ["fixes", "search"] {
+        let said = machine.run(&[&[command], &far[..]].concat());
+        assert_eq!((said.code, &*said.stderr), (1, ""), "{}", said.whole());
+        assert!(said.stdout.starts_with(label), "{}", said.whole());
+        assert!(said.stdout.contains(title), "{}", said.whole());
+        let said = machine.ok(&[command, "lock", "file", "stale"]);
+        assert!(!said.contains(label) && said.contains(title), "{said}");
+    }
+    let json = |words: &[&str]| {
+        let said = machine.run(&[&["fixes", "--json"], words].concat());
+        serde_json::from_str::<serde_json::Value>(&said.stdout).unwrap()
+    };
+    assert_eq!(json(&far)[0]["weak"], true);
+    assert!(json(&["lock", "file", "stale"])[0]["weak"].is_null());
+    // What is listed without words was not looked for.
+    assert!(!machine.ok(&["fixes"]).contains(label));
 }
 
 #[test]

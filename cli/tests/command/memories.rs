@@ -382,6 +382,32 @@ fn why_explains_a_prompt_that_was_not_answered() {
 }
 
 #[test]
+fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
+    const SESSION: &str = "11111111-1111-4111-8111-111111111111";
+    let machine = Machine::new();
+    let file = format!("home/.claude/projects/-home-work/{SESSION}.jsonl");
+    machine.transcript(&file, SESSION, "2026-10-01");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let asked = |id: &str| machine.json(&["why", id, "--json"])["prompts"][0].clone();
+    let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
+    let learned = machine.json(&["list", "--kind", "preference", "--json"])[0]["short"].clone();
+    let learned = learned.as_str().unwrap();
+    let foreign = add(&machine, &["Ships leave always on Monday"]);
+    machine.ok(&["sync"]);
+    // One that says what the prompt says passes by itself, so that nothing else let it through.
+    let passes = asked(learned);
+    assert_eq!((&passes["fate"], &passes["let_through"]), (&"injected".into(), &Value::Null));
+    assert!(number(&passes, "gate") > number(&passes, "threshold"), "{passes:#}");
+    // One with a word in common is told with what it lacks.
+    let held = asked(&foreign);
+    assert_eq!(held["fate"], "far behind the best", "{held:#}");
+    assert!(held["let_through"].is_null(), "only what is given was let through");
+    let (gate, needed) = (number(&held, "gate"), number(&held, "threshold"));
+    let shown = machine.ok(&["why", &foreign]);
+    assert!(shown.contains(&format!("gate {gate:.2}, needed {needed:.2})")), "{shown}");
+}
+
+#[test]
 fn receipts_are_read_newest_first() {
     let machine = ready();
     let id = add(&machine, &["The nightly export writes parquet files"]);
@@ -412,6 +438,10 @@ fn receipts_are_read_newest_first() {
       [id]  The nightly export writes parquet files
               parquet (score 2.50)
     "#);
+    // Of one memory: people read times in their own zone, programs in UTC.
+    let text = machine.run_with(&["why", &id], &[("TZ", "Europe/Berlin")]).stdout;
+    assert!(text.contains("  given 2026-10-01 10:00 +02:00  UserPromptSubmit"), "{text}");
+    assert_eq!(machine.json(&["why", &id, "--json"])["given"][1]["at"], "2026-10-01T08:00:00Z");
 }
 
 #[test]

@@ -683,7 +683,7 @@ fn purging_leaves_the_programs_own_files() {
     }
     let models = [("THROUGHLINE_MODELS", share.to_str().unwrap())];
     let said = machine.run_with(&["uninstall", "--purge", "--yes"], &models);
-    assert!(said.stdout.contains("own files stay in"), "{}", said.whole());
+    assert!(said.stdout.contains("but the programs' own files, which stay"), "{}", said.whole());
     let mut left: Vec<_> =
         std::fs::read_dir(&share).unwrap().map(|file| file.unwrap().file_name()).collect();
     left.sort();

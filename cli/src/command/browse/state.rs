@@ -251,7 +251,7 @@ impl BrowseState {
     /// Takes the rows of a tab, and keeps the selection where its row still is.
     pub fn loaded(&mut self, tab: Tab, rows: Vec<BrowseRow>) {
         let selected = match tab == self.tab {
-            true => self.selected().map(|row| row.key.clone()),
+            true => self.selected_key(),
             false => None,
         };
         self.rows[tab.at()].all = Some(rows);
@@ -268,6 +268,19 @@ impl BrowseState {
         if self.rows[Tab::Memories.at()].query == text {
             self.found = Some(found);
             self.filter(Tab::Memories);
+        }
+    }
+
+    /// Returns the key of the selected row.
+    pub fn selected_key(&self) -> Option<RowKey> {
+        self.selected().map(|row| row.key.clone())
+    }
+
+    /// Selects the row with a key again, where it is still shown.
+    pub fn select_again(&mut self, key: &RowKey) {
+        let at = self.shown().position(|row| row.key == *key);
+        if let Some(at) = at {
+            self.select(|_| at);
         }
     }
 

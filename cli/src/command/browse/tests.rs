@@ -418,6 +418,22 @@ fn forgetting_asks_once_and_only_yes_is_a_yes() {
 }
 
 #[test]
+fn the_selection_follows_a_memory_that_ranks_elsewhere_once_it_was_changed() {
+    let mut state = browser();
+    typed(&mut state, "/bread");
+    state.found("bread", vec![id(1), id(3), id(4)]);
+    state.press(key(KeyCode::Enter));
+    assert_eq!(state.selected_key(), Some(RowKey::Memory(id(1))));
+    let changed = state.selected_key().unwrap();
+    state.found("bread", vec![id(3), id(4), id(1)]);
+    assert_eq!(state.selected_key(), Some(RowKey::Memory(id(3))), "an answer to typing");
+    state.select_again(&changed);
+    assert_eq!(state.selected_key(), Some(changed));
+    state.select_again(&RowKey::Memory(id(9)));
+    assert_eq!(state.selected_key(), Some(RowKey::Memory(id(1))), "what is gone changes nothing");
+}
+
+#[test]
 fn what_replaces_a_memory_is_chosen_from_the_list() {
     let mut state = browser();
     typed(&mut state, "s");

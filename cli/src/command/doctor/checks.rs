@@ -18,6 +18,7 @@ use memory_store::settings_file;
 use memory_store::store::readme::{self, ReadmeState};
 use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
+use processor::transcript::SOURCE;
 
 use super::Check;
 use super::programs::{self, dry_run};
@@ -515,7 +516,7 @@ fn transcripts(world: &World, tree: &Tree) -> Check {
                 true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
                 false => elsewhere.join("; "),
             };
-            let folder = world.dirs.claude.join("projects");
+            let folder = SOURCE.folder(&world.dirs);
             Check::care(NAME, format!("none of this project in {}", folder.display()), remedy)
         }
         Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),

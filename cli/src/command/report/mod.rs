@@ -43,6 +43,9 @@ pub struct ReportArgs {
     /// Show it in the browser
     #[arg(long)]
     open: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
     /// Print the data as JSON and write no file
     #[arg(long, conflicts_with_all = ["out", "open"])]
     json: bool,
@@ -60,6 +63,11 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&overall, out);
     }
     let page = page::render(&overall)?;
+    if args.dry_run {
+        let size = page.len().div_ceil(1024);
+        let told = format!("write {} ({size} KiB)", view::path(&file));
+        return view::would(&[told], false, out);
+    }
     replace(&file, page.as_bytes(), Privacy::Private)?;
     let size = page.len().div_ceil(1024);
     writeln!(

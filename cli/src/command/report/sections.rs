@@ -59,7 +59,8 @@ fn header(overall: &Overall) -> Html {
         .text(&overall.root)
         .tag("</span> · ");
     let kept = if overall.mode == "private" { "private" } else { "committed with the project" };
-    html.tag("memories are ").text(kept).tag(" · ").text(clock::time(overall.made)).tag("</p>\n");
+    html.tag("memories are ").text(kept).tag(" · <span class=\"when\">");
+    html.text(clock::time(overall.made)).tag("</span></p>\n");
     let numbers = [
         (overall.memories.len(), "memories"),
         (overall.sessions, "sessions"),
