@@ -13,6 +13,7 @@ mod machine_path;
 mod merge;
 mod name;
 mod redacted;
+mod simple_yaml;
 mod split;
 mod yaml;
 
