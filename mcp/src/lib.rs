@@ -13,8 +13,10 @@ pub mod local;
 mod printed;
 pub mod prompts;
 pub mod request;
-mod resident;
+pub mod resident;
 mod second;
 pub mod server;
 pub mod tools;
 mod workers;
+
+pub use workers::THREADS_MAX;

@@ -69,8 +69,10 @@ fn run() -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the environment of the server is read here")]
     let environment = Environment::read(|name| std::env::var_os(name), cwd)?;
+    mcp::resident::use_few_pools();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(mcp::THREADS_MAX)
         .build()
         .map_err(|error| format!("the runtime: {error}"))?;
     let result = runtime.block_on(async {

@@ -11,6 +11,9 @@ use crate::backend::Backend;
 
 /// Calls that are answered at once.
 const WORKERS_MAX: usize = 4;
+/// Threads that wait for files or answer calls at once: the workers, two for input and output, one for rest, and some to
+/// spare.
+pub const THREADS_MAX: usize = WORKERS_MAX + 6;
 /// Calls that wait for that.
 const WAITING_MAX: usize = 1_024;
 /// How long nobody must have asked until the backend lets go of what it keeps.

@@ -12,6 +12,7 @@ mod heading;
 mod merge;
 mod name;
 mod redacted;
+mod simple_yaml;
 mod split;
 mod yaml;
 

@@ -590,8 +590,11 @@ impl Store {
         if path.starts_with(&self.folder) {
             self.check_folder()?;
         }
-        let privacy = self.privacy_of(path);
-        disk::replace_all(&[disk::Write { root: self.root_of(path), path, bytes, privacy }])
+        disk::replace_all(&[self.write_of(path, bytes)])
+    }
+
+    fn write_of<'a>(&'a self, path: &'a Path, bytes: &'a [u8]) -> disk::Write<'a> {
+        disk::Write { root: self.root_of(path), path, bytes, privacy: self.privacy_of(path) }
     }
 
     /// Removes a file of the store's.

@@ -44,7 +44,7 @@ fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
         return None;
     }
     let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
-    let record = sources.record(at, &entry).ok()?;
+    let record = sources.record_file(at, &entry).ok()?;
     let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
     let given = JudgedFile { stamp, from_repository: record.from_repository };
     Some((sources.file(at, &record.file).into_os_string(), given))

@@ -236,7 +236,7 @@ impl Recall {
                 return None;
             }
             // One that cannot be read is told as damage.
-            let Ok(record) = self.sources.record(at, &entry) else { continue };
+            let Ok(record) = self.sources.record_file(at, &entry) else { continue };
             let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
             let file = IndexedFile { id: entry.id, stamp };
             files.insert(self.sources.file(at, &record.file).into_os_string(), file);

@@ -260,6 +260,15 @@ impl Sources {
         Ok(record)
     }
 
+    /// Reads of a record its file alone, and how that was when it was read.
+    pub(crate) fn record_file(&self, at: At, entry: &Entry) -> Result<Record> {
+        let source = self.source(at);
+        match source.segment() {
+            Some(segment) if at.doc < segment.docs() => segment.record_file(entry),
+            Some(_) | None => self.record(at, entry),
+        }
+    }
+
     /// The absolute path of a memory's file.
     pub(crate) fn file(&self, at: At, file: &Path) -> PathBuf {
         self.source(at).root.join(file)

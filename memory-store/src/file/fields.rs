@@ -19,6 +19,9 @@ const ENTRIES_MAX: usize = 1000;
 /// Bytes of one of them, as long as a path may be.
 const ENTRY_BYTES_MAX: usize = 4096;
 
+/// Keys of a map that are compared one by one.
+const COMPARED_MAX: usize = 12;
+
 /// A step from a value to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -205,6 +208,10 @@ static NOTHING: Pod = Pod::Null;
 impl Field<'_> {
     fn get<'b>(&'b self, key: &'b str) -> Field<'b> {
         let pod = match self.pod {
+            // Comparing a few names takes less than the hash of one.
+            Pod::Hash(entries) if entries.len() <= COMPARED_MAX => {
+                entries.iter().find(|(name, _)| *name == key).map_or(&NOTHING, |(_, pod)| pod)
+            }
             Pod::Hash(entries) => entries.get(key).unwrap_or(&NOTHING),
             _ => &NOTHING,
         };

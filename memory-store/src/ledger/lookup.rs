@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use memchr::memmem;
@@ -28,6 +29,42 @@ const STEP_BYTES: u64 = 1 << 20;
 /// A ledger of which single lines are asked for. Its writer holds the store's lock.
 pub(crate) struct Lookup {
     path: PathBuf,
+}
+
+/// Files that were saved last, and where in the ledger reading them ended.
+#[derive(Debug, Default)]
+pub(crate) struct Latest {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Device and number of the ledger's file.
+    file: (u64, u64),
+    end: u64,
+}
+
+impl Latest {
+    /// Adds the files of those lines whose texts have these words.
+    fn add(&mut self, words: &str, lines: &[u8]) {
+        let words = words.to_lowercase();
+        let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
+        let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
+        // A long one is in the fewest lines.
+        signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        for line in lines.split(|&byte| byte == b'\n') {
+            // Most lines have nothing to do with it. JSON has letters and digits as they are; of others some have no
+            // case in which they can be compared.
+            if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
+                continue;
+            }
+            let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
+            else {
+                continue;
+            };
+            let text = entry.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+            if text.contains(&words) && !self.names.contains(&entry.name) {
+                self.names.push(entry.name);
+            }
+        }
+    }
 }
 
 impl Lookup {
@@ -85,29 +122,32 @@ impl Lookup {
 
     /// The names of files that were saved last and whose texts have these words, whatever their case: an index
     /// may not know them yet.
-    pub(crate) fn latest_with(&self, words: &str) -> Result<Vec<String>> {
-        let words = words.to_lowercase();
-        let mut names = Vec::new();
-        let signs = words.split(|c: char| !c.is_ascii_alphanumeric());
-        let mut signs: Vec<&str> = signs.filter(|word| !word.is_empty()).collect();
-        // A long one is in the fewest lines.
-        signs.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        for line in self.tail(LATEST_BYTES_MAX)?.split(|&byte| byte == b'\n') {
-            // All of this happens while others wait for the lock, and most lines have nothing to do with it. JSON has
-            // letters and digits as they are; of others some have no case in which they can be compared.
-            if line.is_ascii() && !signs.iter().all(|sign| has_word(line, sign.as_bytes())) {
-                continue;
-            }
-            let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
-            else {
-                continue;
-            };
-            let text = entry.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-            if text.contains(&words) && !names.contains(&entry.name) {
-                names.push(entry.name);
-            }
+    pub(crate) fn latest_with(&self, words: &str) -> Result<Latest> {
+        let mut latest = Latest::default();
+        self.go_on(words, &mut latest)?;
+        Ok(latest)
+    }
+
+    /// Adds the names of files that were saved since, so that the most is read before the lock is taken.
+    pub(crate) fn go_on(&self, words: &str, latest: &mut Latest) -> Result<()> {
+        let Some((mut file, end)) = self.open()? else { return Ok(()) };
+        let at = file.metadata().at(&self.path)?;
+        let mut start = end.saturating_sub(LATEST_BYTES_MAX);
+        // One that was replaced, or cut off, is read anew.
+        if latest.file == (at.dev(), at.ino()) && latest.end <= end {
+            start = start.max(latest.end);
         }
-        Ok(names)
+        let bytes = self.read(&mut file, start, end)?;
+        let begins_whole = start == 0 || start == latest.end;
+        let from = match begins_whole {
+            true => 0,
+            false => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1),
+        };
+        // A line that is being written is read with the next ones.
+        let until = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1).max(from);
+        (latest.file, latest.end) = ((at.dev(), at.ino()), start + until as u64);
+        latest.add(words, &bytes[from..until]);
+        Ok(())
     }
 
     /// Notes a memory of which the ledger knows nothing, without waiting for the disk; `name` is that of its file.
@@ -213,17 +253,6 @@ impl Lookup {
         Ok(())
     }
 
-    /// The last lines, as many as so many bytes hold.
-    fn tail(&self, bytes_max: u64) -> Result<Vec<u8>> {
-        let Some((mut file, end)) = self.open()? else { return Ok(Vec::new()) };
-        let start = end.saturating_sub(bytes_max);
-        let bytes = self.read(&mut file, start, end)?;
-        Ok(match start {
-            0 => bytes,
-            _ => memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |at| bytes[at + 1..].to_vec()),
-        })
-    }
-
     fn open(&self) -> Result<Option<(File, u64)>> {
         match File::open(&self.path) {
             Ok(file) => {
@@ -291,9 +320,9 @@ mod tests {
         }
         assert_eq!(ledger.tombstone(id(7)).unwrap().title, "Seven");
         assert!(ledger.texts().is_own(&text_hash("a text of its own")));
-        assert_eq!(lookup.latest_with("TITLE  899").unwrap(), Vec::<String>::new());
-        assert_eq!(lookup.latest_with("title 899").unwrap(), ["899.md"]);
-        assert_eq!(lookup.latest_with("title 12 ").unwrap(), Vec::<String>::new());
+        assert_eq!(lookup.latest_with("TITLE  899").unwrap().names, Vec::<String>::new());
+        assert_eq!(lookup.latest_with("title 899").unwrap().names, ["899.md"]);
+        assert_eq!(lookup.latest_with("title 12 ").unwrap().names, Vec::<String>::new());
     }
 
     #[test]
@@ -317,9 +346,47 @@ mod tests {
             ("---", "3.md"),
         ];
         for (title, name) in asked {
-            assert_eq!(lookup.latest_with(title).unwrap(), [name], "{title}");
+            assert_eq!(lookup.latest_with(title).unwrap().names, [name], "{title}");
         }
-        assert_eq!(lookup.latest_with("helmet").unwrap(), Vec::<String>::new());
+        assert_eq!(lookup.latest_with("helmet").unwrap().names, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_saved_since_is_found_without_reading_all_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = home(folder.path());
+        let lookup = Lookup::new(&home);
+        let save = |number: u16| {
+            let new = Entry::new(id(number), Path::new("/work"));
+            lookup.saved(None, new, &format!("{number}.md"), "# A pier\n\nIt stands.").unwrap();
+        };
+        let mut latest = lookup.latest_with("a pier").unwrap();
+        for number in 0..3 {
+            save(number);
+            lookup.go_on("a pier", &mut latest).unwrap();
+            assert_eq!(latest.names.len(), usize::from(number) + 1);
+        }
+        // What was read is not read again, but of a ledger that was replaced.
+        latest.names.clear();
+        save(3);
+        lookup.go_on("a pier", &mut latest).unwrap();
+        assert_eq!(latest.names, ["3.md"]);
+        let text = std::fs::read(&home.ledger).unwrap();
+        let other = folder.path().join("other");
+        std::fs::write(&other, &text).unwrap();
+        std::fs::rename(other, &home.ledger).unwrap();
+        lookup.go_on("a pier", &mut latest).unwrap();
+        assert_eq!(latest.names, ["3.md", "0.md", "1.md", "2.md"]);
+        // A line of which only a part is there is read once the rest is.
+        latest.names.clear();
+        save(4);
+        let whole = std::fs::read(&home.ledger).unwrap();
+        std::fs::write(&home.ledger, &whole[..whole.len() - 9]).unwrap();
+        lookup.go_on("a pier", &mut latest).unwrap();
+        assert_eq!(latest.names, Vec::<String>::new());
+        std::fs::write(&home.ledger, &whole).unwrap();
+        lookup.go_on("a pier", &mut latest).unwrap();
+        assert_eq!(latest.names, ["4.md"]);
     }
 
     #[test]

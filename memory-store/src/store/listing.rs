@@ -315,10 +315,14 @@ fn is_hidden(entry: &DirEntry) -> bool {
 }
 
 fn is_memory_name(entry: &DirEntry) -> bool {
-    let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
-    !entry.file_type().is_dir()
-        && Path::new(&name).extension().is_some_and(|extension| extension == EXTENSION)
-        && name != "readme.md"
+    let name = entry.file_name().as_encoded_bytes();
+    let ends_with = |end: &[u8]| {
+        let start = name.len().checked_sub(end.len());
+        start.is_some_and(|start| name[start..].eq_ignore_ascii_case(end))
+    };
+    let has_extension = ends_with(EXTENSION.as_bytes())
+        && name[..name.len() - EXTENSION.len()].strip_suffix(b".").is_some_and(|stem| stem != b"");
+    !entry.file_type().is_dir() && has_extension && !name.eq_ignore_ascii_case(b"readme.md")
 }
 
 fn is_missing(error: &walkdir::Error) -> bool {

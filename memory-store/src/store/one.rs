@@ -10,6 +10,8 @@ use super::listing::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
+use crate::fs::dir::Folder;
+use crate::fs::disk::Nameless;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
@@ -26,6 +28,8 @@ const OTHERS_MAX: usize = 100;
 /// A memory file that is to be created.
 struct NewFile {
     file: MemoryFile,
+    /// Its bytes, where they could be written before the lock is taken.
+    nameless: Option<Nameless>,
     /// Secrets that were taken out of it.
     hidden: usize,
 }
@@ -150,7 +154,8 @@ impl Store {
 
     /// Saves a memory as [`Store::save`] does. `near` are the files that an index names for its kind and title; what
     /// was saved since then by others is looked up in the ledger. Others wait for the lock meanwhile, so a new file is
-    /// redacted before it is taken, and the ledger is synced after it is let go.
+    /// redacted and written before it is taken, and has no name until then; its folder and the ledger are synced after
+    /// it is let go.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -160,11 +165,13 @@ impl Store {
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
         // Where an index names one of its title, that one is changed.
-        let new = if near.is_empty() { Some(Self::new_file(&memory, redactor)?) } else { None };
+        let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
+        let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
+        let mut latest = lookup.latest_with(&title)?;
         let lock = self.lock()?;
-        let lookup = Lookup::new(&self.home);
+        lookup.go_on(&title, &mut latest)?;
         let mut paths = near.to_vec();
-        for name in lookup.latest_with(&folded_title(&memory.title))? {
+        for name in latest.names {
             let name = Path::new(&name);
             if name.components().all(|part| matches!(part, Component::Normal(_))) {
                 paths.push(self.folder.join(name));
@@ -185,31 +192,39 @@ impl Store {
                 return Ok(Saved { hidden: saved.hidden + hidden, ..saved });
             }
         }
-        let new = new.map_or_else(|| Self::new_file(&memory, redactor), Ok)?;
-        let (path, noted) = self.create_one(&new)?;
+        let new = new.map_or_else(|| self.new_file(&memory, redactor), Ok)?;
+        let (path, folder, noted) = self.create_one(&new)?;
         drop(lock);
+        folder.map_or(Ok(()), |folder| folder.sync())?;
         noted.map_or(Ok(()), Unsynced::sync)?;
         let stored = listing::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden })
     }
 
-    fn new_file(memory: &Memory, redactor: &Redactor) -> Result<NewFile> {
+    fn new_file(&self, memory: &Memory, redactor: &Redactor) -> Result<NewFile> {
         let mut file = MemoryFile::new(memory.clone())?;
         let hidden = file.redact(redactor)?;
-        Ok(NewFile { file, hidden })
+        let path = self.free_path(&file.memory)?;
+        let nameless = Nameless::write(&self.write_of(&path, file.bytes()));
+        Ok(NewFile { file, nameless, hidden })
     }
 
-    /// Writes a new file, whose path is told, and notes it in the ledger. The lock is held: a file that waited for it
-    /// in the folder could be committed, or be left in a folder that was moved meanwhile.
-    fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
+    /// Writes a new file, whose path is told, and notes it in the ledger. Folder and ledger are yet to be synced. The lock
+    /// is held: a file that waited for it in the folder could be committed, or be left in a folder that was moved
+    /// meanwhile.
+    fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Folder>, Option<Unsynced>)> {
         self.check_folder()?;
         let path = self.free_path(&new.file.memory)?;
-        self.write(&path, new.file.bytes())?;
+        let place = |nameless: &Nameless| nameless.place(self.root_of(&path), &path);
+        let folder = new.nameless.as_ref().and_then(place);
+        if folder.is_none() {
+            self.write(&path, new.file.bytes())?;
+        }
         // Its id is new, so the ledger knows nothing of it.
         let entry = Entry::new(new.file.memory.id, self.ledger_root());
         let (name, lookup) = (self.relative(&path), Lookup::new(&self.home));
         let noted = name.map(|name| lookup.created(entry, &name, new.file.text())).transpose()?;
-        Ok((path, noted))
+        Ok((path, folder, noted))
     }
 
     /// Puts the memory in this file aside, as [`Store::forget`] does. A copy of it that a person made since the last

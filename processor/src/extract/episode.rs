@@ -8,6 +8,7 @@ use memory_store::Timestamp;
 use memory_store::signature::telling_lines;
 
 use super::clean::{capital, cut, plain, without_filler};
+use super::pattern::Pattern;
 use super::prose::{self, Sentence};
 use super::quoted::own_words;
 use super::score::{Channel, Placed, score};
@@ -138,7 +139,7 @@ impl Episode<'_> {
         self.changes_only(&words::CHANGELOG)
     }
 
-    fn changes_only(&self, files: &regex::Regex) -> bool {
+    fn changes_only(&self, files: &Pattern) -> bool {
         let edits = self.calls().filter(|(_, call)| !call.failed);
         let mut paths = edits.filter_map(|(_, call)| match &call.input {
             Input::Edit { path, .. } if !path.contains("/.claude/") => Some(path.as_str()),

@@ -7,6 +7,7 @@ use memory_store::Kind;
 use super::commits::signs;
 use super::draft::Draft;
 use super::episode::Episode;
+use super::pattern::Pattern;
 use super::sets::{self, Words, word_set};
 use super::unit::{self, Unit};
 use super::{DraftText, SessionMiner, words};
@@ -198,8 +199,7 @@ fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
         return None;
     }
     let signs = signs(text);
-    let says =
-        |pattern: &regex::Regex, share: f32| if pattern.is_match(text) { share } else { 0.0 };
+    let says = |pattern: &Pattern, share: f32| if pattern.is_match(text) { share } else { 0.0 };
     let when = |holds: bool, share: f32| if holds { share } else { 0.0 };
     let names = (unit.raw.matches('`').count() / 2).min(CODE_MAX);
     let edit = if signs > 0 { EDIT_LOSS } else { 2.0 * EDIT_LOSS };
@@ -230,8 +230,16 @@ fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
 /// Returns the gain of a unit from names that other turns mention.
 fn again(unit: &Unit, others: &[&Words]) -> f32 {
     let names = sets::names(&unit.raw);
-    let shared = |other: &&&Words| other.intersection(&names).count();
-    let once = others.iter().filter(|other| shared(other) > 0).count() > 1;
-    let same = others.iter().any(|other| shared(&other) > 1);
+    let (mut mentions, mut same) = (0, false);
+    // Few names are looked up in sets of many.
+    for other in others.iter().filter(|_| !names.is_empty()) {
+        let shared = names.iter().filter(|name| other.contains(*name)).take(2).count();
+        mentions = (mentions + u8::from(shared > 0)).min(2);
+        same |= shared > 1;
+        if mentions > 1 && same {
+            break;
+        }
+    }
+    let once = mentions > 1;
     f32::from(u8::from(once)) * AGAIN_GAIN + f32::from(u8::from(same)) * SAME_GAIN
 }

@@ -20,6 +20,7 @@ mod findings;
 mod fixes;
 mod knowledge;
 mod paths;
+mod pattern;
 mod plans;
 mod prose;
 mod quoted;

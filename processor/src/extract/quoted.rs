@@ -7,9 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::clean::pattern;
+use super::pattern::{Pattern, pattern};
 use super::{prose, words};
 
 /// Words of a quotation or an element that can say something; fewer are a name or a value.
@@ -25,25 +23,25 @@ const LEFT_OUT: &str = "…";
 const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?|descriptions?)";
 
 /// Returns a pattern with the word `NOUN` in it.
-fn with_noun(text: &str) -> Regex {
+fn with_noun(text: &str) -> Pattern {
     pattern(&text.replace("NOUN", NOUN))
 }
 
 /// Before a colon: somebody said or wrote what follows.
-static REPORTS: LazyLock<Regex> = LazyLock::new(|| {
+static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:wrote|writes|said|says|stated|states|reads|commented|comments\ that|replied|replies|answered|claims|claimed|complained|reported|demands|demanded|posted|sent|forwarded|told\ (?:me|us)|asked\ (?:me|us)|recommends|advises|suggests
         |schrieb|schreibt|sagt|sagte|meint|meinte|steht|écrit|dit|escribió|escribe|dijo|dice|scrive|scritto|escreveu|escreve|disse|diz|пишет|написала?|говорит|сказала?)\b|写道|说|写了|曰く|書いて|言って",
     )
 });
 /// The person speaks of words of their own.
-static SELF: LazyLock<Regex> = LazyLock::new(|| {
+static SELF: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:I|we)\s+(?:\w+\s+){0,2}(?:wrote|write|said|say|told|asked|agreed|mentioned|stated|repeat)\b|\b(?:my|our)\s+(?:\w+\s+){0,2}(?:rules?|conventions?|polic(?:y|ies)|guides?|guidelines?|wish(?:es)?|preferences?|agreements?|standards?)\b|\b(?:ich|wir)\s+(?:sagte|schrieb)|\bnote to (?:self|you)\b",
     )
 });
 /// Phrases for a rule that no longer holds.
-static OLD: LazyLock<Regex> = LazyLock::new(|| {
+static OLD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bused\ to\ (?:say|have|do|be|write|require|follow|demand)\b
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
@@ -52,14 +50,14 @@ static OLD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A sentence that takes back the one before it.
-static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
+static TAKES_BACK: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^\W*(?:but\ |and\ |however,?\ )?(?:that|this|it|which|the)(?:\s(?:old\ )?(?:rule|one|advice|convention|policy|wish))?\s+(?:(?:is|was|has\ been)\s+(?:now\s+|long\s+)?(?:obsolete|outdated|superseded|repealed|withdrawn|void|history|dropped|over)\b
         |(?:is\ |does\ )?(?:no\ longer|holds\ no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|doesn['’]t\ .{0,12}any\ ?more))",
     )
 });
 /// Before a colon: what is to be done with the text behind it.
-static WORKS_ON: LazyLock<Regex> = LazyLock::new(|| {
+static WORKS_ON: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(
         r"(?ix)^\W*(?:please\ |can\ you\ |could\ you\ |now\ |then\ |und\ |bitte\ )*(?:
         (?:translate|übersetze?|traduis|traduisez|traduce|traduci|traduza|переведи|summari[sz]e|proof-?read|rephrase|reword|paraphrase|spell-?check|shorten|classify|transcribe|корректируй)\b
@@ -67,51 +65,51 @@ static WORKS_ON: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// Before a colon at the end of a line: the text of somebody else follows.
-static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
+static ANNOUNCES: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(
         r"(?ix)\b(?:this|these|that|the\ following|following)\s+(?:\w+\s+){0,2}?NOUN\b|\bhere(?:['’]s|\ is|\ are|\ comes)\s+(?:[\w'’]+\s+){0,3}?NOUN\b|\b(?:is|was)\s+(?:the|an?|his|her|their|[\w]+['’]s)\s+(?:\w+\s+){0,2}?NOUN\b|\b(?:got|received|pasted)\s+(?:this|that|an?|the|it|these)\b|['’]s\s+(?:\w+\s+)?NOUN\s*$|\bNOUN\s+(?:below|from\s.+)$
         |^\W*from\s+(?:(?:the|an?|my|our)\s+)?(?:\w+\s+)?(?:forum|wiki|customer|client|user|vendor|support|colleague|manual|website|blog|NOUN)$",
     )
 });
 /// Before a colon: whose text it is.
-static OWNED: LazyLock<Regex> = LazyLock::new(|| {
+static OWNED: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:NOUN)\b[^.]*$")
 });
 /// A line about a place or a subject announces what holds there.
-static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
+static ABOUT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\W*(?:for|in|on|at|about|regarding|with|within|inside|when|whenever|if|from now on)\b",
     )
 });
 /// A sentence that tells what another says, and stands for nothing itself.
-static TELLS: LazyLock<Regex> = LazyLock::new(|| {
+static TELLS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^\W*(?:according\ to|as\ per|laut|selon|d['’]après|según|secondo|segundo|по\ словам|согласно|根据|據)\b
         |^\W*(?:the|an?|his|her|their|some|one|my|our|\p{Lu}\w+['’]s)?\s*(?:[\w-]+\s+){1,3}?(?:said|says|wrote|writes|claims|claimed|argues|argued|insists|insisted|suggested|suggests|recommends|recommended)\s+(?:that\s+)?(?:we|you|they|it|one|everyone|everybody|I|to)\b",
     )
 });
 /// A sentence about what was said in the session.
-static BETWEEN_US: LazyLock<Regex> =
+static BETWEEN_US: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^\W*(?:but\ |and\ |so\ )?(?:you|I|we)\b"));
 /// A source that Claude read, in front of what it says.
-static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+static SOURCE: LazyLock<Pattern> = LazyLock::new(|| {
     with_noun(
         r"(?ix)\b(?:says?|states?|reads?|tells?\ (?:us|me)|instructs?|asks?|demands?|recommends?|insists?|wrote|writes|said)\b|\baccording\ to\b|\bas\ per\b|\b(?:from|in|of)\s+(?:the|its?|an?)\s+(?:[\w.-]+\s+){0,2}?(?:website|site|wiki|handbook|manual|file|web|server|NOUN)\b",
     )
 });
 /// An order: what is to be done each time, at the beginning of a clause.
-static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r#"(?i)\b(?:from now on|going forward|from here on|in (?:the )?future|in (?:all|every|each|future) (?:future )?sessions?)\b|(?:^\s*|[:,;.!"“«'`—–-]\s*|\bthat\s+|\bto\s+)(?:please\s+)?(?:you (?:must|should|have to|need to)|(?:one|we|claude|agents?|assistants?) (?:must|should)|must|always|never|do not|don['’]t|make sure|be sure)\s+(?:always\s+|never\s+|to\s+)?\p{L}+"#,
     )
 });
 /// A name behind a dash, at the end of what it said.
-static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
+static SIGNED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r#"[.!?"”»]\s+(?:—|–|--|-)\s?\p{Lu}[\w.]+(?:\s\p{Lu}[\w.]+){0,2}\.?\s*$"#)
 });
 /// A line that a program wrote: with the time, a level or a place before the message. A date alone is a person's,
 /// and so is a warning: programs write that small.
-static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
+static MACHINE_LINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?x)^\s*(?:
         \[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T\ ][0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:[.,][0-9]+)?)?\s?(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?\]?[\s:,|-]
@@ -128,45 +126,45 @@ static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A label over one text of a program or of a page, which begins with a capital.
-static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+static LABEL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?x)^\W*(?i:(?:the|this|its)\s)?(?i:commit|pr|pull\ request|mr|merge\ request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?i:message|description|comment|title|text|line|entry|output|body|subject)\s?:\s+[\p{Lu}\x22']",
     )
 });
 /// A line over what somebody said in a chat: the name and the time.
-static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
+static SPEAKER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"^\s*@?\p{L}[\w. -]+,?\s+\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*$")
 });
 /// Characters of a speaker's name.
 const SPEAKER_CHARS_MAX: usize = 21;
 
 /// A line of a chat, with its time and its speaker.
-static CHAT: LazyLock<Regex> = LazyLock::new(|| {
+static CHAT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^\s*(\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[AP]M)?\]?\s*)?[<@]?(\p{L}[\w.-]+)>?(?:\s\(.{1,20}\))?:\s",
     )
 });
 /// A line at the head of a mail or an issue.
-static FIELD: LazyLock<Regex> = LazyLock::new(|| {
+static FIELD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\W{0,4}(?:from|to|cc|subject|date|sent|reply-to|von|an|betreff|gesendet|de|para|à|objet|asunto|oggetto|data|от|кому|тема|title|reporter|reported by|assignee|author|labels?|status|priority|steps to reproduce|expected(?: behaviou?r)?|actual(?: behaviou?r)?)\W{0,3}:",
     )
 });
 /// The first and the last line of a mail.
-static GREETING: LazyLock<Regex> = LazyLock::new(|| {
+static GREETING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\s*(?:hi|hello|hey|dear|good (?:morning|day)|hallo|guten tag|lieber?|sehr geehrte\w*|bonjour|cher|chère|hola|estimad[oa]s?|ciao|caro|cara|gentile|olá|prezad[oa]s?|здравствуйте|привет|您好|你好)\b[^.?:]{0,40}[,!]?\s*$",
     )
 });
-static FAREWELL: LazyLock<Regex> = LazyLock::new(|| {
+static FAREWELL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\s*(?:(?:with )?(?:best|kind|warm|many)? ?(?:regards|wishes|greetings)|best|sincerely|yours(?: \w+)?|mit freundlichen grüßen|(?:viele|liebe|beste|schöne) grüße|grüße|gruß|mfg|lg|cordialement|bien à (?:vous|toi)|salutations|(?:un )?saludos?|atentamente|cordiali saluti|distinti saluti|atenciosamente|abraços?|с уважением|此致|敬具|よろしくお願い(?:いた)?します)\b[ ,.!]*(?:\p{Lu}\w+.{0,20})?$",
     )
 });
 /// Claude is greeted: the mail is to it.
-static TO_CLAUDE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bclaude\b"));
+static TO_CLAUDE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bclaude\b"));
 /// The beginning of an element.
-static ELEMENT: LazyLock<Regex> =
+static ELEMENT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"<([A-Za-z][A-Za-z0-9_-]{1,40})(?:\s[^<>]*)?>"));
 /// Elements that only dress a person's own words.
 const DRESS: [&str; 14] = [

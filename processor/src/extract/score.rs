@@ -4,6 +4,7 @@
 //! a start, not constants. `scripts/fit-extraction GOLD.json...` fits them on any gold files and
 //! prints what it finds beside what is in use.
 
+use super::pattern::Pattern;
 use super::prose::Sentence;
 use super::words;
 
@@ -74,7 +75,7 @@ pub fn features(placed: Placed<'_>) -> [f32; FEATURES.len()] {
     let chars = text.chars().count();
     let flag = f32::from;
     let channel = |channel: Channel| flag(u8::from(placed.channel == channel));
-    let says = |pattern: &regex::Regex| flag(u8::from(pattern.is_match(text)));
+    let says = |pattern: &Pattern| flag(u8::from(pattern.is_match(text)));
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let (index, of, length) = (placed.index as f32, placed.of.max(1) as f32, chars as f32);
     [

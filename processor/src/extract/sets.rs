@@ -35,12 +35,16 @@ fn is_name(word: &str) -> bool {
 }
 
 fn last_parts<'a>(words: impl Iterator<Item = &'a str>) -> Words {
-    let last = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or(word).to_lowercase();
-    words.map(last).filter(|name| name.len() >= NAME_CHARS_MIN).collect()
+    let last = |word: &'a str| word.rsplit(['/', '\\']).next().unwrap_or(word);
+    // Of ASCII's letters no small one is longer, so that short words are told before they are copied.
+    let is_long = |word: &&str| !word.is_ascii() || word.len() >= NAME_CHARS_MIN;
+    let small = words.map(last).filter(is_long).map(str::to_lowercase);
+    small.filter(|name| name.len() >= NAME_CHARS_MIN).collect()
 }
 
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || "_./\\:$-".contains(c)))
+    let is_part = |c: char| matches!(c, '_' | '.' | '/' | '\\' | ':' | '$' | '-');
+    text.split(move |c: char| !(c.is_alphanumeric() || is_part(c)))
         .map(|word| word.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')))
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$'))
 }

@@ -2,11 +2,9 @@
 
 use std::sync::LazyLock;
 
-use memory_store::signature::{CommandClass, classify, normalise_command, shell};
-use regex::Regex;
-
-use super::clean::pattern;
+use super::pattern::{Pattern, pattern};
 use super::words;
+use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 
 /// One command of a line, normalised, with the folder it runs in.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,12 +86,12 @@ pub struct Message {
     pub body: String,
 }
 
-static HEREDOC: LazyLock<Regex> =
+static HEREDOC: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r#"(?s)<<-?\s*['"]?(\w+)['"]?\n(.*?)\n\s*(\w+)\s*(?:\n|$|\))"#));
-static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+static MESSAGE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r#"(?s)(?:\s-[a-z]*m\s*|\s--message[= ])(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"#)
 });
-static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
+static COMMIT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
 
 /// Returns the commit message that a command line carries.
 pub fn commit_message(line: &str) -> Option<Message> {

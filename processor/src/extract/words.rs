@@ -3,17 +3,15 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::clean::pattern;
+use super::pattern::{Pattern, pattern};
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        $($(#[$doc])* pub static $name: LazyLock<Regex> = LazyLock::new(|| pattern($text));)*
+        $($(#[$doc])* pub static $name: LazyLock<Pattern> = LazyLock::new(|| pattern($text));)*
 
         /// Every pattern, so that a test can compile them all.
         #[cfg(test)]
-        static ALL: &[&LazyLock<Regex>] = &[$(&$name),*];
+        static ALL: &[&LazyLock<Pattern>] = &[$(&$name),*];
     };
 }
 
@@ -267,15 +265,22 @@ pub fn labelled_open(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
+    /// The texts are of all kinds, with words that most of them look for.
     #[test]
-    fn every_pattern_compiles() {
+    fn every_pattern_says_the_same_in_each_form() {
+        let texts =
+            [include_str!("words.rs"), include_str!("quoted_tests.rs"), include_str!("tests.rs")];
         for pattern in ALL {
-            assert!(!pattern.as_str().is_empty());
+            pattern.compile();
+            for line in texts.iter().flat_map(|text| text.lines()) {
+                let found = pattern.find(line).map(|found| found.start()..found.end());
+                assert_eq!(found, pattern.says(line), "{pattern:?} in {line}");
+            }
         }
     }
 
     #[track_caller]
-    fn check(pattern: &Regex, yes: &[&str], no: &[&str]) {
+    fn check(pattern: &Pattern, yes: &[&str], no: &[&str]) {
         for text in yes {
             assert!(pattern.is_match(text), "should match: {text}");
         }

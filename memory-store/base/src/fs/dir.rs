@@ -96,6 +96,30 @@ impl Folder {
         open_at(&self.handle, name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
     }
 
+    /// Creates a file without a name, for its owner alone; an error where the file system has none.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn create_nameless(&self) -> io::Result<File> {
+        open_at(&self.handle, OsStr::new("."), libc::O_WRONLY | libc::O_TMPFILE)
+    }
+
+    /// Gives a file without a name this one; an error when something has it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn name(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        // By its handle alone only root may.
+        let open = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let (name, folder) = (text(name)?, self.handle.as_raw_fd());
+        // SAFETY: file and folder are open, and both names end with a null byte.
+        done(unsafe {
+            libc::linkat(
+                libc::AT_FDCWD,
+                open.as_ptr(),
+                folder,
+                name.as_ptr(),
+                libc::AT_SYMLINK_FOLLOW,
+            )
+        })
+    }
+
     /// Renames a file; what has the new name is replaced.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to, folder) = (text(from)?, text(to)?, self.handle.as_raw_fd());
@@ -119,7 +143,7 @@ impl Folder {
     }
 
     /// Waits until the disk knows which files are in the folder.
-    pub(crate) fn sync(&self) -> Result<()> {
+    pub fn sync(&self) -> Result<()> {
         self.handle.sync_all().at(&self.path)
     }
 }

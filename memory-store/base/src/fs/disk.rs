@@ -123,6 +123,49 @@ impl Drop for Temporary<'_> {
     }
 }
 
+/// A new file whose bytes are on the disk before it has a name: nobody sees it, and it goes with the process. So the
+/// disk is waited for before a lock is taken, and while it is held the file gets its name.
+#[derive(Debug)]
+pub struct Nameless {
+    file: File,
+}
+
+impl Nameless {
+    /// Writes it for a place whose folder is there. `None` where it cannot be: the system has no such files, or the disk
+    /// is full, which is told when the file is written otherwise.
+    #[cfg(target_os = "linux")]
+    pub fn write(write: &Write) -> Option<Self> {
+        let folder = Folder::open(write.root, parent(write.path).ok()?).ok()?;
+        let mut file = folder.create_nameless().ok()?;
+        file.write_all(write.bytes).ok()?;
+        set_mode(&file, None, write.privacy).ok()?;
+        file.sync_all().ok()?;
+        Some(Self { file })
+    }
+
+    /// Only Linux has such files.
+    #[cfg(not(target_os = "linux"))]
+    pub fn write(_: &Write) -> Option<Self> {
+        None
+    }
+
+    /// Gives it its name, and returns the folder, which is to be synced. `None` where it cannot be: something has the
+    /// name, or the folder is another one by now.
+    #[cfg(target_os = "linux")]
+    pub fn place(&self, root: &Path, path: &Path) -> Option<Folder> {
+        let folder = Folder::open(root, parent(path).ok()?).ok()?;
+        folder.name(&self.file, file_name(path).ok()?).ok()?;
+        Some(folder)
+    }
+
+    /// Nothing is written so elsewhere.
+    #[cfg(not(target_os = "linux"))]
+    pub fn place(&self, _: &Path, _: &Path) -> Option<Folder> {
+        let Self { file: _ } = self;
+        None
+    }
+}
+
 fn create_temporary(folder: &Folder) -> io::Result<(OsString, File)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let mut tried = 0;
@@ -294,6 +337,38 @@ fn umask() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_without_a_name_is_unseen_until_it_is_placed_and_replaces_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (root, path) = (folder.path(), folder.path().join("a.md"));
+        let listed = || fs::read_dir(root).unwrap().count();
+        let write = |bytes, privacy| Nameless::write(&Write { root, path: &path, bytes, privacy });
+        // Where the system has no such files, `replace` is what writes them.
+        let Some(first) = write(b"first", Privacy::Private) else { return };
+        let second = write(b"second", Privacy::Shared).unwrap();
+        assert_eq!(listed(), 0);
+        first.place(root, &path).unwrap().sync().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(second.place(root, &path).is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        fs::remove_file(&path).unwrap();
+        second.place(root, &path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((fs::read(&path).unwrap(), mode), (b"second".to_vec(), 0o666 & !umask()));
+        // Its folder is gone, or a link by now.
+        let third = write(b"third", Privacy::Shared).unwrap();
+        let (below, away) = (root.join("below"), root.join("away"));
+        assert!(third.place(root, &below.join("a.md")).is_none());
+        fs::create_dir(&away).unwrap();
+        std::os::unix::fs::symlink(&away, &below).unwrap();
+        assert!(third.place(root, &below.join("a.md")).is_none());
+        drop(third);
+        assert_eq!((listed(), fs::read_dir(&away).unwrap().count()), (3, 0));
+    }
 
     #[test]
     fn a_file_is_replaced_whole_and_keeps_its_mode() {

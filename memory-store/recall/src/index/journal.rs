@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem;
 
@@ -96,14 +96,19 @@ impl Journal {
     }
 }
 
-/// Journals as a process read them last. They are appended to and never changed, so a server that is asked again reads
-/// and decodes only what is new.
+/// Journals as a process read them last, one for each folder of an index. They are appended to and never changed, so a
+/// server that is asked again reads and decodes only what is new. Files are read outside of the lock: a file system that
+/// hangs keeps nobody waiting who asks for another index.
 #[derive(Debug, Default)]
-pub struct KnownJournals(Mutex<HashMap<PathBuf, KnownJournal>>);
+pub struct KnownJournals(Mutex<HashMap<PathBuf, Arc<KnownJournal>>>);
+
+/// Bytes of all journals that a process keeps decoded, as they lie on disk.
+const KNOWN_BYTES_MAX: u64 = 16 << 20;
 
 /// A journal without damage, up to where it was read.
 #[derive(Debug)]
 struct KnownJournal {
+    path: PathBuf,
     /// Device and number of its file: a restored one may have the name of another.
     file: (u64, u64),
     start: u64,
@@ -121,18 +126,27 @@ const LAST_BYTES: usize = 4 << 10;
 impl KnownJournals {
     /// Lets go of all of them.
     pub fn release(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = HashMap::new();
+        *self.all() = HashMap::new();
+    }
+
+    /// Locks the map. Nothing is read from disk while it is held.
+    fn all(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<KnownJournal>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self, path: PathBuf, file: &File, start: u64) -> Result<Journal> {
         let metadata = file.metadata().at(&path)?;
         let identity = (metadata.dev(), metadata.ino());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get_mut(&path)
-            && (known.file, known.start) == (identity, start)
-            && known.follow(file).at(&path)?
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let known = self.all().get(&folder).cloned();
+        let known = known
+            .filter(|known| known.path == path && (known.file, known.start) == (identity, start));
+        if let Some(known) = known
+            && let Some(followed) = known.follow(file).at(&path)?
         {
-            return Ok(Journal { entries: known.entries.clone(), damaged: false });
+            let entries = followed.entries.clone();
+            self.keep(folder, followed);
+            return Ok(Journal { entries, damaged: false });
         }
         let (journal, end) = Journal::read_whole(&path, file, start)?;
         let mut last = [0; LAST_BYTES];
@@ -140,18 +154,36 @@ impl KnownJournals {
         if !journal.damaged && is_long {
             file.read_exact_at(&mut last, end - LAST_BYTES as u64).at(&path)?;
             let entries = journal.entries.clone();
-            all.insert(path, KnownJournal { file: identity, start, end, last, entries });
+            let known = KnownJournal { path, file: identity, start, end, last, entries };
+            self.keep(folder, Arc::new(known));
         } else {
-            all.remove(&path);
+            self.all().remove(&folder);
         }
         Ok(journal)
+    }
+
+    /// Keeps a journal in place of the one that was known in its folder, which was of an earlier generation, or shorter.
+    /// With more than [`KNOWN_BYTES_MAX`] the others go, and are read whole when they are asked for again.
+    fn keep(&self, folder: PathBuf, journal: Arc<KnownJournal>) {
+        let mut all = self.all();
+        let others = all.iter().filter(|(other, _)| **other != folder);
+        let bytes: u64 = others.map(|(_, other)| other.bytes()).sum();
+        if bytes + journal.bytes() > KNOWN_BYTES_MAX {
+            all.clear();
+        }
+        all.insert(folder, journal);
     }
 }
 
 impl KnownJournal {
-    /// Reads what was appended. `false` where the file is not what it was, or has a frame that cannot be read: one that
-    /// is being written may be whole the next time.
-    fn follow(&mut self, file: &File) -> std::io::Result<bool> {
+    /// Returns the bytes that were read of it.
+    fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Returns the journal with what was appended. `None` where the file is not what it was, or has a frame that cannot
+    /// be read: one that is being written may be whole the next time.
+    fn follow(self: Arc<Self>, file: &File) -> std::io::Result<Option<Arc<Self>>> {
         let from = self.end - LAST_BYTES as u64;
         let room = usize::try_from(BYTES_MAX.saturating_sub(from)).unwrap_or_default();
         // One read is enough for what a call or two appended.
@@ -166,15 +198,24 @@ impl KnownJournal {
             }
             bytes.extend_from_slice(&rest[..read]);
         }
-        let Some(new) = bytes.strip_prefix(&self.last) else { return Ok(false) };
+        let Some(new) = bytes.strip_prefix(&self.last) else { return Ok(None) };
+        if new.is_empty() {
+            return Ok(Some(self));
+        }
         let journal = Journal::decode(new);
         if journal.damaged {
-            return Ok(false);
+            return Ok(None);
         }
-        self.entries.extend(journal.entries);
-        self.end = from + bytes.len() as u64;
-        self.last.copy_from_slice(&bytes[bytes.len() - LAST_BYTES..]);
-        Ok(true)
+        let mut last = [0; LAST_BYTES];
+        last.copy_from_slice(&bytes[bytes.len() - LAST_BYTES..]);
+        Ok(Some(Arc::new(Self {
+            path: self.path.clone(),
+            file: self.file,
+            start: self.start,
+            end: from + bytes.len() as u64,
+            last,
+            entries: [&self.entries[..], &journal.entries].concat(),
+        })))
     }
 }
 
@@ -304,6 +345,72 @@ mod tests {
         assert_eq!(read().entries, puts(5..8));
         known.release();
         assert_eq!(read().entries, puts(5..8));
+    }
+
+    #[test]
+    fn of_each_index_the_latest_generation_is_known_within_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let known = KnownJournals::default();
+        let frames: Vec<u8> = (0..100).flat_map(|number| put(number).encode()).collect();
+        let read = |index: &str, generation: &str, times: usize| {
+            let index = folder.path().join(index);
+            std::fs::create_dir_all(&index).unwrap();
+            let path = index.join(generation);
+            std::fs::write(&path, frames.repeat(times)).unwrap();
+            let journal = known.read(path.clone(), &File::open(path).unwrap(), 0).unwrap();
+            assert_eq!(journal.entries.len(), 100 * times);
+        };
+        let names = || {
+            let all = known.all();
+            let mut names: Vec<PathBuf> = all
+                .values()
+                .map(|journal| journal.path.strip_prefix(folder.path()).unwrap().to_owned())
+                .collect();
+            names.sort();
+            names
+        };
+        read("a", "1", 1);
+        read("b", "1", 1);
+        read("a", "2", 1);
+        assert_eq!(names(), [Path::new("a/2"), Path::new("b/1")]);
+        // Half a bound each: with a third one nothing else has room.
+        let half = KNOWN_BYTES_MAX as usize / frames.len() / 2;
+        read("a", "3", half);
+        read("b", "2", half);
+        assert_eq!(names(), [Path::new("a/3"), Path::new("b/2")]);
+        read("c", "1", half);
+        assert_eq!(names(), [Path::new("c/1")]);
+    }
+
+    #[test]
+    fn a_file_system_that_hangs_keeps_no_other_index_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("hung").join("journal");
+        std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let known = KnownJournals::default();
+        std::thread::scope(|scope| {
+            let (opened, is_open) = std::sync::mpsc::channel();
+            let (known, pipe) = (&known, &pipe);
+            scope.spawn(move || {
+                // Open for reading and writing, so that reading waits for ever.
+                let file = File::options().read(true).write(true).open(pipe).unwrap();
+                opened.send(file.try_clone().unwrap()).unwrap();
+                known.read(pipe.clone(), &file, 0)
+            });
+            let writer = is_open.recv().unwrap();
+            let path = folder.path().join("journal");
+            std::fs::write(&path, put(1).encode()).unwrap();
+            for _ in 0..100 {
+                let journal = known.read(path.clone(), &File::open(&path).unwrap(), 0).unwrap();
+                assert_eq!(journal.entries, [put(1)]);
+                std::thread::yield_now();
+            }
+            // Ends the reading at its bound.
+            let zeros = vec![0; BYTES_MAX as usize];
+            std::io::Write::write_all(&mut &writer, &zeros).unwrap();
+        });
     }
 
     proptest::proptest! {

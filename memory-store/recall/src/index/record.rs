@@ -276,6 +276,19 @@ impl Record {
         Some(record)
     }
 
+    /// Reads of a record its file alone, and how that was when it was read.
+    pub(crate) fn decode_file(bytes: &[u8]) -> Option<Self> {
+        let mut record = Self::default();
+        let mut cursor = Cursor(bytes);
+        while !cursor.is_empty() {
+            let (tag, value) = (cursor.varint()?, cursor.bytes()?);
+            if matches!(tag, tag::FILE | tag::MODIFIED | tag::FILE_BYTES | tag::FROM_REPOSITORY) {
+                record.field(tag, value)?;
+            }
+        }
+        Some(record)
+    }
+
     fn field(&mut self, tag: u64, value: &[u8]) -> Option<()> {
         match tag {
             tag::TITLE => self.title = text(value)?,

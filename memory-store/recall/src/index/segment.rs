@@ -309,11 +309,20 @@ impl Segment {
 
     /// Reads the record that an entry points at.
     pub fn record(&self, entry: &Entry) -> Result<Record> {
+        self.record_with(entry, Record::decode)
+    }
+
+    /// Reads a record's file alone, and how that was when it was read.
+    pub(crate) fn record_file(&self, entry: &Entry) -> Result<Record> {
+        self.record_with(entry, Record::decode_file)
+    }
+
+    fn record_with(&self, entry: &Entry, decode: fn(&[u8]) -> Option<Record>) -> Result<Record> {
         let bytes = self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?;
         if !fits(&bytes, entry.checksum) {
             return Err(self.damaged("a record's checksum does not fit"));
         }
-        Record::decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
+        decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
     }
 
     /// Looks up a term.
