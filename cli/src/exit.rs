@@ -4,7 +4,8 @@
 pub const OK: u8 = 0;
 /// Something went wrong that is none of the below, for example a full disk.
 pub const FAILED: u8 = 1;
-/// A search found nothing, as with `grep`, or nothing that answers it well; nothing went wrong then, and stderr is empty.
+/// A search found nothing, as with `grep`, or nothing that answers well. Stderr is empty, unless `resume --run` says why it
+/// starts none.
 pub const NOTHING: u8 = 1;
 /// The command line was not understood (also clap's own code).
 pub const USAGE: u8 = 2;
@@ -31,7 +32,7 @@ pub const TABLE: [(u8, &str, &str); 11] = [
     (
         FAILED,
         "nothing found or failed",
-        "a search found nothing, or only what is near it, or something failed for another reason than those below",
+        "a search found nothing, or nothing that answers well; or something failed for another reason than those below",
     ),
     (USAGE, "not understood", "the command line was not understood"),
     (NOT_FOUND, "no such thing", "the thing that was named does not exist"),

@@ -202,11 +202,10 @@ impl Hook {
         if !self.may_write() {
             return;
         }
-        let log = self.state.hook_log.clone();
-        if append::append(&log, line.as_bytes(), LOG_BYTES_MAX)
-            .is_ok_and(|len| len >= LOG_BYTES_MAX)
+        let log = &self.state.hook_log;
+        if append::append(log, line.as_bytes(), LOG_BYTES_MAX).is_ok_and(|len| len >= LOG_BYTES_MAX)
         {
-            drop(std::fs::rename(&log, log.with_extension("log.old")));
+            drop(std::fs::rename(log, log.with_extension("log.old")));
         }
     }
 }

@@ -72,7 +72,7 @@ pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
     }
-    let (untold, told) = (hook.state.arrived.clone(), hook.state.arrived_told.clone());
+    let (untold, told) = (&hook.state.arrived, &hook.state.arrived_told);
     // Of hooks that run at once, one renames it.
     match std::fs::rename(untold, told) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,

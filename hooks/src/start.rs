@@ -143,7 +143,7 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     let project = hook.dirs.project(hook.tree.project);
     loop {
         // A shorter inbox is a new one: the old one was worked through.
-        if Handoff::read(&hook.state.left).inbox_bytes >= awaited
+        if Handoff::read(&hook.state.handoff).inbox_bytes >= awaited
             || inbox_bytes(&hook.state) < awaited
         {
             return true;
@@ -220,7 +220,7 @@ impl Now {
 
 /// Composes the start block for a session that starts now.
 fn compose(hook: &Hook, recall: &Recall) -> Now {
-    let left = Handoff::read(&hook.state.left);
+    let left = Handoff::read(&hook.state.handoff);
     let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
     let text = left.text(own, &branch, hook.now);
     let shown = left.shown(own, &branch, hook.now);

@@ -326,7 +326,7 @@ fn damaged_state() {
     let session = world.state().session("s", None);
     for (file, bytes) in [
         (world.state().progress, b"{\"inbox_bytes\": -1".as_slice()),
-        (world.state().left, b"\xff\xff"),
+        (world.state().handoff, b"\xff\xff"),
         (world.state().inbox, b"\xff\n{\n"),
         (session, b"b 1 {\"text\":\nc\n\xff\nx\nb\ng [\nc 1 2 3\np\nt\na a\nc 00"),
     ] {
@@ -340,7 +340,7 @@ fn damaged_state() {
     for folder in [
         world.state().inbox,
         world.state().progress,
-        world.state().left,
+        world.state().handoff,
         world.state().hook_log,
         world.state().session("s", None),
         world.state().receipts("2026-10-02"),

@@ -312,7 +312,7 @@ pub fn review(
     }
     let state = dirs.tree(root);
     let strange = UntrustedTree { fingerprint: now, why: why.to_owned() };
-    let known = [state.untrusted_tree.clone(), state.untrusted_tree_told.clone()];
+    let known = [&state.untrusted_tree, &state.untrusted_tree_told];
     if !known.iter().any(|path| UntrustedTree::read(path).as_ref() == Some(&strange)) {
         replace(&state.untrusted_tree, strange.text().as_bytes(), Privacy::Private)?;
     }
@@ -508,22 +508,22 @@ fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> 
         replace(&path, &record, Privacy::Private)?;
     }
     let state = dirs.tree(root);
-    [state.untrusted_tree.clone(), state.untrusted_tree_told.clone()]
-        .iter()
+    [&state.untrusted_tree, &state.untrusted_tree_told]
+        .into_iter()
         .try_for_each(|path| remove(path))
 }
 
 /// Removes what is made of a project's memories and sessions; a sync makes it again.
 fn remove_derived(state: &TreeDir) -> Result<()> {
-    for folder in [state.index.clone(), state.thinking.clone()] {
-        match std::fs::remove_dir_all(&folder) {
+    for folder in [&state.index, &state.thinking] {
+        match std::fs::remove_dir_all(folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).at(&folder);
+                return Err(error).at(folder);
             }
             Ok(()) | Err(_) => {}
         }
     }
-    remove(&state.left)
+    remove(&state.handoff)
 }
 
 fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {

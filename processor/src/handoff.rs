@@ -54,8 +54,11 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     let about = about(session, last).filter(sound);
     let goal = cut(&subject(last.request()), GOAL_CHARS_MAX);
     // A commit is often named as the work was.
-    let is_told = |text: &String| about.iter().chain([&goal]).any(|told| same_words(told, text));
-    let done = done(last).into_iter().filter(|text| sound(text) && !is_told(text)).collect();
+    let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
+        true => "committed as that".to_owned(),
+        false => text,
+    };
+    let done = done(last).into_iter().filter(sound).map(named).collect();
     Some(LeftSession {
         session: session.id.clone(),
         branch: turn.branch.clone(),

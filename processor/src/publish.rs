@@ -121,7 +121,7 @@ fn publish(
         trust.held_as(&stored.memory, &redactor, from_repository).is_some()
     };
     let (settings, now) = (publication.settings, publication.now);
-    let left = Handoff::read(&publication.dirs.tree(root).left);
+    let left = Handoff::read(&publication.dirs.tree(root).handoff);
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
     let start = start_plan::plan(
         &listing.memories,

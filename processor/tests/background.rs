@@ -47,7 +47,7 @@ fn notes_are_taken_up_quietly() {
         (progress.inbox_bytes, progress.failures, progress.due_minutes),
         (inbox_bytes, 0, Some(5))
     );
-    assert_eq!(Handoff::read(&state.left).inbox_bytes, inbox_bytes);
+    assert_eq!(Handoff::read(&state.handoff).inbox_bytes, inbox_bytes);
     assert!(fs::read_dir(sealed.tree.store().join("memories")).unwrap().count() > 0);
 }
 

@@ -36,7 +36,7 @@ fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
     fs::create_dir_all(state.inbox.parent().unwrap()).unwrap();
     fs::write(&state.inbox, "{\"event\":\"Stop\"}\n").unwrap();
     sealed.sync();
-    let left = Handoff::read(&state.left);
+    let left = Handoff::read(&state.handoff);
     assert_eq!(left.inbox_bytes, 17);
     assert_eq!(left.sessions.len(), 1);
     assert!(left.sessions[0].goal.contains("move the importer"), "{left:?}");
@@ -53,7 +53,7 @@ struct AtArchiving<'a> {
 impl Told for AtArchiving<'_> {
     fn stage(&self, name: &str, _steps: usize) {
         if name == "archiving" {
-            let left = Handoff::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left);
+            let left = Handoff::read(&self.sealed.dirs.tree(&self.sealed.tree.root).handoff);
             let goals = left.sessions.into_iter().map(|left| left.goal).collect();
             let project = self.sealed.dirs.project(self.sealed.tree.project);
             let archived = Archive::open(&project).entries().unwrap().len();
@@ -79,7 +79,7 @@ fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
     let (goals, archived) = seen.goals_and_archived.into_inner().unwrap().unwrap();
     assert!(goals.iter().any(|goal| goal.contains("importer number 5")), "{goals:?}");
     assert_eq!(archived, 0);
-    let left = Handoff::read(&sealed.dirs.tree(&sealed.tree.root).left);
+    let left = Handoff::read(&sealed.dirs.tree(&sealed.tree.root).handoff);
     assert_eq!(left.sessions.len(), 6);
 }
 

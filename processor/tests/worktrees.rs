@@ -50,14 +50,14 @@ fn a_worktrees_session_writes_there_and_is_kept_when_it_goes() {
     let report = sealed.sync();
     assert_eq!((report.transcripts, report.sessions), (1, 1));
     assert!(memories(&linked) > 0 && memories(&root) == 0);
-    assert_eq!(Handoff::read(&sealed.dirs.tree(&linked).left).sessions.len(), 1);
-    assert_eq!(Handoff::read(&sealed.dirs.tree(&root).left).sessions.len(), 0);
+    assert_eq!(Handoff::read(&sealed.dirs.tree(&linked).handoff).sessions.len(), 1);
+    assert_eq!(Handoff::read(&sealed.dirs.tree(&root).handoff).sessions.len(), 0);
     let count = memories(&linked);
 
     git(&root, &["worktree", "remove", "--force", linked.to_str().unwrap()]);
     sealed.sync();
     assert_eq!(memories(&root), count);
-    assert_eq!(Handoff::read(&sealed.dirs.tree(&root).left).sessions.len(), 1);
+    assert_eq!(Handoff::read(&sealed.dirs.tree(&root).handoff).sessions.len(), 1);
     assert!(sealed.sync().nothing_new);
     // The folders are gone from disk and from git, the transcript is still known as ours.
     fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined).unwrap();

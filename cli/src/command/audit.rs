@@ -21,8 +21,8 @@ pub struct Audit {
     /// Clean the files first; history is never changed
     #[arg(long)]
     fix: bool,
-    /// Look for what --fix would clean, and clean nothing
-    #[arg(long)]
+    /// Say what --fix would clean, and clean nothing
+    #[arg(long, requires = "fix")]
     dry_run: bool,
     /// Print JSON
     #[arg(long)]

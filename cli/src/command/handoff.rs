@@ -25,7 +25,7 @@ pub struct Handoff {
 /// Runs the command.
 pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
-    let mut left = handoff::Handoff::read(&world.dirs.tree(&tree.root).left);
+    let mut left = handoff::Handoff::read(&world.dirs.tree(&tree.root).handoff);
     left.sessions.truncate(args.limit);
     if args.json {
         return view::json(&left, out);

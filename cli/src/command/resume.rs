@@ -64,7 +64,7 @@ struct FoundSession {
     weak: bool,
 }
 
-/// What a search for sessions found.
+/// Result of a search for sessions.
 struct FoundSessions {
     /// Best first.
     sessions: Vec<FoundSession>,
@@ -115,7 +115,7 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Says that a session is not started which does not have what was looked for.
+/// Returns the failure of `--run` where no session answers the words well.
 fn only_near(nearest: &FoundSession) -> Failure {
     let hint = match &nearest.command {
         Some(command) => format!("The nearest one is started by: {}", plain(command)),

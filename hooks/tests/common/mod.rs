@@ -154,7 +154,7 @@ impl World {
         };
         let left = Handoff { sessions: vec![session], inbox_bytes };
         fs::create_dir_all(&self.state().folder).unwrap();
-        fs::write(&self.state().left, serde_json::to_vec(&left).unwrap()).unwrap();
+        fs::write(&self.state().handoff, serde_json::to_vec(&left).unwrap()).unwrap();
     }
 
     pub fn start(&self, session: &str, source: &str) -> Ran {

@@ -42,7 +42,7 @@ impl Local {
     pub(super) fn left(&self) -> Result<String, Failure> {
         let started = Instant::now();
         let tree = self.tree()?;
-        let left = Handoff::read(&self.environment.dirs.tree(&tree.root).left);
+        let left = Handoff::read(&self.environment.dirs.tree(&tree.root).handoff);
         let own = self.environment.session.as_deref().unwrap_or_default();
         let branch = tree.branch().unwrap_or_default();
         let text = left.text(own, &branch, self.now());

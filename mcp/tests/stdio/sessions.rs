@@ -193,7 +193,7 @@ fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts(search: SearchMo
     let left = json!({"sessions": [{
         "session": FIRST, "branch": "", "goal": "Mend the cron entry", "at": "2026-10-01T08:00:00Z",
     }]});
-    fs::write(&tree.left, left.to_string()).unwrap();
+    fs::write(&tree.handoff, left.to_string()).unwrap();
     server.request("resources/read", json!({"uri": "throughline://handoff"}));
     let receipts = fs::read_to_string(tree.receipts("2026-10-02")).unwrap();
     assert!(receipts.contains("mcp handoff"), "{receipts}");

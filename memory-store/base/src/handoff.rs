@@ -128,8 +128,8 @@ impl LeftSession {
             return text;
         }
         text.push(':');
-        // "Go ahead, fix all four" says little beside the subject.
-        let goal = if self.about.is_some() && goes_on(&self.goal) { "" } else { &self.goal };
+        // "Go ahead" says nothing beside the subject.
+        let goal = if self.about.is_some() && only_assents(&self.goal) { "" } else { &self.goal };
         // In the order of their worth: what does not fit any more is left out.
         let lines = [
             (1, quoted("asked", goal, 150)),
@@ -162,18 +162,19 @@ impl LeftSession {
     }
 }
 
-/// First words of a request that answers what was said before it, in two words where one may begin anything.
-const GOES_ON: [&str; 20] = [
-    "ok", "okay", "yes", "yep", "yeah", "sure", "no", "so", "and", "then", "also", "but", "good",
-    "great", "perfect", "fine", "continue", "proceed", "go ahead", "go on",
+/// First words of a request that assents to what was said before it.
+const ASSENTS: [&str; 12] = [
+    "ok", "okay", "yes", "yep", "yeah", "sure", "good", "great", "perfect", "fine", "continue",
+    "go",
 ];
+/// Words of a request that only assents.
+const ASSENT_WORDS_MAX: usize = 3;
 
-/// Returns whether a request goes on with what was said before it.
-fn goes_on(request: &str) -> bool {
+/// Returns whether a request only assents: "go ahead". One that says more may say what not to do.
+fn only_assents(request: &str) -> bool {
     let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (first, second) = (first.to_lowercase(), second.to_lowercase());
-    GOES_ON.contains(&first.as_str()) || GOES_ON.contains(&format!("{first} {second}").as_str())
+    let first = words.next().unwrap_or_default().to_lowercase();
+    ASSENTS.contains(&first.as_str()) && words.count() < ASSENT_WORDS_MAX
 }
 
 fn quoted(label: &str, text: &str, chars_max: usize) -> String {
@@ -297,10 +298,12 @@ mod tests {
         };
         let left =
             "Where the work was left (session s, 2026-10-01):\n- about: \"Totals of invoices\"";
-        for goes_on in ["go ahead", "Yes, all four.", "so do the second one, too", "OK"] {
-            assert_eq!(told("2026-10-01", goes_on), left);
+        for assent in ["go ahead", "Yes, all four.", "OK"] {
+            assert_eq!(told("2026-10-01", assent), left);
         }
-        for asked in ["go through all modules", "Round once", "notes for the release"] {
+        for asked in
+            ["No, not yet", "go through all modules", "Round once", "so do the second one, too"]
+        {
             assert_eq!(told("2026-10-01", asked), format!("{left}\n- asked: \"{asked}\""));
         }
         let old = "Where the work was left (session s, 2026-08-01): \"Totals of invoices\"";

@@ -203,7 +203,7 @@ pub struct TreeDir {
     /// Progress of the processor (see [`crate::progress`]).
     pub progress: PathBuf,
     /// Handoff of the last session (see [`crate::handoff`]).
-    pub left: PathBuf,
+    pub handoff: PathBuf,
     /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::UntrustedTree`]), until hooks have told
     /// it.
     pub untrusted_tree: PathBuf,
@@ -237,7 +237,7 @@ impl TreeDir {
             compared: at("compared.json"),
             inbox: at("inbox.jsonl"),
             progress: at("progress"),
-            left: at("left.json"),
+            handoff: at("left.json"),
             untrusted_tree: at("strange"),
             untrusted_tree_told: at("strange-told"),
             arrived: at("arrived"),

@@ -22,18 +22,18 @@ const SAME_ERROR: f32 = 1.0;
 const QUOTED_ERROR: f32 = 0.6;
 /// Candidates whose text is looked at for words of the error, best first: each is read.
 const QUOTING_MAX: usize = 8;
-/// Ranks of a file's memories, by how they name it.
-const EXACT: f32 = 4.0;
-const SUFFIX: f32 = 3.5;
-const BASENAME: f32 = 2.0;
-const GLOB: f32 = 2.5;
-const MENTION: f32 = 1.0;
+/// Ranks of a file's memories, by how they name it. Their steps are wider than all that is added.
+const EXACT: f32 = 16.0;
+const SUFFIX: f32 = 14.0;
+const GLOB: f32 = 10.0;
+const BASENAME: f32 = 8.0;
+const MENTION: f32 = 4.0;
 /// Weight of confidence, kind and age among the memories of a file: with many of these, what matters most comes first,
-/// and not what repeats the name. Less than a step of the ranks above.
+/// and not what repeats the name.
 const PRIOR: f32 = 2.0;
 /// Weight of the path's words among equals.
 const TIE: f32 = 0.1;
-/// Weight of the share of the topic's rarity that a memory has. About that of importance, whose range is .7: a memory
+/// Weight of the share of the topic's rarity that a memory has. About that of confidence, whose range is .7: a memory
 /// that says what the last prompt said comes before one that is half as important again. Not fitted: no set has prompts
 /// before its files.
 const TOPIC: f32 = 0.7;

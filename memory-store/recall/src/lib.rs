@@ -5,7 +5,7 @@
 //! gate decides whether anything is said at all: it compares an absolute score with a threshold that was calibrated for
 //! this very store.
 //!
-//! This crate reads indexes and makes the bytes of their files; it writes no file.
+//! This crate reads indexes and makes the bytes of their files. Of files it writes the embedder's alone (`embed::build`).
 
 mod acknowledgement;
 mod block_max;

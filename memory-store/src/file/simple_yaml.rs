@@ -15,6 +15,9 @@ const INDENT: usize = 2;
 /// reader refuses.
 const LINES_MAX: usize = 3_000;
 
+/// Bytes of a key that is read so: the library refuses keys of more than 1,024.
+const KEY_BYTES_MAX: usize = 100;
+
 /// Levels of blocks that are read so.
 const LEVELS_MAX: usize = 4;
 
@@ -99,7 +102,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = line.split_at(end);
     let value = rest.strip_prefix(':')?;
     match value.strip_prefix(' ') {
-        _ if key.is_empty() => None,
+        _ if key.is_empty() || key.len() > KEY_BYTES_MAX => None,
         Some("") => None,
         Some(value) => Some((key, value)),
         None => value.is_empty().then_some((key, "")),
@@ -171,6 +174,9 @@ mod tests {
         ] {
             assert_eq!(read(front), None, "{front:?}");
         }
+        let long = format!("{}: b", "a".repeat(1_100));
+        assert_eq!(read(&long), None);
+        assert!(engine::by_library(&long).is_err());
     }
 
     proptest::proptest! {

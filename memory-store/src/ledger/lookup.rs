@@ -33,15 +33,15 @@ pub(crate) struct Lookup {
 
 /// Files that were saved last, and where in the ledger reading them ended.
 #[derive(Debug, Default)]
-pub(crate) struct Latest {
+pub(crate) struct LatestFiles {
     /// Their names.
     pub names: Vec<String>,
-    /// Device and number of the ledger's file.
-    file: (u64, u64),
+    /// The ledger. It stays open, so that no other file gets its number.
+    ledger: Option<File>,
     end: u64,
 }
 
-impl Latest {
+impl LatestFiles {
     /// Adds the files of those lines whose texts have these words.
     fn add(&mut self, words: &str, lines: &[u8]) {
         let words = words.to_lowercase();
@@ -122,19 +122,21 @@ impl Lookup {
 
     /// The names of files that were saved last and whose texts have these words, whatever their case: an index
     /// may not know them yet.
-    pub(crate) fn latest_with(&self, words: &str) -> Result<Latest> {
-        let mut latest = Latest::default();
-        self.go_on(words, &mut latest)?;
+    pub(crate) fn latest_with(&self, words: &str) -> Result<LatestFiles> {
+        let mut latest = LatestFiles::default();
+        self.read_on(words, &mut latest)?;
         Ok(latest)
     }
 
     /// Adds the names of files that were saved since, so that the most is read before the lock is taken.
-    pub(crate) fn go_on(&self, words: &str, latest: &mut Latest) -> Result<()> {
+    pub(crate) fn read_on(&self, words: &str, latest: &mut LatestFiles) -> Result<()> {
         let Some((mut file, end)) = self.open()? else { return Ok(()) };
         let at = file.metadata().at(&self.path)?;
         let mut start = end.saturating_sub(LATEST_BYTES_MAX);
         // One that was replaced, or cut off, is read anew.
-        if latest.file == (at.dev(), at.ino()) && latest.end <= end {
+        let known = latest.ledger.as_ref().and_then(|ledger| ledger.metadata().ok());
+        let is_known = known.is_some_and(|it| (it.dev(), it.ino()) == (at.dev(), at.ino()));
+        if is_known && latest.end <= end {
             start = start.max(latest.end);
         }
         let bytes = self.read(&mut file, start, end)?;
@@ -145,7 +147,7 @@ impl Lookup {
         };
         // A line that is being written is read with the next ones.
         let until = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1).max(from);
-        (latest.file, latest.end) = ((at.dev(), at.ino()), start + until as u64);
+        (latest.ledger, latest.end) = (Some(file), start + until as u64);
         latest.add(words, &bytes[from..until]);
         Ok(())
     }
@@ -363,29 +365,29 @@ mod tests {
         let mut latest = lookup.latest_with("a pier").unwrap();
         for number in 0..3 {
             save(number);
-            lookup.go_on("a pier", &mut latest).unwrap();
+            lookup.read_on("a pier", &mut latest).unwrap();
             assert_eq!(latest.names.len(), usize::from(number) + 1);
         }
         // What was read is not read again, but of a ledger that was replaced.
         latest.names.clear();
         save(3);
-        lookup.go_on("a pier", &mut latest).unwrap();
+        lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, ["3.md"]);
         let text = std::fs::read(&home.ledger).unwrap();
         let other = folder.path().join("other");
         std::fs::write(&other, &text).unwrap();
         std::fs::rename(other, &home.ledger).unwrap();
-        lookup.go_on("a pier", &mut latest).unwrap();
+        lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, ["3.md", "0.md", "1.md", "2.md"]);
         // A line of which only a part is there is read once the rest is.
         latest.names.clear();
         save(4);
         let whole = std::fs::read(&home.ledger).unwrap();
         std::fs::write(&home.ledger, &whole[..whole.len() - 9]).unwrap();
-        lookup.go_on("a pier", &mut latest).unwrap();
+        lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, Vec::<String>::new());
         std::fs::write(&home.ledger, &whole).unwrap();
-        lookup.go_on("a pier", &mut latest).unwrap();
+        lookup.read_on("a pier", &mut latest).unwrap();
         assert_eq!(latest.names, ["4.md"]);
     }
 

@@ -10,8 +10,7 @@ use super::listing::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
-use crate::fs::dir::Folder;
-use crate::fs::disk::Nameless;
+use crate::fs::disk::UnnamedFile;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
@@ -25,11 +24,14 @@ use crate::time::Timestamp;
 /// Files that are not as an index read them, of which each is read before all are.
 const OTHERS_MAX: usize = 100;
 
+/// Free names that are tried for a new file.
+const NAMES_TRIED_MAX: usize = 3;
+
 /// A memory file that is to be created.
 struct NewFile {
     file: MemoryFile,
     /// Its bytes, where they could be written before the lock is taken.
-    nameless: Option<Nameless>,
+    unnamed: Option<UnnamedFile>,
     /// Secrets that were taken out of it.
     hidden: usize,
 }
@@ -154,8 +156,8 @@ impl Store {
 
     /// Saves a memory as [`Store::save`] does. `near` are the files that an index names for its kind and title; what
     /// was saved since then by others is looked up in the ledger. Others wait for the lock meanwhile, so a new file is
-    /// redacted and written before it is taken, and has no name until then; its folder and the ledger are synced after
-    /// it is let go.
+    /// redacted and written before it is taken, and has no name until then; file and ledger are synced after it is let
+    /// go.
     pub fn save_beside(
         &self,
         mut memory: Memory,
@@ -169,7 +171,7 @@ impl Store {
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
         let mut latest = lookup.latest_with(&title)?;
         let lock = self.lock()?;
-        lookup.go_on(&title, &mut latest)?;
+        lookup.read_on(&title, &mut latest)?;
         let mut paths = near.to_vec();
         for name in latest.names {
             let name = Path::new(&name);
@@ -193,10 +195,11 @@ impl Store {
             }
         }
         let new = new.map_or_else(|| self.new_file(&memory, redactor), Ok)?;
-        let (path, folder, noted) = self.create_one(&new)?;
+        let (path, noted) = self.create_one(&new)?;
         drop(lock);
-        folder.map_or(Ok(()), |folder| folder.sync())?;
-        noted.map_or(Ok(()), Unsynced::sync)?;
+        let synced = new.unnamed.as_ref().map_or(Ok(()), |file| file.sync(&path));
+        // The file is there: its line is needed even where it could not be synced.
+        noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = listing::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden })
     }
@@ -205,26 +208,50 @@ impl Store {
         let mut file = MemoryFile::new(memory.clone())?;
         let hidden = file.redact(redactor)?;
         let path = self.free_path(&file.memory)?;
-        let nameless = Nameless::write(&self.write_of(&path, file.bytes()));
-        Ok(NewFile { file, nameless, hidden })
+        let unnamed = UnnamedFile::write(&self.write_of(&path, file.bytes()));
+        Ok(NewFile { file, unnamed, hidden })
     }
 
-    /// Writes a new file, whose path is told, and notes it in the ledger. Folder and ledger are yet to be synced. The lock
-    /// is held: a file that waited for it in the folder could be committed, or be left in a folder that was moved
+    /// Puts a new file in its place, which is told, and notes it in the ledger. File and ledger are yet to be synced. The
+    /// lock is held: a file that waited for it in the folder could be committed, or be left in a folder that was moved
     /// meanwhile.
-    fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Folder>, Option<Unsynced>)> {
+    fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
-        let path = self.free_path(&new.file.memory)?;
-        let place = |nameless: &Nameless| nameless.place(self.root_of(&path), &path);
-        let folder = new.nameless.as_ref().and_then(place);
-        if folder.is_none() {
-            self.write(&path, new.file.bytes())?;
-        }
+        let path = match &new.unnamed {
+            Some(file) => self.place(file, new)?,
+            None => None,
+        };
+        let path = match path {
+            Some(path) => path,
+            None => {
+                let path = self.free_path(&new.file.memory)?;
+                self.write(&path, new.file.bytes())?;
+                path
+            }
+        };
         // Its id is new, so the ledger knows nothing of it.
         let entry = Entry::new(new.file.memory.id, self.ledger_root());
         let (name, lookup) = (self.relative(&path), Lookup::new(&self.home));
         let noted = name.map(|name| lookup.created(entry, &name, new.file.text())).transpose()?;
-        Ok((path, folder, noted))
+        Ok((path, noted))
+    }
+
+    /// Gives a new file a free name; `None` where the file system cannot. Its folder is synced, too: a line of the ledger
+    /// whose file a power cut took would tell that somebody deleted the memory.
+    fn place(&self, file: &UnnamedFile, new: &NewFile) -> Result<Option<PathBuf>> {
+        for _ in 0..NAMES_TRIED_MAX {
+            let path = self.free_path(&new.file.memory)?;
+            match file.place(self.root_of(&path), &path) {
+                Ok(folder) => {
+                    folder.sync()?;
+                    return Ok(Some(path));
+                }
+                // Taken meanwhile by something that takes no lock, such as git or an editor.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// Puts the memory in this file aside, as [`Store::forget`] does. A copy of it that a person made since the last
@@ -262,11 +289,12 @@ impl Store {
         if end.len() < listing::SHORT_ID_CHARS_MIN {
             return None;
         }
-        let folder = self.home.archived_memories.clone();
         let is_named = |path: &PathBuf| {
             path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&end))
         };
-        let mut paths = listing::paths(&[folder]).into_iter().filter(is_named);
+        let mut paths = listing::paths(std::slice::from_ref(&self.home.archived_memories))
+            .into_iter()
+            .filter(is_named);
         let (path, another) = (paths.next()?, paths.next());
         let mut stored = listing::read(&path).ok().filter(|_| another.is_none())?.stored;
         stored.memory.status = Status::Archived;

@@ -61,19 +61,19 @@ pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
 /// nobody takes new notes for known ones; a run that is killed in between takes the same notes up
 /// again, which changes nothing.
 fn empty(state: &TreeDir, taken: u64) -> Result<()> {
-    let inbox = state.inbox.clone();
+    let inbox = &state.inbox;
     let file = fs::OpenOptions::new()
         .write(true)
-        .open(&inbox)
+        .open(inbox)
         .with_context(|| inbox.display().to_string())?;
     if file.metadata().map_or(0, |metadata| metadata.len()) != taken {
         return Ok(());
     }
     let progress = Progress { inbox_bytes: 0, ..Progress::read(&state.progress) };
     write_json(&state.progress, &progress)?;
-    let left = Handoff::read(&state.left);
+    let left = Handoff::read(&state.handoff);
     if left.inbox_bytes > 0 {
-        write_json(&state.left, &Handoff { inbox_bytes: 0, ..left })?;
+        write_json(&state.handoff, &Handoff { inbox_bytes: 0, ..left })?;
     }
     file.set_len(0).with_context(|| inbox.display().to_string())
 }
@@ -103,10 +103,10 @@ mod tests {
         let length = INBOX_BYTES_MAX + 1;
         fs::File::create(&state.inbox).unwrap().set_len(length).unwrap();
         let left = Handoff { inbox_bytes: length, ..Handoff::default() };
-        write_json(&state.left, &left).unwrap();
+        write_json(&state.handoff, &left).unwrap();
         taken_up(&state, length, &Settings::default(), Timestamp(1)).unwrap();
         assert_eq!(fs::metadata(&state.inbox).unwrap().len(), 0);
         assert_eq!(Progress::read(&state.progress).inbox_bytes, 0);
-        assert_eq!(Handoff::read(&state.left).inbox_bytes, 0);
+        assert_eq!(Handoff::read(&state.handoff).inbox_bytes, 0);
     }
 }

@@ -189,6 +189,25 @@ pub fn capital(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
+/// Every pattern of this file, for the test that compares their forms.
+#[cfg(test)]
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
+    &IMAGE,
+    &LINK,
+    &TAG,
+    &BOLD,
+    &ITALIC,
+    &SPAN,
+    &LINES,
+    &LINES_LEAD,
+    &PATH_LINE,
+    &NUMBERING,
+    &SPACES,
+    &SPACE_BEFORE,
+    &FILLER,
+    &DANGLING,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,9 +52,9 @@ fn flags(text: &str) -> (&str, &str) {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     text: String,
-    /// Whether case says nothing in all of it.
+    /// True if case says nothing in all of it.
     small: bool,
-    /// Whether it tells no stand-in from what that stands for.
+    /// True if it treats a stand-in as what that stands for.
     takes_stand_ins: bool,
     /// With ASCII's classes, and in small letters where case says nothing.
     folded: OnceLock<Regex>,
@@ -114,27 +114,27 @@ impl Pattern {
     }
 
     pub fn find_iter<'p, 't>(&'p self, text: &'t str) -> Matches<'p, 't> {
-        self.as_written(text).find_iter(text)
+        self.unfolded(text).find_iter(text)
     }
 
     pub fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
-        self.as_written(text).captures(text)
+        self.unfolded(text).captures(text)
     }
 
     pub fn captures_iter<'p, 't>(&'p self, text: &'t str) -> CaptureMatches<'p, 't> {
-        self.as_written(text).captures_iter(text)
+        self.unfolded(text).captures_iter(text)
     }
 
     pub fn replace<'t>(&self, text: &'t str, by: impl Replacer) -> Cow<'t, str> {
-        self.as_written(text).replace(text, by)
+        self.unfolded(text).replace(text, by)
     }
 
     pub fn replace_all<'t>(&self, text: &'t str, by: impl Replacer) -> Cow<'t, str> {
-        self.as_written(text).replace_all(text, by)
+        self.unfolded(text).replace_all(text, by)
     }
 
     /// Returns the form that is compared with a text as it is.
-    fn as_written(&self, text: &str) -> &Regex {
+    fn unfolded(&self, text: &str) -> &Regex {
         match text.chars().all(is_plain) {
             true => self.plain.get_or_init(|| compiled(&with_ascii_classes(&self.text, false))),
             false => self.whole(),
@@ -186,11 +186,11 @@ impl Pattern {
     /// Compiles all forms.
     pub fn compile(&self) {
         self.folded();
-        self.as_written("");
+        self.unfolded("");
         self.whole();
     }
 
-    /// Returns whether a text matches the pattern as it is written.
+    /// Returns where the pattern as it is written matches a text.
     pub fn says(&self, text: &str) -> Option<Range<usize>> {
         self.whole().find(text).map(|found| found.range())
     }
@@ -199,12 +199,12 @@ impl Pattern {
 fn compiled(text: &str) -> Regex {
     #[expect(
         clippy::expect_used,
-        reason = "the pattern is a constant of this crate, compiled in each form by its tests"
+        reason = "the pattern is a constant of this crate, compiled in each form by the tests"
     )]
     Regex::new(text).expect("a constant pattern")
 }
 
-/// Whether a character is of ASCII, or a sign of those that texts have often, which is neither part of a word nor space
+/// Returns whether a character is of ASCII, or a sign of those that texts have often, which is neither part of a word nor space
 /// and has no case.
 fn is_plain(c: char) -> bool {
     c.is_ascii()
@@ -357,6 +357,33 @@ mod tests {
                 assert_eq!(pattern.is_match(text), expected.is_some(), "{written} in {text}");
                 let captured = pattern.captures(text).map(|all| all.get(0).unwrap().range());
                 assert_eq!(captured, expected, "{written} in {text}");
+            }
+        }
+    }
+
+    /// The texts are of all kinds, with words that most of the patterns look for.
+    #[test]
+    fn every_pattern_says_the_same_in_each_form() {
+        use crate::extract::{clean, prose, quoted, shell, words};
+        let files = [
+            (include_str!("clean.rs"), clean::PATTERNS),
+            (include_str!("prose.rs"), prose::PATTERNS),
+            (include_str!("quoted.rs"), quoted::PATTERNS),
+            (include_str!("shell.rs"), shell::PATTERNS),
+            (include_str!("words.rs"), words::PATTERNS),
+        ];
+        let texts = [include_str!("quoted_tests.rs"), include_str!("tests.rs")];
+        let texts = files.iter().map(|(source, _)| *source).chain(texts);
+        let lines: Vec<&str> = texts.flat_map(str::lines).collect();
+        for (source, patterns) in files {
+            let made = source.matches("LazyLock<Pattern> =").count();
+            assert!(source.contains("macro_rules!") || made == patterns.len(), "{made}");
+            for pattern in patterns {
+                pattern.compile();
+                for line in &lines {
+                    let found = pattern.find(line).map(|found| found.start()..found.end());
+                    assert_eq!(found, pattern.says(line), "{pattern:?} in {line}");
+                }
             }
         }
     }

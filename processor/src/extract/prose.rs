@@ -381,6 +381,11 @@ fn begins_sentence(rest: &str) -> bool {
     })
 }
 
+/// Every pattern of this file, for the test that compares their forms.
+#[cfg(test)]
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] =
+    &[&FENCE, &HEADING, &BOLD_HEADING, &ITEM, &ROW, &RULE, &CHECKBOX, &NUMBER];
+
 #[cfg(test)]
 mod tests {
     use super::*;

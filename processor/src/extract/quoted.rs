@@ -501,6 +501,33 @@ fn without_reports(line: &str) -> String {
     kept.concat()
 }
 
+/// Every pattern of this file, for the test that compares their forms.
+#[cfg(test)]
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
+    &REPORTS,
+    &SELF,
+    &OLD,
+    &TAKES_BACK,
+    &WORKS_ON,
+    &ANNOUNCES,
+    &OWNED,
+    &ABOUT,
+    &TELLS,
+    &BETWEEN_US,
+    &SOURCE,
+    &ORDER,
+    &SIGNED,
+    &MACHINE_LINE,
+    &LABEL,
+    &SPEAKER,
+    &CHAT,
+    &FIELD,
+    &GREETING,
+    &FAREWELL,
+    &TO_CLAUDE,
+    &ELEMENT,
+];
+
 #[cfg(test)]
 #[path = "quoted_tests.rs"]
 mod tests;

@@ -115,6 +115,10 @@ pub fn commit_message(line: &str) -> Option<Message> {
     Some(Message { subject, body })
 }
 
+/// Every pattern of this file, for the test that compares their forms.
+#[cfg(test)]
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&HEREDOC, &MESSAGE, &COMMIT];
+
 #[cfg(test)]
 mod tests {
     use super::*;

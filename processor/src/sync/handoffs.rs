@@ -56,7 +56,7 @@ impl Handoffs {
             let sessions = sessions.map(|(_, left)| left.clone()).collect();
             let mut left = handoff::left(sessions, facts, context.options.now);
             left.inbox_bytes = *inbox_bytes;
-            write_json(&context.dirs().tree(&tree.root).left, &left)?;
+            write_json(&context.dirs().tree(&tree.root).handoff, &left)?;
         }
         Ok(())
     }

@@ -27,8 +27,8 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     sweep_edits(state, now);
     // Hooks do without.
     let _ = file_pool::refill(&state.sessions);
-    for log in [state.log.clone(), state.hook_log.clone()] {
-        let _ = crate::log::rotate(&log);
+    for log in [&state.log, &state.hook_log] {
+        let _ = crate::log::rotate(log);
     }
 }
 

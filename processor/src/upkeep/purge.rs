@@ -434,7 +434,7 @@ impl Purge {
             self.drop_receipts(&state, what)?;
             self.drop_given(&state, what)?;
             // A report tells of all sessions, and is made anew in a moment.
-            for file in [state.left.clone(), state.report.clone()] {
+            for file in [state.handoff.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
             }
         }
@@ -536,7 +536,7 @@ impl Purge {
         self.spare_memories(dirs, tree)?;
         let automaton = automaton(&self.probes)?;
         for folder in folders {
-            let edits = TreeDir::at(folder.clone()).edits.clone();
+            let edits = TreeDir::at(folder.clone()).edits;
             for file in files::files(&folder) {
                 let file = file?;
                 let Some(mut reader) = files::open(&file)? else { continue };

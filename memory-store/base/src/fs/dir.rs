@@ -98,7 +98,7 @@ impl Folder {
 
     /// Creates a file without a name, for its owner alone; an error where the file system has none.
     #[cfg(target_os = "linux")]
-    pub(crate) fn create_nameless(&self) -> io::Result<File> {
+    pub(crate) fn create_unnamed(&self) -> io::Result<File> {
         open_at(&self.handle, OsStr::new("."), libc::O_WRONLY | libc::O_TMPFILE)
     }
 

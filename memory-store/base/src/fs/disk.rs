@@ -123,46 +123,55 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// A new file whose bytes are on the disk before it has a name: nobody sees it, and it goes with the process. So the
-/// disk is waited for before a lock is taken, and while it is held the file gets its name.
+/// A new file that is written before it has a name: nobody sees it, and it goes with the process. So most of the disk
+/// is waited for before a lock is taken, and while it is held the file gets its name.
 #[derive(Debug)]
-pub struct Nameless {
+pub struct UnnamedFile {
     file: File,
 }
 
-impl Nameless {
-    /// Writes it for a place whose folder is there. `None` where it cannot be: the system has no such files, or the disk
+impl UnnamedFile {
+    /// Writes the bytes of a file that is to get this path, in a folder that is there. `None` where it cannot be: the system has no such files, or the disk
     /// is full, which is told when the file is written otherwise.
     #[cfg(target_os = "linux")]
     pub fn write(write: &Write) -> Option<Self> {
         let folder = Folder::open(write.root, parent(write.path).ok()?).ok()?;
-        let mut file = folder.create_nameless().ok()?;
+        let mut file = folder.create_unnamed().ok()?;
         file.write_all(write.bytes).ok()?;
         set_mode(&file, None, write.privacy).ok()?;
         file.sync_all().ok()?;
         Some(Self { file })
     }
 
-    /// Only Linux has such files.
+    /// Returns `None`: only Linux has such files.
     #[cfg(not(target_os = "linux"))]
     pub fn write(_: &Write) -> Option<Self> {
         None
     }
 
-    /// Gives it its name, and returns the folder, which is to be synced. `None` where it cannot be: something has the
-    /// name, or the folder is another one by now.
+    /// Gives the file its name, and returns the folder, which is to be synced.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] where something has the name; others where the folder is another one by now, or
+    /// the file system cannot do so.
     #[cfg(target_os = "linux")]
-    pub fn place(&self, root: &Path, path: &Path) -> Option<Folder> {
-        let folder = Folder::open(root, parent(path).ok()?).ok()?;
-        folder.name(&self.file, file_name(path).ok()?).ok()?;
-        Some(folder)
+    pub fn place(&self, root: &Path, path: &Path) -> io::Result<Folder> {
+        let parent = parent(path).map_err(io::Error::other)?;
+        let folder = Folder::open(root, parent).map_err(io::Error::other)?;
+        folder.name(&self.file, file_name(path).map_err(io::Error::other)?)?;
+        Ok(folder)
     }
 
-    /// Nothing is written so elsewhere.
+    /// Fails: only Linux has such files.
     #[cfg(not(target_os = "linux"))]
-    pub fn place(&self, _: &Path, _: &Path) -> Option<Folder> {
+    pub fn place(&self, _: &Path, _: &Path) -> io::Result<Folder> {
         let Self { file: _ } = self;
-        None
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Syncs the file once more, now that it has a name: Btrfs skips files without one.
+    pub fn sync(&self, path: &Path) -> Result<()> {
+        self.file.sync_all().at(path)
     }
 }
 
@@ -345,7 +354,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, path) = (folder.path(), folder.path().join("a.md"));
         let listed = || fs::read_dir(root).unwrap().count();
-        let write = |bytes, privacy| Nameless::write(&Write { root, path: &path, bytes, privacy });
+        let write =
+            |bytes, privacy| UnnamedFile::write(&Write { root, path: &path, bytes, privacy });
         // Where the system has no such files, `replace` is what writes them.
         let Some(first) = write(b"first", Privacy::Private) else { return };
         let second = write(b"second", Privacy::Shared).unwrap();
@@ -353,7 +363,7 @@ mod tests {
         first.place(root, &path).unwrap().sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(second.place(root, &path).is_none());
+        assert_eq!(second.place(root, &path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"first");
         fs::remove_file(&path).unwrap();
         second.place(root, &path).unwrap();
@@ -362,10 +372,10 @@ mod tests {
         // Its folder is gone, or a link by now.
         let third = write(b"third", Privacy::Shared).unwrap();
         let (below, away) = (root.join("below"), root.join("away"));
-        assert!(third.place(root, &below.join("a.md")).is_none());
+        assert!(third.place(root, &below.join("a.md")).is_err());
         fs::create_dir(&away).unwrap();
         std::os::unix::fs::symlink(&away, &below).unwrap();
-        assert!(third.place(root, &below.join("a.md")).is_none());
+        assert!(third.place(root, &below.join("a.md")).is_err());
         drop(third);
         assert_eq!((listed(), fs::read_dir(&away).unwrap().count()), (3, 0));
     }
