@@ -15,8 +15,8 @@ const INDENT: usize = 2;
 /// reader refuses.
 const LINES_MAX: usize = 3_000;
 
-/// Bytes of a key that is read so: the library refuses keys of more than 1,024.
-const KEY_BYTES_MAX: usize = 100;
+/// Length of a key that is read so: the library refuses keys of more than 1,024.
+const KEY_LENGTH_MAX: usize = 100;
 
 /// Levels of blocks that are read so.
 const LEVELS_MAX: usize = 4;
@@ -102,7 +102,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = line.split_at(end);
     let value = rest.strip_prefix(':')?;
     match value.strip_prefix(' ') {
-        _ if key.is_empty() || key.len() > KEY_BYTES_MAX => None,
+        _ if key.is_empty() || key.len() > KEY_LENGTH_MAX => None,
         Some("") => None,
         Some(value) => Some((key, value)),
         None => value.is_empty().then_some((key, "")),
