@@ -135,7 +135,7 @@ impl LeftSession {
             (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
             (4, quoted("next, in Claude's words", self.next.as_deref().unwrap_or_default(), 130)),
-            (3, plain("not done", &clip(&self.not_done.join("; "), 120))),
+            (3, plain("not done", &clip(&joined(&self.not_done), 120))),
             (
                 6,
                 plain(
@@ -144,7 +144,7 @@ impl LeftSession {
                 ),
             ),
             (5, plain("uncommitted", &clip(&files(&self.uncommitted), 120))),
-            (2, plain("done", &clip(&self.done.join("; "), 120))),
+            (2, plain("done", &clip(&joined(&self.done), 120))),
         ];
         let mut room = TEXT_CHARS_MAX.saturating_sub(text.chars().count());
         let mut shown: Vec<(usize, String)> = lines
@@ -175,6 +175,12 @@ fn only_assents(request: &str) -> bool {
     let mut words = request.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_lowercase();
     ASSENTS.contains(&first.as_str()) && words.count() < ASSENT_WORDS_MAX
+}
+
+/// Joins steps, each of which may be a sentence.
+fn joined(steps: &[String]) -> String {
+    let steps: Vec<&str> = steps.iter().map(|step| step.trim_end_matches('.')).collect();
+    steps.join("; ")
 }
 
 fn quoted(label: &str, text: &str, chars_max: usize) -> String {
@@ -236,7 +242,7 @@ mod tests {
     #[test]
     fn the_newest_session_of_the_branch_is_told_and_others_are_counted() {
         let mut here = session("here-and-more", "main", "2026-10-01");
-        here.done = vec!["total_cents".into()];
+        here.done = vec!["The total is rounded once.".into(), "total_cents".into()];
         here.next = Some("add a test for refunds".into());
         here.uncommitted = (0..6).map(|n| format!("src/{n}.rs")).collect();
         let mut elsewhere = session("elsewhere", "other", "2026-10-02");
@@ -256,7 +262,7 @@ mod tests {
             left.text("own", "main", now).unwrap(),
             "Where the work was left (session here-and, branch main, 2026-10-01):\n\
              - asked: \"Add an invoice total\"\n\
-             - done: total_cents\n\
+             - done: The total is rounded once; total_cents\n\
              - next, in Claude's words: \"add a test for refunds\"\n\
              - uncommitted: src/0.rs, src/1.rs, src/2.rs, src/3.rs and 2 more\n\
              1 other session left open in the last 14 days."
