@@ -32,6 +32,11 @@ impl Failure {
         Self { code: exit::FAILED, message, causes: Vec::new(), hint: None }
     }
 
+    /// A failure that says nothing but its exit code: the output has said the rest.
+    pub fn silent(code: u8) -> Self {
+        Self::new("").code(code)
+    }
+
     /// Replaces the exit code.
     pub fn code(mut self, code: u8) -> Self {
         self.code = code;

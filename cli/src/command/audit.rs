@@ -47,7 +47,7 @@ pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
     }
     out.flush()?;
     match (report.found.is_empty() && report.history.is_empty(), report.failed.is_empty()) {
-        (false, _) => Err(Failure::new(String::new()).code(exit::FOUND)),
+        (false, _) => Err(Failure::silent(exit::FOUND)),
         (true, false) => Err(Failure::new("not everything could be looked through or cleaned")),
         (true, true) => Ok(()),
     }

@@ -91,7 +91,7 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
         show(&path, &memories, &touched, world, out)?;
     }
     match is_empty {
-        true => Err(Failure::new(String::new()).code(exit::NOTHING)),
+        true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }
 }

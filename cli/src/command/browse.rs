@@ -221,7 +221,7 @@ fn work(
         return Ok(());
     }
     if !state.query().trim().is_empty() {
-        // What was changed ranks anew. The next key is about the same memory all the same.
+        // A changed memory ranks anew. The next key is about it all the same.
         let selected = state.selected_key();
         find(Some(state.query().to_owned()), source, state);
         if let Some(key) = selected {

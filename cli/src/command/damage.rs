@@ -14,7 +14,7 @@ use crate::world::World;
 /// Finds the first damage of the indexes that are there: the project's, what was thought in it, and the user's.
 pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
     let state = world.dirs.tree(&tree.root);
-    let folders = [state.index.clone(), state.thinking.clone(), world.dirs.user_state().index];
+    let folders = [state.index, state.thinking, world.dirs.user_state().index];
     let there = folders.iter().filter(|folder| folder.exists());
     there.map(|folder| inspect(folder, depth)).find_map(Health::damage)
 }

@@ -77,7 +77,7 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         show(&fixes, !args.words.is_empty(), out)?;
     }
     match (fixes.is_empty() || weak) && !args.words.is_empty() {
-        true => Err(Failure::new(String::new()).code(exit::NOTHING)),
+        true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }
 }

@@ -190,11 +190,9 @@ pub fn command() -> Command {
 
 /// Adds their examples to a command, which is called so, and to those below it.
 fn with_examples(command: Command, path: &str) -> Command {
-    let names: Vec<String> =
-        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    let command = names.into_iter().fold(command, |command, name| {
-        let below = format!("{path} {name}");
-        command.mut_subcommand(name, |command| with_examples(command, below.trim_start()))
+    let command = each_below(command, &|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_examples(below, path.trim_start())
     });
     let Some([one, other]) = examples(path) else { return command };
     let alias = command.get_visible_aliases().next();
@@ -217,7 +215,7 @@ fn compact(command: Command) -> Command {
             Some(about) => command.about(about),
             None => command,
         };
-        each_below(command, with_long_about)
+        each_below(command, &with_long_about)
     }
     with_long_about(without_long_help(command))
 }
@@ -226,11 +224,11 @@ fn compact(command: Command) -> Command {
 fn without_long_help(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
     let command = command.disable_help_flag(true).arg(help.help("Print help"));
-    each_below(command, without_long_help)
+    each_below(command, &without_long_help)
 }
 
 /// Changes the commands below one.
-fn each_below(command: Command, change: fn(Command) -> Command) -> Command {
+fn each_below(command: Command, change: &dyn Fn(Command) -> Command) -> Command {
     let names: Vec<String> =
         command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, change))

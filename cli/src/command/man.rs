@@ -22,7 +22,7 @@ pub struct ManPages {
     dry_run: bool,
 }
 
-/// How the lines begin by which a page defines the apostrophe.
+/// Beginnings of the lines by which a page defines the apostrophe.
 const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
@@ -102,7 +102,7 @@ fn once(sections: &[u8]) -> Vec<u8> {
 fn section(heading: &str, lines: &[String], page: &mut Vec<u8>) {
     page.extend_from_slice(format!(".SH \"{heading}\"\n.nf\n").as_bytes());
     for line in lines {
-        // A backslash begins a request, a dash alone is a hyphen, and a line may begin with neither dot nor quote.
+        // A backslash begins an escape, a bare dash is a hyphen, and no line may begin with a dot or a quote.
         let line = line.replace('\\', "\\e").replace('-', "\\-");
         page.extend_from_slice(format!("\\&{line}\n").as_bytes());
     }

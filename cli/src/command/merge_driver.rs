@@ -53,7 +53,7 @@ pub fn run(args: &MergeDriver, world: &World, out: &mut dyn Write) -> Result {
     }
     match merged.has_conflicts {
         // Git says which file it is.
-        true => Err(Failure::new(String::new())),
+        true => Err(Failure::silent(crate::exit::FAILED)),
         false => Ok(()),
     }
 }

@@ -145,7 +145,7 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
         writeln!(out, "{}", paint(QUIET, "`throughline --help` lists all commands."))?;
     }
     out.flush()?;
-    Err(Failure::new(String::new()).code(exit::NOT_SET_UP))
+    Err(Failure::silent(exit::NOT_SET_UP))
 }
 
 fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {

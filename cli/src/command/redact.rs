@@ -85,7 +85,7 @@ pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
     };
     if args.check && found > 0 {
         out.flush()?;
-        return Err(Failure::new(String::new()).code(exit::FOUND));
+        return Err(Failure::silent(exit::FOUND));
     }
     Ok(())
 }

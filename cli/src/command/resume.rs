@@ -64,23 +64,14 @@ struct FoundSession {
     weak: bool,
 }
 
-/// Result of a search for sessions.
-struct FoundSessions {
-    /// Best first.
-    sessions: Vec<FoundSession>,
-    /// True if none answers the words well.
-    weak: bool,
-    /// Damage for which there may be more.
-    damage: Option<String>,
-}
-
 /// Runs the command.
 pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
-    let FoundSessions { sessions: found, weak, damage } = find(&words, limit, world, &stores)?;
+    let (found, damage) = find(&words, limit, world, &stores)?;
+    let weak = found.iter().any(|session| session.weak);
     if let Some(number) = args.run {
         return match found.get(number - 1) {
             Some(found) if weak => Err(only_near(found)),
@@ -101,7 +92,7 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again."));
     }
-    let nothing = Failure::new(String::new()).code(exit::NOTHING);
+    let nothing = Failure::silent(exit::NOTHING);
     if found.is_empty() {
         return Err(nothing);
     }
@@ -135,7 +126,12 @@ fn nothing(number: usize, count: usize) -> Failure {
 }
 
 /// Finds the sessions whose turns fit best, best first.
-fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Result<FoundSessions> {
+fn find(
+    words: &str,
+    limit: usize,
+    world: &World,
+    stores: &Stores,
+) -> Result<(Vec<FoundSession>, Option<String>)> {
     let search = Search {
         text: words.to_owned(),
         exact: true,
@@ -165,8 +161,7 @@ fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Result<Fou
         let (turn, said_at) = (hit.turn + 1, hit.date);
         Some(FoundSession { session, turns, turn, said, said_at, command, weak })
     });
-    let sessions = found.take(limit).collect();
-    Ok(FoundSessions { sessions, weak, damage: recalled.degraded })
+    Ok((found.take(limit).collect(), recalled.degraded))
 }
 
 /// Characters of the place that fits.

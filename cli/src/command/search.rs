@@ -170,7 +170,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
     let recalled = recall.search(&wanted, world.now);
     // Memories lie in files as well; turns lie nowhere else where a search looks.
-    let is_empty = recalled.hits.is_empty() || recalled.weak;
+    let finds_nothing = recalled.hits.is_empty() || recalled.weak;
     let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
     if args.json {
         view::json(&found(recalled), out)?;
@@ -178,7 +178,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
         show(&recalled, &args.text.join(" "), args.full, out)?;
     }
     match damage {
-        None if is_empty => Err(Failure::new(String::new()).code(exit::NOTHING)),
+        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
         None => Ok(()),
         Some(damage) => Err(Failure::new(format!("what was found may not be all: {damage}"))
             .code(exit::DEGRADED)

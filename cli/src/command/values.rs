@@ -23,7 +23,7 @@ pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result 
         return view::json(&value, out);
     }
     match value {
-        Value::Null => return Err(Failure::new(String::new()).code(exit::NOTHING)),
+        Value::Null => return Err(Failure::silent(exit::NOTHING)),
         Value::String(text) => writeln!(out, "{}", view::plain(&text))?,
         value => writeln!(out, "{value}")?,
     }

@@ -328,7 +328,7 @@ fn fixes_that_are_only_near_the_words_are_labelled_and_count_as_nothing_found() 
     };
     assert_eq!(json(&far)[0]["weak"], true);
     assert!(json(&["lock", "file", "stale"])[0]["weak"].is_null());
-    // What is listed without words was not looked for.
+    // A list without words answers no search.
     assert!(!machine.ok(&["fixes"]).contains(label));
 }
 

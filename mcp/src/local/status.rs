@@ -33,7 +33,7 @@ impl Local {
             false => Some(store.list()?.broken),
         };
         let state = dirs.tree(&tree.root);
-        let indexes = [state.index.clone(), state.thinking.clone(), dirs.user_state().index];
+        let indexes = [state.index, state.thinking, dirs.user_state().index];
         let there = indexes.iter().filter(|index| index.exists());
         let damage = there.map(|index| inspect(index, Depth::Headers)).find_map(Health::damage);
         let degraded = damage.map(|damage| damage.to_string());

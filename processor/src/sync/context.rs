@@ -130,7 +130,7 @@ impl<'a> SyncContext<'a> {
         // Thinking comes last: few ask for it.
         let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
         let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking);
-        let told = states().map(|state| state.index.clone()).chain([dirs.user_state().index]);
+        let told = states().map(|state| state.index).chain([dirs.user_state().index]);
         told.chain(thoughts).collect()
     }
 }

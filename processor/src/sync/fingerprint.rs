@@ -77,7 +77,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     for tree in &context.trees {
         let state = context.dirs().tree(&tree.root);
         add(if context.thinks(tree) { "thinking" } else { "" });
-        for index in [state.index.clone(), state.thinking.clone()] {
+        for index in [state.index, state.thinking] {
             add(&file_listing_stamp::of_file(&index.join("MANIFEST")));
         }
         Known::of_tree(context.dirs(), tree).texts().for_each(&mut add);
@@ -85,12 +85,12 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     // A file that was put aside is not a memory, but a killed `forget` leaves something there that is to
     // be swept.
     for folder in [
-        context.home.private_memories.clone(),
-        context.home.drafts.clone(),
-        context.home.archived_memories.clone(),
-        context.dirs().user_memories(),
+        &context.home.private_memories,
+        &context.home.drafts,
+        &context.home.archived_memories,
+        &context.dirs().user_memories(),
     ] {
-        add(&file_listing_stamp::of_folder(&folder));
+        add(&file_listing_stamp::of_folder(folder));
     }
     add(&file_listing_stamp::of_file(&context.home.ledger));
     let dirs = context.dirs();
