@@ -104,12 +104,12 @@ fn the_memories_of_a_file_come_by_what_matters_most_and_not_by_its_name() {
     let found = fixture.recall().file("billing/src/ledger.rs", NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(71), id(72), id(70)]);
-    // What the last prompt was about matters more.
+    // The topic of the last prompt matters more.
     let mut topic = Topic::default();
     let prompt = "why does the audit skip the last row of the table?";
     let recall = fixture.recall();
     recall.prompt_about(prompt, &mut topic, NOW, &|_| false);
-    let found = recall.file_about("billing/src/ledger.rs", &topic, NOW, &|_| false);
+    let found = recall.file_about("billing/src/ledger.rs", &|| topic.clone(), NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(72), id(71), id(70)]);
 }

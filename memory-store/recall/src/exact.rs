@@ -118,7 +118,7 @@ pub(crate) fn file(
     sources: &Sources,
     query: &Query,
     path: &str,
-    topic: &Topic,
+    topic: &dyn Fn() -> Topic,
     now: Timestamp,
 ) -> Vec<Candidate> {
     let mut fits: Vec<(At, Fit)> = about(sources, path, fit_spelled);
@@ -148,9 +148,10 @@ pub(crate) fn file(
         name(sources, &mut candidates, at, Named::Path(path.to_owned()), worth);
     }
     candidates.retain(|candidate| candidate.named.is_some());
-    let favoured = (candidates.len() > 1).then(|| topic_shares(sources, topic, &candidates));
-    for (number, candidate) in candidates.iter_mut().enumerate() {
-        let share = favoured.as_ref().map_or(0.0, |shares| shares[number]);
+    // One alone needs no order.
+    let topic = if candidates.len() > 1 { topic() } else { Topic::default() };
+    let shares = topic_shares(sources, &topic, &candidates);
+    for (candidate, share) in candidates.iter_mut().zip(shares) {
         candidate.fused += PRIOR * candidate.prior(&sources.settings, now) + TOPIC * share;
         candidate.gate = candidate.fused;
     }

@@ -376,14 +376,15 @@ impl Recall {
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.
     pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
-        self.file_about(path, &Topic::default(), now, skip)
+        self.file_about(path, &Topic::default, now, skip)
     }
 
-    /// Finds what is known about a file that is touched for the sake of a topic, what matters to that first.
+    /// Finds what is known about a file that is touched for the sake of a topic, what matters to that first. The topic is
+    /// asked only where several memories are about the file: most files have none.
     pub fn file_about(
         &self,
         path: &str,
-        topic: &Topic,
+        topic: &dyn Fn() -> Topic,
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {

@@ -368,7 +368,7 @@ mod tests {
             lookup.read_on("a pier", &mut latest).unwrap();
             assert_eq!(latest.names.len(), usize::from(number) + 1);
         }
-        // What was read is not read again, but of a ledger that was replaced.
+        // Lines are read once, unless the ledger was replaced.
         latest.names.clear();
         save(3);
         lookup.read_on("a pier", &mut latest).unwrap();

@@ -217,11 +217,7 @@ impl Store {
     /// meanwhile.
     fn create_one(&self, new: &NewFile) -> Result<(PathBuf, Option<Unsynced>)> {
         self.check_folder()?;
-        let path = match &new.unnamed {
-            Some(file) => self.place(file, new)?,
-            None => None,
-        };
-        let path = match path {
+        let path = match self.place(new)? {
             Some(path) => path,
             None => {
                 let path = self.free_path(&new.file.memory)?;
@@ -236,9 +232,10 @@ impl Store {
         Ok((path, noted))
     }
 
-    /// Gives a new file a free name; `None` where the file system cannot. Its folder is synced, too: a line of the ledger
+    /// Gives a new file that is written already a free name; `None` where there is none, or the file system cannot. Its folder is synced, too: a line of the ledger
     /// whose file a power cut took would tell that somebody deleted the memory.
-    fn place(&self, file: &UnnamedFile, new: &NewFile) -> Result<Option<PathBuf>> {
+    fn place(&self, new: &NewFile) -> Result<Option<PathBuf>> {
+        let Some(file) = &new.unnamed else { return Ok(None) };
         for _ in 0..NAMES_TRIED_MAX {
             let path = self.free_path(&new.file.memory)?;
             match file.place(self.root_of(&path), &path) {
