@@ -92,13 +92,13 @@ fn correction(
             && !words::POINTS_BACK.is_match(sentence)
             && !words::REQUEST.is_match(sentence)
     });
-    let (title, body) = match stands {
+    let (title, body, by_user) = match stands {
         Some(title) if !asks => {
             let whole = title.len() == prompt.trim().len();
             let quoted = if whole { String::new() } else { format!("The user: \"{prompt}\" ") };
-            (words::LEAD_IN.replace(title, "").into_owned(), format!("{quoted}{said}"))
+            (words::LEAD_IN.replace(title, "").into_owned(), format!("{quoted}{said}"), true)
         }
-        // A question says nothing; what it made clear does.
+        // A question or a request says nothing that stands; the reply says what was settled, in Claude's words.
         _ => {
             let sentences = prose::split(&said);
             let title = sentences.first()?.trim().to_owned();
@@ -106,7 +106,7 @@ fn correction(
                 return None;
             }
             let rest = said[title.len()..].trim().to_owned();
-            (title, format!("{rest} The user had asked: \"{prompt}\"").trim().to_owned())
+            (title, format!("{rest} The user had asked: \"{prompt}\"").trim().to_owned(), false)
         }
     };
     if unit::names_machine(&body) || body.chars().count() > unit::CHARS_MAX {
@@ -115,14 +115,14 @@ fn correction(
     let mut draft = miner.draft(
         std::slice::from_ref(episode),
         DraftText {
-            kind: if asks { Kind::Decision } else { Kind::Preference },
+            kind: if by_user { Kind::Preference } else { Kind::Decision },
             title,
             body: body.trim().to_owned(),
             quote: &prompt,
             uuid,
             at,
             step,
-            by_user: true,
+            by_user,
             confidence: SURE,
             worth: WORTH,
         },

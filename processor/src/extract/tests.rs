@@ -148,6 +148,16 @@ fn a_reply_that_agrees_marks_a_correction() {
 }
 
 #[test]
+fn a_reply_that_settles_a_request_is_a_decision_in_words_of_claude() {
+    let drafts = Story::default()
+        .prompt("Please take the CSV export out of the orders report and its tests again.")
+        .says("Agreed. The CSV export of the orders report is dropped, since the table already exports.")
+        .mined();
+    let told: Vec<_> = drafts.iter().map(|draft| (draft.kind, draft.said_by)).collect();
+    assert_eq!(told, [(Kind::Decision, SaidBy::Assistant)], "{drafts:#?}");
+}
+
+#[test]
 fn an_answer_to_a_question_that_names_its_subject_is_a_choice() {
     let titles = |question: &str, answer: &str| {
         let asked = vec![(question.to_owned(), answer.to_owned())];
