@@ -1,6 +1,7 @@
 //! Fixes: a call failed, something was changed, the same call passed. Or a command failed because
 //! it was put wrongly, and another one did what it was for.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use memory_store::memory::{SaidBy, Scope};
@@ -39,6 +40,25 @@ const LINE_CHARS_MAX: usize = 90;
 const SENTENCES_MAX: usize = 2;
 const SENTENCE_CHARS_MAX: usize = 200;
 
+/// Steps of a session. The key of a call is made once, because each failure is compared with all calls.
+struct Steps<'a> {
+    all: Vec<&'a Step>,
+    keys: Vec<OnceCell<Option<String>>>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(steps: impl Iterator<Item = &'a Step>) -> Self {
+        let all: Vec<&Step> = steps.collect();
+        Self { keys: vec![OnceCell::new(); all.len()], all }
+    }
+
+    /// Returns the key of the call at a place; `None` where there is none, or nothing identifies it.
+    fn key(&self, at: usize) -> Option<&str> {
+        let StepKind::Call(call) = &self.all.get(at)?.what else { return None };
+        self.keys.get(at)?.get_or_init(|| key(call)).as_deref()
+    }
+}
+
 /// A failed call with what is needed to tell of it.
 struct FailedCall<'a> {
     at: usize,
@@ -69,29 +89,30 @@ struct Cure<'a> {
 
 /// Whether a call failed near the end of a session and did not pass since: its cure may stand in the part after it.
 pub fn fails_at_end(session: &Session) -> bool {
-    let steps: Vec<&Step> = session.turns.iter().flat_map(|turn| &turn.steps).collect();
-    let passes = |step: &&Step, failed: &FailedCall<'_>| match &step.what {
+    let steps = Steps::new(session.turns.iter().flat_map(|turn| &turn.steps));
+    let count = steps.all.len();
+    let passes = |at: usize, failed: &FailedCall<'_>| match &steps.all[at].what {
         StepKind::Call(call) => {
             !call.failed
                 && has_outcome(call)
                 && !is_hidden(call)
-                && key(call).as_deref() == Some(failed.key.as_str())
+                && steps.key(at) == Some(failed.key.as_str())
         }
         StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => false,
     };
-    (steps.len().saturating_sub(REACH_STEPS)..steps.len()).any(|at| {
+    (count.saturating_sub(REACH_STEPS)..count).any(|at| {
         failure(&steps, at)
-            .is_some_and(|failed| !steps[at + 1..].iter().any(|step| passes(step, &failed)))
+            .is_some_and(|failed| !(at + 1..count).any(|later| passes(later, &failed)))
     })
 }
 
 /// Returns the fixes of a session. Of those that failed in the part before it, the ones that are cured in it.
 pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
     let own = miner.session.turns.iter().flat_map(|turn| &turn.steps);
-    let steps: Vec<&Step> = miner.session.before.iter().chain(own).collect();
+    let steps = Steps::new(miner.session.before.iter().chain(own));
     let first = miner.session.before.len();
     let mut drafts: Vec<Draft> = Vec::new();
-    for at in 0..steps.len() {
+    for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
         // A failure that repeats before its cure counts once.
         let again = drafts.iter().any(|known| {
@@ -114,12 +135,12 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
 /// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
 fn refuted(
     miner: &SessionMiner<'_>,
-    steps: &[&Step],
+    steps: &Steps<'_>,
     first: usize,
     failed: &FailedCall<'_>,
 ) -> Option<Draft> {
     let mut tried: Option<String> = None;
-    for (at, step) in steps.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
+    for (at, step) in steps.all.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
         let StepKind::Call(call) = &step.what else { continue };
         let Input::Shell { command, .. } = &call.input else {
             // An edit in between may have broken it again.
@@ -128,7 +149,7 @@ fn refuted(
             }
             continue;
         };
-        if key(call).as_deref() == Some(failed.key.as_str()) {
+        if steps.key(at) == Some(failed.key.as_str()) {
             let again = failure(steps, at).is_some_and(|again| again.signature == failed.signature);
             let line = tried.filter(|_| again && at >= first)?;
             let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
@@ -143,13 +164,13 @@ fn refuted(
     None
 }
 
-fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<FailedCall<'a>> {
-    let step = *steps.get(at)?;
+fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
+    let step = *steps.all.get(at)?;
     let StepKind::Call(call) = &step.what else { return None };
     if !(call.failed || is_hidden(call)) || !has_outcome(call) || is_sibling(call) {
         return None;
     }
-    let key = key(call)?;
+    let key = steps.key(at)?.to_owned();
     let output = without_status(&call.output);
     let known = passing_lines(steps, &key);
     let line = error_line(call, output, &known)?;
@@ -196,15 +217,15 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
 }
 
 /// The lines that look like errors in runs of the same call that passed.
-fn passing_lines<'a>(steps: &[&'a Step], key: &str) -> BTreeSet<&'a str> {
-    let passing = steps.iter().filter_map(|step| match &step.what {
-        StepKind::Call(call) if !call.failed => Some(call.as_ref()),
+fn passing_lines<'a>(steps: &Steps<'a>, key: &str) -> BTreeSet<&'a str> {
+    let passing = steps.all.iter().enumerate().filter_map(|(at, step)| match &step.what {
+        StepKind::Call(call) if !call.failed => Some((at, call.as_ref())),
         _ => None,
     });
     passing
-        .filter(|call| matches!(call.input, Input::Shell { .. }))
-        .filter(|call| self::key(call).as_deref() == Some(key))
-        .flat_map(|call| call.output.lines().map(str::trim))
+        .filter(|(_, call)| matches!(call.input, Input::Shell { .. }))
+        .filter(|(at, _)| steps.key(*at) == Some(key))
+        .flat_map(|(_, call)| call.output.lines().map(str::trim))
         .filter(|line| words::LOG_ERROR.is_match(line))
         .take(PASSING_LINES_MAX)
         .collect()
@@ -243,26 +264,27 @@ fn key(call: &Call) -> Option<String> {
 
 fn cure<'a>(
     miner: &SessionMiner<'_>,
-    steps: &[&'a Step],
+    steps: &Steps<'a>,
     failure: &FailedCall<'a>,
 ) -> Option<Cure<'a>> {
     let mut cure = Cure::default();
     let mut calls = 0;
-    for (at, step) in steps.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
+    for (at, step) in steps.all.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
         let StepKind::Call(call) = &step.what else { continue };
         if !has_outcome(call) {
             continue;
         }
         calls += 1;
         cure.at = at;
-        let same = key(call).as_deref() == Some(failure.key.as_str());
+        let key = steps.key(at).unwrap_or_default();
+        let same = key == failure.key;
         if same && !call.failed && !is_hidden(call) {
             return cure.changed(failure).then_some(cure);
         }
         if call.failed {
             // Something else broke: what passed later may be due to its cure.
             let unrelated =
-                matches!(call.input, Input::Shell { .. }) && !same && !related(failure, call);
+                matches!(call.input, Input::Shell { .. }) && !same && !related(failure, key);
             if unrelated && !is_sibling(call) {
                 return None;
             }
@@ -344,9 +366,8 @@ fn changes(line: &str) -> bool {
     }
 }
 
-fn related(failure: &FailedCall<'_>, call: &Call) -> bool {
-    let other = key(call).unwrap_or_default();
-    overlap(&word_set(&failure.key), &word_set(&other)) >= 0.5
+fn related(failure: &FailedCall<'_>, key: &str) -> bool {
+    overlap(&word_set(&failure.key), &word_set(key)) >= 0.5
 }
 
 /// Returns the mistaken call and the command that did their work.
@@ -444,14 +465,14 @@ fn one_line(command: &str) -> String {
 
 fn draft(
     miner: &SessionMiner<'_>,
-    steps: &[&Step],
+    steps: &Steps<'_>,
     failure: &FailedCall<'_>,
     cure: &Cure<'_>,
 ) -> Draft {
     let name = cure.wrong.clone().unwrap_or_else(|| named(miner, failure.call));
-    let mut said = said_between(steps, failure, cure);
+    let mut said = said_between(&steps.all, failure, cure);
     if !explains(&said) {
-        said.extend(said_at_end(miner, failure, &steps[cure.at].uuid));
+        said.extend(said_at_end(miner, failure, &steps.all[cure.at].uuid));
     }
     let mut parts: Vec<String> =
         said.iter().map(|sentence| cut(sentence, SENTENCE_CHARS_MAX)).collect();
@@ -492,7 +513,7 @@ fn draft(
         occurred: failure.step.at,
         confidence: if cure.wrong.is_some() || explained { EXPLAINED_SURE } else { SEEN_SURE },
         session: miner.session.id.clone(),
-        turns: vec![failure.step.uuid.clone(), steps[cure.at].uuid.clone()],
+        turns: vec![failure.step.uuid.clone(), steps.all[cure.at].uuid.clone()],
         ordinal: 0,
         quote: failure.error_quote(),
         said_by: SaidBy::Tool,

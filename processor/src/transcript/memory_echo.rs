@@ -11,29 +11,36 @@ pub fn is_memory_tool(tool: &str) -> bool {
         .any(|word| tool.contains(word))
 }
 
-/// Whether the file holds memories or standing instructions, ours or another's.
+/// Whether the file holds memories or standing instructions, ours or another's. Ours are also what we keep for the user:
+/// memories, drafts, turns, what was given to whom. Asked of each word of each command.
 pub fn is_memory_path(path: &str) -> bool {
-    let path = path.replace('\\', "/");
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let inside = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
-    matches!(name, "CLAUDE.md" | "CLAUDE.local.md" | "MEMORY.md")
-        || inside(".throughline/")
-        || inside(".claude/rules/")
-        || inside(".claude/agent-memory")
-        || (inside(".claude/projects/") && path.contains("/memory/"))
-        || (path.contains("/projects/-") && path.contains("/memory/"))
-        || is_private_place(&path)
-}
-
-/// Whether the path lies in the folders that we keep for the user: memories, drafts, turns, what
-/// was given to whom.
-fn is_private_place(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    parts.windows(3).any(|parts| match parts {
-        ["throughline", "projects" | "trees", id] => id.parse::<ProjectId>().is_ok(),
-        ["throughline", "user", folder] => matches!(*folder, "memories" | "drafts" | "archived"),
-        _ => false,
-    })
+    let mut rest = path.split(['/', '\\']);
+    let mut last = "";
+    while let Some(part) = rest.next() {
+        last = part;
+        if !matches!(part, ".throughline" | ".claude" | "projects" | "throughline") {
+            continue;
+        }
+        let has_memory = || rest.clone().skip_while(|part| *part != "memory").nth(1).is_some();
+        let mut below = rest.clone();
+        let found = match (part, below.next(), below.next()) {
+            (".throughline", Some(_), _) | (".claude", Some("rules"), Some(_)) => true,
+            (".claude", Some("projects"), Some(_)) => has_memory(),
+            (".claude", Some(folder), _) => folder.starts_with("agent-memory"),
+            ("projects", Some(project), _) => project.starts_with('-') && has_memory(),
+            ("throughline", Some("projects" | "trees"), Some(id)) => {
+                id.parse::<ProjectId>().is_ok()
+            }
+            ("throughline", Some("user"), Some(folder)) => {
+                matches!(folder, "memories" | "drafts" | "archived")
+            }
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+    }
+    matches!(last, "CLAUDE.md" | "CLAUDE.local.md" | "MEMORY.md")
 }
 
 /// Words in front of a program that it is run by.
@@ -88,13 +95,27 @@ mod tests {
             "/home/ada/.local/share/throughline/user/memories/a-b.md".to_owned(),
             "/home/ada/.local/share/throughline/user/memories".to_owned(),
             "/w/.throughline/memories/a-b.md".to_owned(),
+            "/home/ada/.claude/projects/-home-ada-shop/memory/notes.md".to_owned(),
+            r"C:\Users\ada\.claude\projects\C--shop\memory\notes.md".to_owned(),
+            "/mnt/claude/projects/-home-ada-shop/memory/notes.md".to_owned(),
+            "shop/.claude/rules/tests.md".to_owned(),
+            ".claude/agent-memory-local/reviewer.md".to_owned(),
+            "docs/CLAUDE.md".to_owned(),
+            "MEMORY.md".to_owned(),
         ] {
             assert!(is_memory_path(&path), "{path}");
             assert!(reads_memory(&format!("grep -r x \"{path}\"")), "{path}");
         }
-        for path in
-            ["/w/throughline/projects/web/a.rs", "/w/throughline/user/mod.rs", "src/memories/a.rs"]
-        {
+        for path in [
+            "/w/throughline/projects/web/a.rs",
+            "/w/throughline/user/mod.rs",
+            "src/memories/a.rs",
+            "/home/ada/.claude/projects/-home-ada-shop/1.jsonl",
+            "web/projects/memory/a.rs",
+            "a.throughline/b.md",
+            "my.claude/rules/a.md",
+            ".claude/settings.json",
+        ] {
             assert!(!is_memory_path(path), "{path}");
         }
     }
