@@ -97,26 +97,31 @@ impl Lookup {
 
     /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
     pub(crate) fn origin(&self, stored: &Stored) -> Result<Origin> {
-        let mut origin = Origin::Unknown;
-        let hashes = [Some(stored.text.clone()), meaning_hash(stored)];
-        for hash in hashes.into_iter().flatten() {
-            self.last_line(&format!("\"{hash}\""), |event| {
-                match event {
-                    Event::Own(own) if own == hash => origin = Origin::Own,
-                    Event::Entry(entry)
-                        if entry.written.contains(&hash) || entry.changed.contains(&hash) =>
-                    {
-                        origin = Origin::Own;
-                    }
-                    Event::Pulled(pulled) if pulled == hash => origin = Origin::Pulled,
-                    _ => {}
-                }
-                origin == Origin::Own
-            })?;
-            if origin == Origin::Own {
-                break;
-            }
+        let origin = self.origin_of(&stored.text)?;
+        // To put a text into its usual form takes longer than to read it: only what is unknown as it stands is.
+        if origin == Origin::Unknown
+            && let Some(hash) = meaning_hash(stored)
+        {
+            return self.origin_of(&hash);
         }
+        Ok(origin)
+    }
+
+    /// Tells where the text with a hash is from.
+    fn origin_of(&self, hash: &str) -> Result<Origin> {
+        let mut origin = Origin::Unknown;
+        let is_of = |hashes: &[String]| hashes.iter().any(|known| known == hash);
+        self.last_line(&format!("\"{hash}\""), |event| {
+            match event {
+                Event::Own(own) if own == hash => origin = Origin::Own,
+                Event::Entry(entry) if is_of(&entry.written) || is_of(&entry.changed) => {
+                    origin = Origin::Own;
+                }
+                Event::Pulled(pulled) if pulled == hash => origin = Origin::Pulled,
+                _ => {}
+            }
+            origin == Origin::Own
+        })?;
         Ok(origin)
     }
 
@@ -403,12 +408,15 @@ mod tests {
             text: text_hash(text),
         };
         let mut ledger = Ledger::open(&home).unwrap();
-        ledger.own([text_hash("mine")]).unwrap();
+        // What was pulled as it stands stays the repository's, though the same in another form was released.
+        let forms = ["theirs", "in another form"].map(|text| meaning_hash(&stored(text)).unwrap());
+        ledger.own([text_hash("mine")].into_iter().chain(forms)).unwrap();
         ledger.pulled([text_hash("theirs")]).unwrap();
         let new = Entry::new(id(1), Path::new("/work"));
         Lookup::new(&home).saved(None, new, "saved.md", "saved").unwrap();
         let ledger = Ledger::open(&home).unwrap();
-        for (text, owns) in [("mine", true), ("theirs", false), ("saved", true), ("other", false)] {
+        let known = [("mine", true), ("in another form", true), ("theirs", false), ("saved", true)];
+        for (text, owns) in known.into_iter().chain([("other", false)]) {
             assert_eq!(Lookup::new(&home).owns(&stored(text)).unwrap(), owns, "{text}");
             assert_eq!(ledger.texts().owns(&stored(text)), owns, "{text}");
         }

@@ -36,9 +36,10 @@ struct Hashes {
 
 impl Texts {
     /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
-    /// that writes the front matter in another way changes nothing.
+    /// that writes the front matter in another way changes nothing. A text that came with the repository as it stands is
+    /// the repository's until it is released.
     pub fn owns(&self, stored: &Stored) -> bool {
-        self.is_own(&stored.text) || self.owns_meaning(stored)
+        self.is_own(&stored.text) || (!self.is_pulled(&stored.text) && self.owns_meaning(stored))
     }
 
     /// Returns whether the origin of what a memory's file says is known.
