@@ -132,8 +132,8 @@ impl World {
         let trust = Trust::of(&self.store(), settings).unwrap();
         let pulled = memories.iter().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.memory.id).collect();
-        let publisher = Publisher::begin(&dir).unwrap();
-        let publisher = publisher.from_repository(pulled).trust(trust);
+        let mut publisher = Publisher::begin(&dir).unwrap();
+        (publisher.from_repository, publisher.trust) = (pulled, trust);
         self.search.publish(&dir, publisher, content);
     }
 

@@ -99,9 +99,7 @@ fn shop(vectors: Option<&Shipped>) -> Fixture {
         fixture.write(memory(number, Kind::Decision, title, body));
     }
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
-    if let Some(vectors) = vectors {
-        publisher = publisher.vectors(vectors);
-    }
+    publisher.vectors = vectors.map(|vectors| vectors as _);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     fixture
 }

@@ -129,7 +129,7 @@ fn likeness_counts_beside_an_error_that_nobody_knows() {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());
     let vectors = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     let recall = fixture.recall().with_traces();
     let is_like = |error: &str| {
@@ -469,7 +469,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     let before = Index::open(&index).unwrap().unwrap().manifest;
     let staged = stage(Staged::afresh(&index).unwrap(), &[&all[..4], &all[2..7]]);
     assert_eq!((search("quaternions"), search("subject9")), (0, 1));
-    assert!(fixture.publish_turns(staged.turns()).changed);
+    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     let after = Index::open(&index).unwrap().unwrap().manifest;
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
@@ -490,12 +490,12 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     }
     assert_eq!((search("quaternions"), search("subject8")), (7, 0));
     let staged = stage(Staged::onto(&index).unwrap(), &[&all[7..8], &all[8..]]);
-    assert!(fixture.publish_turns(staged.turns()).changed);
+    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
     // Turns that are there already are not new.
     let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
-    assert!(!fixture.publish_turns(staged.turns()).changed);
+    assert!(!fixture.publish_turns(Turns::Staged(staged)).changed);
     assert!(!fixture.publish().changed);
 }
 
@@ -534,9 +534,9 @@ fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
         staged
     };
     let (late, early) = (staged(1), staged(2));
-    assert!(fixture.publish_turns(early.turns()).changed);
+    assert!(fixture.publish_turns(Turns::Staged(early)).changed);
     let (stored, start) = (fixture.list(), StartPlan::default());
-    let content = common::content(fixture.root(), &stored, late.turns(), &start);
+    let content = common::content(fixture.root(), &stored, Turns::Staged(late), &start);
     assert!(Publisher::begin(&fixture.index()).unwrap().publish(content).is_err());
 }
 

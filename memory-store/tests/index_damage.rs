@@ -236,7 +236,8 @@ fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     fs::write(fixture.index().join(name), bytes).unwrap();
     fixture.publish_start(&[5, 1]);
     assert!(!inspect(&fixture.index(), Depth::Bytes).is_sound(), "nothing new was published");
-    let publisher = Publisher::begin(&fixture.index()).unwrap().afresh(true);
+    let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+    publisher.afresh = true;
     assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
     assert!(inspect(&fixture.index(), Depth::Bytes).is_sound());
 }

@@ -12,7 +12,7 @@ use crate::common::vectors::{Nearest, Shipped, assets};
 use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::index::Index;
-use memory_store::index::build::{Publisher, StartPlan, Turns};
+use memory_store::index::build::{StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
@@ -38,8 +38,11 @@ fn write_golden() {
     let fixture = Fixture::filled();
     fixture.set_times();
     let vectors = Shipped::open();
-    let publisher =
-        || Publisher::begin(&fixture.index()).unwrap().vectors(&vectors).graphs(&Nearest);
+    let publisher = || {
+        let mut publisher = fixture.publisher(&vectors);
+        publisher.graphs = Some(&Nearest);
+        publisher
+    };
     let start = StartPlan { memories: vec![common::id(5), common::id(1)] };
     let stored = fixture.list();
     let content = common::content(fixture.root(), &stored, Turns::Keep, &start);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::common::{self, Fixture, NOW};
 use memory_store::embed::{Encoder, Space, Vector};
-use memory_store::index::build::{Publisher, Turns, Vectors, settle};
+use memory_store::index::build::{Turns, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
@@ -64,7 +64,7 @@ fn text(number: u32) -> String {
 }
 
 fn add(fixture: &Fixture, vectors: &dyn Vectors, numbers: std::ops::Range<u32>) {
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(vectors);
+    let publisher = fixture.publisher(vectors);
     let mut turns = numbers.map(|number| turn(number, text(number)));
     fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns));
 }
@@ -161,7 +161,7 @@ fn vectors_of_the_transformer_come_later() {
             .iter()
             .map(|stored| format!("{}\n{}", stored.memory.title, stored.memory.body.trim())),
     );
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
     let memories = Index::open(&fixture.index()).unwrap().unwrap().memories.unwrap();
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
@@ -172,7 +172,7 @@ fn what_was_replaced_is_not_near() {
     let fixture = Fixture::filled();
     let vectors = Hashed::new();
     add(&fixture, &vectors, 0..40);
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     let mut newer = (0..5).map(|number| turn(number, format!("{} again", text(number))));
     fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut newer));
     let segments = segments(&fixture);

@@ -35,8 +35,8 @@ fn trust_of(fixture: &Fixture) -> Trust {
 
 fn publish(fixture: &Fixture) {
     let start = StartPlan { memories: fixture.list().iter().map(|held| held.memory.id).collect() };
-    let publisher = Publisher::begin(&fixture.index()).unwrap();
-    let publisher = publisher.trust(trust_of(fixture));
+    let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+    publisher.trust = trust_of(fixture);
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
 }
 
@@ -306,7 +306,8 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
         // The published settings hold for files that are read because the index lost its memories.
         let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
-        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
+        let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+        publisher.trust = trust_of(&fixture);
         let (list, start) = (fixture.list(), StartPlan::default());
         let content = content(fixture.root(), &list, Turns::Keep, &start);
         publisher.publish(Content { settings: &settings, ..content }).unwrap();
@@ -330,10 +331,10 @@ fn a_deed_is_held_until_it_is_this_machines() {
     let stored = fixture.write(memory(63, Kind::Convention, title, body));
     let id = stored.memory.id;
     let publish = |from_repository: &[MemoryId]| {
-        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
-        let ids = from_repository.iter().copied().collect();
+        let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+        publisher.trust = trust_of(&fixture);
+        publisher.from_repository = from_repository.iter().copied().collect();
         publisher
-            .from_repository(ids)
             .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
             .unwrap();
     };

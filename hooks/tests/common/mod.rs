@@ -127,10 +127,10 @@ impl World {
             fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
         }
         let index = self.state().index.clone();
-        let publisher = Publisher::begin(&index).unwrap();
+        let mut publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
         let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
-        let publisher = publisher.from_repository(ids.collect());
+        publisher.from_repository = ids.collect();
         let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,

@@ -115,18 +115,22 @@ pub struct Publisher<'a> {
     dir: PathBuf,
     /// The journal and its length when the store was about to be listed.
     mark: Option<(u64, u64)>,
-    /// Memories that Claude Code tells anyway.
-    said: BTreeSet<MemoryId>,
-    /// Releases by a person, and the policy for what is from the repository.
-    trust: Trust,
-    /// Changes to the files of memories since these were learned.
-    stale: BTreeMap<MemoryId, Staleness>,
-    /// Memories that are from the repository.
-    from_repository: BTreeSet<MemoryId>,
-    vectors: Option<&'a dyn Vectors>,
-    graphs: Option<&'a dyn Graphs>,
-    /// True if nothing of the present memories is read or kept.
-    afresh: bool,
+    /// Memories that Claude Code tells every session anyway: they are found by those who ask, and not injected.
+    pub said: BTreeSet<MemoryId>,
+    /// Releases by a person, which are given as anything else, and the policy for what is from the repository.
+    pub trust: Trust,
+    /// Changes to the files of memories since these were learned: such memories are labelled and ranked lower.
+    pub stale: BTreeMap<MemoryId, Staleness>,
+    /// Memories that are from the repository: they are labelled, and held where [`Self::trust`] gives only what is
+    /// released. They stand in the place of none that is not.
+    pub from_repository: BTreeSet<MemoryId>,
+    /// Source of the vectors; without it, the index is searched by words alone.
+    pub vectors: Option<&'a dyn Vectors>,
+    /// Builder that links vectors into graphs; without it, all vectors are compared.
+    pub graphs: Option<&'a dyn Graphs>,
+    /// True if the segment of memories is made anew and nothing of the present one is read: it may be damaged where no
+    /// header tells.
+    pub afresh: bool,
 }
 
 /// Handling of the turns, each of them at most once.
@@ -182,52 +186,6 @@ impl<'a> Publisher<'a> {
             graphs: None,
             afresh: false,
         }
-    }
-
-    /// Names the memories that Claude Code tells every session anyway, so that they are found by
-    /// those who ask, and not injected.
-    pub fn said(mut self, said: BTreeSet<MemoryId>) -> Self {
-        self.said = said;
-        self
-    }
-
-    /// Brings what a person released, so that it is given as anything else, and the policy for what is from the repository.
-    pub fn trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
-        self
-    }
-
-    /// Names the memories that are from the repository, so that they are labelled, and held where [`Self::trust`] gives
-    /// only what is released. They stand in the place of none that is not.
-    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>) -> Self {
-        self.from_repository = ids;
-        self
-    }
-
-    /// Names the memories whose files changed much since they were learned: they are labelled and ranked
-    /// lower.
-    pub fn stale(mut self, stale: BTreeMap<MemoryId, Staleness>) -> Self {
-        self.stale = stale;
-        self
-    }
-
-    /// Returns where the vectors come from; without, the index is searched by words alone.
-    pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
-        self.vectors = Some(vectors);
-        self
-    }
-
-    /// Sets the builder that links vectors into graphs; without it, all vectors are compared.
-    pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
-        self.graphs = Some(graphs);
-        self
-    }
-
-    /// Makes the segment of memories anew, and reads nothing of the present one: it may be damaged where no
-    /// header tells.
-    pub fn afresh(mut self, afresh: bool) -> Self {
-        self.afresh = afresh;
-        self
     }
 
     /// Writes the next generation, unless it would say what the present one says.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::{
-    Publisher, Turns, Vectors, collect_turns, create_private_dir, publish_turns, turn_segments,
+    Publisher, Vectors, collect_turns, create_private_dir, publish_turns, turn_segments,
 };
 use super::lock;
 use super::turns::Maker;
@@ -64,11 +64,6 @@ impl Staged {
         self.segments = publisher.write_turns(parts, &mut generation, &mut written)?;
         self.written.extend(written);
         Ok(())
-    }
-
-    /// Returns the change to the turns of a generation.
-    pub fn turns(self) -> Turns<'static> {
-        Turns::Staged(self)
     }
 
     /// Publishes them beside the memories that there are. Says whether any was new.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, UserDirs};
@@ -193,6 +194,13 @@ impl Fixture {
     pub fn publish_turns(&self, turns: Turns<'_>) -> Published {
         let publisher = Publisher::begin(&self.index()).unwrap();
         self.publish_with(publisher, &self.list(), turns)
+    }
+
+    /// Begins to publish the project's index, with these vectors.
+    pub fn publisher<'a>(&self, vectors: &'a dyn Vectors) -> Publisher<'a> {
+        let mut publisher = Publisher::begin(&self.index()).unwrap();
+        publisher.vectors = Some(vectors);
+        publisher
     }
 
     pub fn publish_with(

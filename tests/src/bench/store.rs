@@ -268,7 +268,10 @@ fn publish(
     let start = StartPlan {
         memories: wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect(),
     };
-    Publisher::begin(index)?.vectors(&Upgraded(table)).graphs(&HnswGraphs).publish(Content {
+    let (mut publisher, vectors) = (Publisher::begin(index)?, Upgraded(table));
+    publisher.vectors = Some(&vectors);
+    publisher.graphs = Some(&HnswGraphs);
+    publisher.publish(Content {
         root,
         memories,
         turns,
