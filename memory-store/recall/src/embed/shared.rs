@@ -17,7 +17,7 @@ impl SharedTransformer {
     ///
     /// # Errors
     /// As [`Transformer::open`].
-    pub fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
+    pub(crate) fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
         let path = dir.join(Model::read(dir)?.transformer);
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, transformer)) = &*open
