@@ -88,7 +88,8 @@ impl Local {
 
     /// Opens what is known in a tree, for questions in words.
     fn recall_in(&self, tree: &Tree) -> Recall {
-        let recall = self.indexed(tree).with_transformer(Arc::clone(&self.transformer));
+        let mut recall = self.indexed(tree);
+        recall.shared = Some(Arc::clone(&self.transformer));
         match recall.settings().embedder.clone() {
             Some(embedder) => recall.with_second(Box::new(Program::new(tree.project, &embedder))),
             None => recall,

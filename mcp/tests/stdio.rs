@@ -452,6 +452,7 @@ fn the_next_hook_sees_a_memory_through_the_journal() {
     let find = || {
         Recall::open(&world.dirs, &tree).prompt(
             "why does the importer swallow rows?",
+            None,
             now(),
             &|_| false,
         )

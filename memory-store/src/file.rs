@@ -112,11 +112,6 @@ fn new_text(memory: &Memory, style: Style) -> Result<String, Fault> {
     Ok(format!("---\n{front}---\n{body}"))
 }
 
-/// Reads a memory from any text: what fuzzing and tests drive. Never panics.
-pub fn parse_bytes(bytes: &[u8]) -> Result<Memory> {
-    MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
-}
-
 /// A memory in the form that a file can hold.
 fn normal_form(mut memory: Memory) -> Memory {
     memory.title = heading::one_line(&memory.title);

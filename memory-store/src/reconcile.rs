@@ -91,20 +91,9 @@ pub struct Outcome {
 
 /// Makes the files say what is desired: the complete set of this project's derived memories. `trees` are its working
 /// trees that exist, the main one first. A memory for a tree that is not among them goes to the main one. Text that
-/// people wrote is kept without what `redactor` hides; nothing from the repository is kept.
+/// people wrote is kept without what `redactor` hides; nothing from the repository is kept. Derived memories for which
+/// `keeps` speaks stay although they are not desired: their evidence may be lost.
 pub fn reconcile(
-    store: &Store,
-    redactor: &Redactor,
-    desired: Vec<Desired>,
-    trees: &[GitState],
-    now: Timestamp,
-) -> Result<Outcome> {
-    reconcile_keeping(store, redactor, desired, trees, now, &|_| false)
-}
-
-/// Reconciles, but keeps derived memories for which `keeps` speaks although they are not desired: their evidence may be
-/// lost.
-pub fn reconcile_keeping(
     store: &Store,
     redactor: &Redactor,
     desired: Vec<Desired>,
@@ -115,7 +104,7 @@ pub fn reconcile_keeping(
     run(store, redactor, desired, trees, now, (keeps, usize::MAX))
 }
 
-/// [`reconcile_keeping`], killed after this many steps.
+/// [`reconcile`], killed after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,

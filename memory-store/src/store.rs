@@ -257,14 +257,6 @@ impl Store {
         self.list()?.find(id)
     }
 
-    /// Finds a memory among those that were put aside.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] unless there is exactly one.
-    pub fn find_archived(&self, id: &str) -> Result<Stored> {
-        self.archived()?.find(id)
-    }
-
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
@@ -431,7 +423,7 @@ impl Store {
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
-        let stored = match self.find_archived(id) {
+        let stored = match self.archived().and_then(|archived| archived.find(id)) {
             Ok(stored) => stored,
             Err(missing) => {
                 // Nothing was put aside, but a deleted file may have left a tombstone.
@@ -485,7 +477,7 @@ impl Store {
     /// Removes for good what was put aside; it is not learned again.
     pub fn delete_archived(&self, id: &str) -> Result<Stored> {
         let _lock = self.lock()?;
-        let stored = self.find_archived(id)?;
+        let stored = self.archived()?.find(id)?;
         Ledger::open(&self.home)?.scrub(stored.memory.id)?;
         remove(&stored.path)?;
         Ok(stored)

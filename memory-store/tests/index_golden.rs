@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::common::vectors::{Nearest, Shipped, assets};
 use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
+use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
 use memory_store::index::build::{StartPlan, Turns};
 use memory_store::index::document::Turn;
@@ -65,8 +66,8 @@ fn write_golden() {
     let stored =
         fixture.list().into_iter().find(|stored| stored.memory.id == common::id(40)).unwrap();
     let put = journal::put(&stored, fixture.root()).embedded(&vectors);
-    journal::append(&fixture.index(), &put).unwrap();
-    journal::append(&fixture.index(), &Entry::Remove(common::id(10))).unwrap();
+    journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &Entry::Remove(common::id(10)), LOCK_WAIT).unwrap();
     copy(&fixture.index(), &golden(VERSION).join("index"));
     copy(&fixture.root().join(".throughline/memories"), &golden(VERSION).join("memories"));
 }
@@ -85,7 +86,7 @@ fn every_version_is_read() {
         let recall = fixture.recall();
         assert_eq!(recall.degraded(), None, "{version}");
         let title = |text: &str| {
-            let found = recall.prompt(text, NOW, &|_| false);
+            let found = recall.prompt(text, None, NOW, &|_| false);
             assert_eq!((found.degraded, found.stale), (None, false), "{version}");
             found.hits.first().map(|hit| hit.title.clone())
         };
@@ -95,7 +96,7 @@ fn every_version_is_read() {
         assert_eq!(probe.as_deref(), Some("The quota probe needs a warm cache"));
         assert_eq!(title("make the sidebar collapsible on phones"), None);
         assert!(recall.by_id(common::id(10), NOW).is_none());
-        let file = recall.file("billing/src/import.rs", NOW, &|_| false);
+        let file = recall.file("billing/src/import.rs", None, NOW, &|_| false);
         assert_eq!(file.hits[0].id, common::id(1));
         let error = "error: cannot find macro `money_fmt` in this scope";
         assert_eq!(recall.error("make", error, NOW, &|_| false).hits[0].id, common::id(4));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::common::{self, Fixture, NOW};
 use memory_store::embed::{Encoder, Space, Vector};
+use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Turns, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
@@ -193,7 +194,7 @@ fn a_saved_memory_has_its_vector_at_once() {
         "Painted by hand.",
     ));
     let entry = journal::put(&stored, fixture.root()).embedded(&vectors);
-    journal::append(&fixture.index(), &entry).unwrap();
+    journal::append(&fixture.index(), &entry, LOCK_WAIT).unwrap();
     let index = Index::open(&fixture.index()).unwrap().unwrap();
     assert_eq!(index.journal.entries, [entry]);
     let Entry::Put(document) = &index.journal.entries[0] else { panic!("nothing was saved") };

@@ -18,7 +18,7 @@ fn fixture(titles: &[&str]) -> Fixture {
 }
 
 fn given(fixture: &Fixture, prompt: &str) -> Vec<MemoryId> {
-    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     found.hits.iter().map(|hit| hit.id).collect()
 }
 

@@ -43,7 +43,7 @@ fn publish(fixture: &Fixture) {
 fn is_given(fixture: &Fixture, id: MemoryId) -> bool {
     let recall = fixture.recall();
     let has = |hits: &[Hit]| hits.iter().any(|hit| hit.id == id);
-    let prompt = has(&recall.prompt(PROMPT, NOW, &|_| false).hits);
+    let prompt = has(&recall.prompt(PROMPT, None, NOW, &|_| false).hits);
     let start = has(&recall.start(NOW, 100_000).hits);
     assert_eq!(prompt, start);
     prompt
@@ -72,7 +72,7 @@ fn an_index_holds_it_back_and_says_so() {
     publish(&fixture);
     assert!(!is_given(&fixture, id));
     assert_eq!(found(&fixture, id), Some(true));
-    let traced = fixture.recall().with_traces().prompt(PROMPT, NOW, &|_| false).trace;
+    let traced = fixture.tracing().prompt(PROMPT, None, NOW, &|_| false).trace;
     let outcome = traced.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
     assert_eq!(outcome, Some(CandidateOutcome::Held));
 }
@@ -171,12 +171,12 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
     trust::let_out(&home, &stored, &committed()).unwrap();
     trust::release(&store(&fixture), &[&stored]).unwrap();
     let released = trust_of(&fixture);
-    assert_eq!(released.held(&stored, &committed()), None);
+    assert_eq!(released.judgement(&stored, &committed()).held, None);
     assert_eq!(
-        released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()),
+        released.judgement(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()).held,
         None
     );
-    assert!(released.held(&stored, &Redactor::default()).is_some());
+    assert!(released.judgement(&stored, &Redactor::default()).held.is_some());
     // As the processor publishes it, and as a hook sees it before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
@@ -238,7 +238,7 @@ fn what_is_held_leads_to_nothing_either() {
     };
     fixture.write(old);
     let brings = || {
-        let prompted = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+        let prompted = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
         let search = Search { text: "quota probe pool".to_owned(), ..Search::default() };
         let found = fixture.recall().search(&search, NOW).hits;
         [prompted, found].map(|hits| hits.iter().any(|hit| hit.id == chosen))
@@ -261,7 +261,7 @@ fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
     let title = "The quota probe runs at night";
     fixture.write(memory(61, Kind::Fact, title, ""));
     prepare(&fixture);
-    let hits = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+    let hits = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
     hits.into_iter().filter(|hit| hit.id != first.id).map(|hit| hit.title).collect()
 }
 
@@ -338,7 +338,7 @@ fn a_deed_is_held_until_it_is_this_machines() {
             .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
             .unwrap();
     };
-    let held = || trust_of(&fixture).held(&stored, &committed());
+    let held = || trust_of(&fixture).judgement(&stored, &committed()).held;
     assert!(held().is_some_and(|held| held.order.is_some() && !held.unreleased));
     publish(&[id]);
     assert_eq!(found(&fixture, id), Some(true));

@@ -175,7 +175,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
         assert!(!said.contains("words alone"), "{said}");
         assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
         // Hooks have no use for it.
-        let prompted = recall.prompt("which port does the ledger use?", NOW, &|_| false);
+        let prompted = recall.prompt("which port does the ledger use?", None, NOW, &|_| false);
         assert!(!prompted.hits.is_empty());
     }
     fixture.dirs.models = Some(models.path().join("none"));

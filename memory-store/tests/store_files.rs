@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_store::file::{FILE_BYTES_MAX, MemoryFile, parse_bytes};
+use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::memory::{CommandRecord, Fact, PathRef, Relation, SaidBy, Scope, Source, Status};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use proptest::collection::vec;
@@ -151,6 +151,11 @@ prop_compose! {
             pinned, status, author, signatures, command,
         }
     }
+}
+
+/// Reads a memory from any bytes.
+fn parse_bytes(bytes: &[u8]) -> memory_store::Result<Memory> {
+    MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
 }
 
 fn parse(text: &str) -> Memory {

@@ -240,7 +240,9 @@ fn broken_files_are_named_with_their_place_and_left_alone() {
         Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     assert_eq!(
-        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW).unwrap().written,
+        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW, &|_| false)
+            .unwrap()
+            .written,
         1
     );
     assert_eq!(fs::read_to_string(folder.join("plain.md")).unwrap(), "# Just Markdown\n");
@@ -332,7 +334,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     fs::write(&own, &text_now).unwrap();
     let desired = Desired { memory: mine, root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap();
+    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW, &|_| false).unwrap();
     assert!(!outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
     assert!(fs::read_to_string(&store.home().ledger).unwrap().contains("By hand."));
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
@@ -347,7 +349,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
 fn is_from_repository(home: &Home, path: &Path) -> bool {
     let store = home.store();
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW).unwrap();
+    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW, &|_| false).unwrap();
     let files = store.files();
     let stored = files.iter().find(|stored| stored.path == path).unwrap();
     Trust::of(&store, &Settings::default()).unwrap().is_from_repository(stored)
@@ -495,6 +497,7 @@ fn on_a_full_disk(path: &Path) {
             }],
             &[],
             NOW,
+            &|_| false,
         )
         .map(drop),
         identity::trust(
@@ -545,8 +548,9 @@ fn a_thousand_memories_are_written_and_listed() {
     };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     let store = home.store();
-    let sync =
-        |text: &str| reconcile(&store, &Redactor::default(), desired(text), &trees, NOW).unwrap();
+    let sync = |text: &str| {
+        reconcile(&store, &Redactor::default(), desired(text), &trees, NOW, &|_| false).unwrap()
+    };
     let (first, second, third) = (sync("One."), sync("One."), sync("Two."));
     assert_eq!((first.written, second.unchanged, third.updated), (1_000, 1_000, 1_000));
     assert_eq!(store.list().unwrap().memories.len(), 1_000);
@@ -605,7 +609,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     let mut two = memory(2, Kind::Fact, "Two", "Derived.");
     let sync = |two: &Memory, stash| {
         let desired = Desired { memory: two.clone(), root: home.tree.root.clone() };
-        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW).unwrap()
+        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW, &|_| false).unwrap()
     };
     assert_eq!(sync(&two, None).written, 1);
     let derived = home.folder().join(memory_store::file::file_name(&two));
@@ -649,7 +653,7 @@ impl Home {
             ..GitState::default()
         };
         let redactor = Redactor::default();
-        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW).unwrap()
+        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW, &|_| false).unwrap()
     }
 }
 

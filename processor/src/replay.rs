@@ -322,7 +322,7 @@ impl ReplayAsker<'_> {
             .map(|turn| turn.prompt.text.as_str())
             .collect();
         prompts.into_iter().any(|prompt| {
-            self.ask(|recall| recall.prompt(prompt, start, &|_| false)).iter().any(says)
+            self.ask(|recall| recall.prompt(prompt, None, start, &|_| false)).iter().any(says)
         })
     }
 }
@@ -374,7 +374,14 @@ impl Bench {
             .collect();
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
-        reconcile::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
+        reconcile::reconcile(
+            &store,
+            &store.redactor(&self.settings),
+            desired,
+            &[state],
+            now,
+            &|_| false,
+        )?;
         let publication = Publication {
             dirs: &self.dirs,
             settings: &self.settings,

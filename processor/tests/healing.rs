@@ -71,7 +71,7 @@ fn damage(path: &PathBuf, damage: Damage) {
 }
 
 fn is_sound(sealed: &Sealed) -> bool {
-    indexes(sealed).iter().all(|folder| inspect(folder, Depth::Bytes).is_sound())
+    indexes(sealed).iter().all(|folder| inspect(folder, Depth::Bytes).damage().is_none())
 }
 
 /// Returns the numbers of turns, thoughts and memories that searches find.

@@ -743,7 +743,11 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
         .save(wish, &Redactor::default(), now())
         .unwrap();
     sealed.sync();
-    let recall = || Recall::open(&sealed.dirs, &sealed.tree).with_traces();
+    let recall = || {
+        let mut recall = Recall::open(&sealed.dirs, &sealed.tree);
+        recall.traces = true;
+        recall
+    };
     let starts = || recall().start(now(), 1_200).hits.iter().any(|hit| hit.id == id);
     assert!(starts());
     let claude_md = sealed.tree.root.join("CLAUDE.md");
@@ -751,7 +755,8 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
     assert!(!sealed.sync().nothing_new);
     assert!(!starts());
     assert_eq!(found(&sealed, "invoices rounded half"), 1);
-    let prompt = recall().prompt("How are invoices rounded, half to even?", now(), &|_| false);
+    let prompt =
+        recall().prompt("How are invoices rounded, half to even?", None, now(), &|_| false);
     let outcome = prompt.trace.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
     assert_eq!(outcome, Some(CandidateOutcome::Said), "{prompt:?}");
     assert!(sealed.sync().nothing_new);

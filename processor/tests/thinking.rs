@@ -61,7 +61,7 @@ fn a_thought_is_found_where_it_is_asked_for_and_nowhere_else() {
     );
     assert_eq!(found(&sealed, Search { text: "zebra".into(), ..Search::default() }), []);
     let recall = Recall::open(&sealed.dirs, &sealed.tree);
-    let asked = recall.prompt("Is the zebra cache rebuilt for each row?", now(), &|_| false);
+    let asked = recall.prompt("Is the zebra cache rebuilt for each row?", None, now(), &|_| false);
     assert!(asked.hits.iter().all(|hit| !hit.text.contains("zebra")), "{:?}", asked.hits);
     let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
     assert!(committed.iter().all(|(_, bytes)| !bytes.windows(5).any(|word| word == b"zebra")));

@@ -45,7 +45,7 @@ pub struct Held {
 impl Held {
     /// The file, if it is held by what its store gives.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
-        let why = trust.held(&stored, redactor)?;
+        let why = trust.judgement(&stored, redactor).held?;
         let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
         Some(Self { stored, why, release })
     }
@@ -126,8 +126,9 @@ impl Stores {
             // Of several, or one that cannot be read, nobody meant another.
             Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
             Err(missing) => {
-                let (store, stored) =
-                    self.find_with(id, Store::find_archived).map_err(|_| missing)?;
+                let (store, stored) = self
+                    .find_with(id, |store, id| store.archived()?.find(id))
+                    .map_err(|_| missing)?;
                 Ok((store, stored, true))
             }
         }

@@ -134,7 +134,7 @@ impl Team {
     /// Asks for a prompt's memories, by the index as it is.
     fn prompted(&self, text: &str) -> String {
         let (dirs, tree) = self.place();
-        let brought = Recall::open(&dirs, &tree).prompt(text, now(), &|_| false);
+        let brought = Recall::open(&dirs, &tree).prompt(text, None, now(), &|_| false);
         render::injection("prompt", &brought.hits, 10_000).text
     }
 

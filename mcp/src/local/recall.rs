@@ -94,9 +94,7 @@ impl Local {
             recall = recall.as_of(now);
         }
         recall = recall.with_documents(expired, now);
-        if request.history {
-            recall = recall.with_expired();
-        }
+        recall.expired = request.history;
         Ok((recall, now))
     }
 
@@ -225,7 +223,8 @@ impl Local {
         now: Timestamp,
         started: Instant,
     ) -> Result<Option<RecallResponse>, Failure> {
-        let mut history = self.indexed(tree).with_expired();
+        let mut history = self.indexed(tree);
+        history.expired = true;
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
             let expired = self.expired(tree, &history)?;
             history = history.with_documents(expired, now);

@@ -119,7 +119,7 @@ impl Local {
         let redactor = store.redactor(&settings);
         let before = &stored.memory;
         let short = before.id.short();
-        if trust.held(&stored, &redactor).is_some() {
+        if trust.judgement(&stored, &redactor).held.is_some() {
             return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
         }
         let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
@@ -332,7 +332,7 @@ impl Local {
         for id in ids {
             let found = self.find(id, tree, recall, settings)?;
             let redactor = found.store.redactor(settings);
-            if found.trust.held(&found.stored, &redactor).is_some() {
+            if found.trust.judgement(&found.stored, &redactor).held.is_some() {
                 return Err(Failure::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use memory_store_recall::index::document::{Document, Turn};
-use memory_store_recall::index::freeze::{Frozen, carry, freeze};
+use memory_store_recall::index::freeze::{self, Frozen};
 use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use memory_store_recall::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SUPERSEDED};
 use memory_store_recall::index::segment::Segment;
@@ -299,8 +299,7 @@ impl<'a> Publisher<'a> {
         write::segment(Collection::Memories, documents, memories.start, space, graph)
     }
 
-    /// The graph over the memories' vectors, where there are enough: that of the present segment
-    /// while most of it still holds, for to make one takes a millisecond for each vector.
+    /// The graph over the memories' vectors, where there are enough and something links them.
     fn graph(
         &self,
         old: Option<&Manifest>,
@@ -308,17 +307,10 @@ impl<'a> Publisher<'a> {
         space: Space,
     ) -> Option<Frozen> {
         let graphs = self.graphs?;
-        let vectored = write::vectored(documents, space);
-        if vectored.len() < graphs.vectors_min() {
-            return None;
-        }
         let old = old.filter(|_| !self.afresh).and_then(kept_memories);
         let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
-        let carried = old.and_then(|old| carry(&old, documents, space).ok().flatten());
-        carried.or_else(|| {
-            let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
-            Some(freeze(&vectored, graphs.link(&vectors)))
-        })
+        let link = |vectors: &[&Vector]| graphs.link(vectors);
+        Some(freeze::graph(old.as_ref(), documents, space, graphs.vectors_min(), &link))
     }
 
     /// The journal that the next generation goes on with, and from where; `None` for a new one,
@@ -451,7 +443,7 @@ impl<'a> Publisher<'a> {
         let space = vectors.space();
         let mut present = if self.afresh { None } else { Present::open(&self.dir, space) };
         for document in documents {
-            let text = document.embedding_text();
+            let text = document.record.embedding_text();
             let embedded = |(encoder, vector)| Embedded { space, encoder, vector };
             let best = vectors.best(&text).map(embedded);
             let known = || present.as_mut()?.vector(document.entry.id, &text);

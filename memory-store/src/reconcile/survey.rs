@@ -69,7 +69,7 @@ impl<'a> Survey<'a> {
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
         // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.
         let is_moving =
-            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
+            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
         let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
         let traces = BTreeMap::new();

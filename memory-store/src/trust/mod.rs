@@ -126,11 +126,6 @@ impl Trust {
         (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
     }
 
-    /// Returns why a file is held, if it is; `redactor` is that of its store.
-    pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
-        self.judgement(stored, redactor).held
-    }
-
     /// Judges a memory that was saved a moment ago, of which the ledger knows by now.
     pub fn judgement_now(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         self.clone().renewed().judgement(stored, redactor)

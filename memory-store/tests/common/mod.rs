@@ -167,6 +167,13 @@ impl Fixture {
         Recall::open(&self.dirs, &self.tree)
     }
 
+    /// Opens the index to ask what became of each candidate.
+    pub fn tracing(&self) -> Recall {
+        let mut recall = self.recall();
+        recall.traces = true;
+        recall
+    }
+
     pub fn write(&self, memory: Memory) -> Stored {
         write(&self.root().join(".throughline/memories"), memory)
     }

@@ -176,8 +176,15 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     journey.desired.push(Desired { memory: memory(1), root: clone.clone() });
     let sync = |journey: &Journey, roots: [&Path; 2]| {
         let trees = roots.map(|root| journey.git_state(root));
-        reconcile(&journey.store(), &Redactor::default(), journey.desired.clone(), &trees, NOW)
-            .unwrap()
+        reconcile(
+            &journey.store(),
+            &Redactor::default(),
+            journey.desired.clone(),
+            &trees,
+            NOW,
+            &|_| false,
+        )
+        .unwrap()
     };
     let here = journey.root().to_owned();
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);

@@ -143,8 +143,15 @@ impl Journey {
     }
 
     pub fn reconcile_once(&self) -> Outcome {
-        reconcile(&self.store(), &Redactor::default(), self.desired.clone(), &self.trees(), NOW)
-            .unwrap()
+        reconcile(
+            &self.store(),
+            &Redactor::default(),
+            self.desired.clone(),
+            &self.trees(),
+            NOW,
+            &|_| false,
+        )
+        .unwrap()
     }
 
     /// Reconciles, and again to see that this changes nothing.

@@ -52,7 +52,8 @@ fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
         for _ in 0..2 {
             let desired = journey.desired.clone();
             let outcome =
-                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW).unwrap();
+                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW, &|_| false)
+                    .unwrap();
             assert!(outcome.unsettled && outcome.written == 0, "{moves:?}: {outcome:?}");
             assert_eq!(journey.tombstones(), [], "{moves:?}");
         }

@@ -165,9 +165,15 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
             .to_string()
             .contains("symbolic link")
     );
-    let error =
-        reconcile(&store, &Redactor::default(), journey.desired.clone(), &journey.trees(), NOW)
-            .unwrap_err();
+    let error = reconcile(
+        &store,
+        &Redactor::default(),
+        journey.desired.clone(),
+        &journey.trees(),
+        NOW,
+        &|_| false,
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);

@@ -195,7 +195,7 @@ fn a_renamed_file_is_named_and_its_memory_found_by_the_new_path() {
     bench.commit(-2);
     assert_eq!(bench.published(id).as_deref(), Some("src/a.rs moved to c.rs since"));
     let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
-    assert_eq!(recall.file("c.rs", NOW, &|_| false).hits.len(), 1);
+    assert_eq!(recall.file("c.rs", None, NOW, &|_| false).hits.len(), 1);
     git(bench.root(), &["rm", "-q", "c.rs"]);
     bench.commit(-3);
     assert_eq!(bench.published(id).as_deref(), Some("src/a.rs is gone since"));

@@ -174,5 +174,5 @@ fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut Texts) {
     let files = store.files();
     texts
         .memories
-        .extend(files.iter().map(|stored| build::document(stored, root).embedding_text()));
+        .extend(files.iter().map(|stored| build::document(stored, root).record.embedding_text()));
 }

@@ -150,7 +150,7 @@ impl Shelf {
             let mut document = document(stored, &tree.root);
             document.read();
             document.vector = self.embedding.as_ref().and_then(|embedding| {
-                let (encoder, vector) = embedding.of(&document.embedding_text())?;
+                let (encoder, vector) = embedding.of(&document.record.embedding_text())?;
                 Some(Embedded { space: embedding.space(), encoder, vector })
             });
             document
@@ -183,7 +183,7 @@ impl Shelf {
             .try_for_each(|(place, item)| write(store.folder(), &memory(place, item)))?;
         if let Some(embedding) = &mut self.embedding {
             let listed = store.list()?.memories;
-            let text = |stored| document(stored, &tree.root).embedding_text();
+            let text = |stored| document(stored, &tree.root).record.embedding_text();
             let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
             embedding.learn(&texts, Instant::now() + EMBEDDING, progress)?;
         }

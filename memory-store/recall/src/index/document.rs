@@ -180,15 +180,10 @@ impl Document {
         self.terms = terms.counted();
     }
 
-    /// The text whose vector stands for a document.
-    pub fn embedding_text(&self) -> String {
-        self.record.embedding_text()
-    }
-
     /// Gives it the best vector that can be had at once.
     pub(crate) fn embed(&mut self, vectors: &dyn Vectors) {
         let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
-        self.vector = vectors.of(&self.embedding_text()).map(embedded);
+        self.vector = vectors.of(&self.record.embedding_text()).map(embedded);
     }
 
     /// Returns how many terms it has, repeated ones counted.

@@ -90,16 +90,6 @@ impl Index {
         Self { dir: dir.to_owned(), manifest, memories, journal, damage }
     }
 
-    /// Compares all segments with the hashes in their headers: for `doctor`, since it reads them
-    /// whole. The generation must be one that no publisher is about to replace.
-    ///
-    /// # Errors
-    /// The first segment that cannot be read or has another hash.
-    pub fn verify(&self) -> Result<()> {
-        let segments = &self.manifest.segments;
-        segments.iter().try_for_each(|segment| Segment::open(&self.dir, segment)?.verify())
-    }
-
     /// Opens the segments of turns, oldest first. Damaged ones are left out and told.
     pub fn turns(&self) -> (Vec<Segment>, Option<Error>) {
         let mut damage = None;
