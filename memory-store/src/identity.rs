@@ -16,7 +16,6 @@ use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use crate::id::ProjectId;
 use crate::layout::{
     ByPath, KnownFingerprint, Place, ProjectDir, Tree, TreeDir, UserDirs, by_path_record,
-    fingerprint_record,
 };
 use crate::store::lock;
 use crate::time::Timestamp;
@@ -263,13 +262,6 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
     record(dirs, identity, observed, None)
 }
 
-/// The projects that a working tree might belong to, for the user to choose from.
-pub fn similar(dirs: &UserDirs, observed: &Observed) -> Result<Vec<Known>> {
-    let mut known = list(dirs)?;
-    known.retain(|known| known.identity.resembles(observed));
-    Ok(known)
-}
-
 /// Looks again at a working tree whose record says something else than the disk, or nothing, before
 /// anything of it is read: what is the same by its history gets a new fingerprint, and what is not is left
 /// alone from here on. `observe` asks git, and is only called where that is needed. Returns why it
@@ -306,7 +298,7 @@ pub fn review(
         return self::record(dirs, identity, &observed, None).map(|_| None);
     };
     if record.fingerprint == KnownFingerprint::No {
-        let mut broken = by_path_record(record.project, root);
+        let mut broken = by_path_record(record.project, root, None);
         broken.extend_from_slice(b"unknown\n");
         replace(&dirs.by_path(root), &broken, Privacy::Private)?;
     }
@@ -500,10 +492,7 @@ fn record(
 
 fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     let path = dirs.by_path(root);
-    let record = match TreeFingerprint::of(root) {
-        Some(fingerprint) => fingerprint_record(project, root, &fingerprint),
-        None => by_path_record(project, root),
-    };
+    let record = by_path_record(project, root, TreeFingerprint::of(root).as_ref());
     if std::fs::read(&path).ok().as_ref() != Some(&record) {
         replace(&path, &record, Privacy::Private)?;
     }
@@ -538,7 +527,7 @@ fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()>
     let path = dirs.by_path(root);
     // A record that says otherwise by now is not ours to remove.
     match std::fs::read(&path) {
-        Ok(bytes) if bytes.starts_with(&by_path_record(project, root)) => remove(&path),
+        Ok(bytes) if bytes.starts_with(&by_path_record(project, root, None)) => remove(&path),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -621,7 +610,7 @@ mod tests {
 
         let fork = home.observed("fork", &["r"], &["git@example.com:me/b.git"]);
         assert!(recognise(&home.dirs, &fork).unwrap().is_none());
-        assert_eq!(similar(&home.dirs, &fork).unwrap().len(), 1);
+        assert!(list(&home.dirs).unwrap().iter().all(|known| known.identity.resembles(&fork)));
         assert_ne!(home.init(&fork, 2).project, first.project);
 
         let copy = home.observed("copy", &["r"], &[]);
@@ -721,14 +710,14 @@ mod tests {
         let tree = home.init(&observed, 1);
         let path = home.dirs.by_path(&tree.root);
         let sealed = std::fs::read(&path).unwrap();
-        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         assert!(Tree::find(&home.dirs, &tree.root).is_some());
         // It got a remote since; that is no reason for doubt.
         let pushed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         assert_eq!(std::fs::read(&path).unwrap(), sealed);
 
-        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         let evil = home.observed("work", &["s"], &[]);
         assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
         // And stays so for hooks, until it is the old one again.

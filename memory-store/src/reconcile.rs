@@ -399,7 +399,7 @@ mod tests {
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
         let ledger = Ledger::open(home.store.home()).unwrap();
-        assert_eq!((ledger.damaged(), ledger.entries().count()), (0, 1));
+        assert_eq!((ledger.damaged, ledger.entries().count()), (0, 1));
         assert!(std::fs::read_to_string(&path).unwrap().starts_with(&foreign));
 
         let mut ledger = ledger;

@@ -57,7 +57,7 @@ pub struct Store {
     /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
     /// Longest wait for other writers of the project's files.
-    lock_wait: Duration,
+    pub lock_wait: Duration,
 }
 
 /// Result of saving a memory.
@@ -192,8 +192,9 @@ impl Store {
 
     /// Returns the redactor of this store's memories: committed files are held to more than private ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
+        let known = Known::read_file(&self.dirs, &self.home);
         let options = RedactOptions::for_store(settings, self.root.is_some());
-        Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
+        Redactor::new(&RedactOptions { known, ..options })
     }
 
     /// The redactor for what is about to be written.
@@ -261,7 +262,8 @@ impl Store {
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
-            return Self::user(&self.dirs)?.waiting(self.lock_wait).save(memory, redactor, now);
+            let user = Self { lock_wait: self.lock_wait, ..Self::user(&self.dirs)? };
+            return user.save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
@@ -549,12 +551,6 @@ impl Store {
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
         lock_within(&self.home, self.lock_wait)
-    }
-
-    /// Waits this long at most for who else changes files of this project.
-    #[must_use]
-    pub fn waiting(self, lock_wait: Duration) -> Self {
-        Self { lock_wait, ..self }
     }
 
     /// Refuses to change what is not released: what is written here counts as this machine's.

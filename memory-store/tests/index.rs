@@ -471,7 +471,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     let index = fixture.index();
     fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("old", 0, "an old subject9"))));
     let before = Index::open(&index).unwrap().unwrap().manifest;
-    let staged = stage(Staged::afresh(&index).unwrap(), &[&all[..4], &all[2..7]]);
+    let staged = stage(Staged::begin(&index, true).unwrap(), &[&all[..4], &all[2..7]]);
     assert_eq!((search("quaternions"), search("subject9")), (0, 1));
     assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     let after = Index::open(&index).unwrap().unwrap().manifest;
@@ -484,21 +484,21 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
         let files = fixture.index_files();
         files.iter().filter(|(name, _)| name.starts_with("turns")).count() - named.len()
     };
-    for begin in [Staged::onto, Staged::afresh] {
-        drop(stage(begin(&index).unwrap(), &[&all[7..8], &all[8..]]));
+    for afresh in [false, true] {
+        drop(stage(Staged::begin(&index, afresh).unwrap(), &[&all[7..8], &all[8..]]));
         assert_eq!(unnamed(), 0);
-        std::mem::forget(stage(begin(&index).unwrap(), &[&all[7..]]));
+        std::mem::forget(stage(Staged::begin(&index, afresh).unwrap(), &[&all[7..]]));
         assert_eq!(unnamed(), 1);
-        begin(&index).unwrap();
+        Staged::begin(&index, afresh).unwrap();
         assert_eq!(unnamed(), 0);
     }
     assert_eq!((search("quaternions"), search("subject8")), (7, 0));
-    let staged = stage(Staged::onto(&index).unwrap(), &[&all[7..8], &all[8..]]);
+    let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[7..8], &all[8..]]);
     assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
     // Turns that are there already are not new.
-    let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
+    let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[2..7]]);
     assert!(!fixture.publish_turns(Turns::Staged(staged)).changed);
     assert!(!fixture.publish().changed);
 }
@@ -507,16 +507,16 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
 fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_can_be_read() {
     let fixture = Fixture::filled();
     let index = fixture.index();
-    let stage = |begin: fn(&std::path::Path) -> memory_store::Result<Staged>| {
-        let mut staged = begin(&index).unwrap();
+    let stage = || {
+        let mut staged = Staged::begin(&index, true).unwrap();
         staged.add(None, &mut std::iter::once(turn("session-1", 1, "quaternions"))).unwrap();
         staged
     };
     let files = || fixture.index_files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     std::fs::remove_dir_all(&index).unwrap();
-    std::mem::forget(stage(Staged::afresh));
+    std::mem::forget(stage());
     assert!(files().iter().any(|name| name.starts_with("turns")));
-    drop(stage(Staged::afresh));
+    drop(stage());
     assert!(!files().iter().any(|name| name.starts_with("turns")));
 
     // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
@@ -525,7 +525,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     let bytes = std::fs::read(&manifest).unwrap();
     let before = files();
     std::fs::write(&manifest, &bytes[..bytes.len() / 2]).unwrap();
-    drop(Staged::onto(&index).unwrap());
+    drop(Staged::begin(&index, false).unwrap());
     assert_eq!(files(), before);
 }
 
@@ -533,7 +533,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
 fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
     let fixture = Fixture::filled();
     let staged = |number: u32| {
-        let mut staged = Staged::onto(&fixture.index()).unwrap();
+        let mut staged = Staged::begin(&fixture.index(), false).unwrap();
         staged.add(None, &mut std::iter::once(turn("session-1", number, "quaternions"))).unwrap();
         staged
     };

@@ -103,7 +103,7 @@ fn every_version_is_read() {
         let index = Index::open(&fixture.index()).unwrap().unwrap();
         let memories = index.memories.unwrap();
         // Without vectors in the first version, and with a graph that is no longer read in the second.
-        assert_eq!(memories.space().unwrap().is_some(), version != "1.0");
+        assert_eq!(memories.vector_head().unwrap().is_some(), version != "1.0");
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
         let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
         assert_eq!(recall.search(&turns, NOW).hits.len(), 3);

@@ -179,7 +179,8 @@ fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
         fs::create_dir_all(&fixture.dirs.user_dir().folder).unwrap();
         fixture.dirs.user_dir().folder.join("store.lock")
     });
-    let store = Store::user(&fixture.dirs).unwrap().waiting(SHORT);
+    let mut store = Store::user(&fixture.dirs).unwrap();
+    store.lock_wait = SHORT;
     let new = Memory { scope: Scope::User, ..new };
     let error = store.save(new.clone(), &Redactor::default(), NOW).unwrap_err();
     names(error, "store.lock");

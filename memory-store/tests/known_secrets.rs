@@ -3,8 +3,8 @@
 use std::fs;
 
 use memory_store::layout::UserDirs;
-use memory_store::redact::Redactor;
 use memory_store::redact::known::{KEY_BYTES, Known, Pending};
+use memory_store::redact::{RedactOptions, Redactor};
 
 fn known(values: &[&str]) -> Known {
     let known = Known::new([3; KEY_BYTES]);
@@ -16,7 +16,8 @@ fn known(values: &[&str]) -> Known {
 fn of_values_that_begin_with_the_same_word_the_longest_is_hidden() {
     let [short, long] = ["Cobaltheron6629", "Cobaltheron6629-brine7704"];
     for values in [[short, long], [long, short]] {
-        let redactor = Redactor::default().with_known(known(&values)).only_known();
+        let options = RedactOptions { known: known(&values), ..RedactOptions::default() };
+        let redactor = Redactor { options, only_known: true };
         let hidden = "[redacted:known-secret]";
         assert_eq!(redactor.redact(&format!("say {long}.")), format!("say {hidden}."));
         assert_eq!(redactor.redact(&format!("say {short}!")), format!("say {hidden}!"));

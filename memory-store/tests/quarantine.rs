@@ -5,7 +5,7 @@ use crate::common::{self, Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
-use memory_store::recall::{CandidateOutcome, Hit, Search};
+use memory_store::recall::{CandidateOutcome, Hit, Judged, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
@@ -38,6 +38,10 @@ fn publish(fixture: &Fixture) {
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
     publisher.trust = trust_of(fixture);
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
+}
+
+fn is_given_by(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
+    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
 }
 
 fn is_given(fixture: &Fixture, id: MemoryId) -> bool {
@@ -85,10 +89,10 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     let rate = fixture.write(rate);
     publish(&fixture);
     let judged = fixture.recall().judged();
-    assert!(rate.is_given_by(&judged, false));
-    assert!(!rate.is_given_by(&judged, true), "it was judged as this machine's");
+    assert!(is_given_by(&rate, &judged, false));
+    assert!(!is_given_by(&rate, &judged, true), "it was judged as this machine's");
     assert!(
-        !order.is_given_by(&judged, false),
+        !is_given_by(&order, &judged, false),
         "what is held is judged again: it may be let out by now"
     );
 
@@ -98,15 +102,15 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
         fixture.list().into_iter().find(|it| it.path == rate.path).unwrap()
     };
-    assert!(!stored().is_given_by(&judged, false));
+    assert!(!is_given_by(&stored(), &judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
-    assert!(!new.is_given_by(&fixture.recall().judged(), false));
+    assert!(!is_given_by(&new, &fixture.recall().judged(), false));
     // The journal has both once they are noted.
     journalled(&fixture, &new);
-    assert!(new.is_given_by(&fixture.recall().judged(), false));
+    assert!(is_given_by(&new, &fixture.recall().judged(), false));
     // Without an index nobody has judged anything.
     std::fs::remove_dir_all(fixture.index()).unwrap();
-    assert!(!rate.is_given_by(&fixture.recall().judged(), false));
+    assert!(!is_given_by(&rate, &fixture.recall().judged(), false));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         clone(&evil);
         if is_old_record {
-            let record = by_path_record(tree.project, &root);
+            let record = by_path_record(tree.project, &root, None);
             fs::write(sealed.dirs.by_path(&root), record).unwrap();
         } else {
             assert_eq!(Tree::find(&sealed.dirs, &root), None);

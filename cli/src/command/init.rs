@@ -331,9 +331,10 @@ fn show_similar(
     for moved in moved {
         writeln!(out, "  {} {}", paint(CARE, "!"), moved.told())?;
     }
-    let similar = identity::similar(&world.dirs, observed)?;
-    let others = similar.iter().filter(|known| known.identity.project != tree.project);
-    for known in others.filter(|known| !known.trees.is_empty()) {
+    let known = identity::list(&world.dirs)?;
+    let others = known.iter().filter(|known| known.identity.project != tree.project);
+    let similar = others.filter(|known| known.identity.resembles(observed));
+    for known in similar.filter(|known| !known.trees.is_empty()) {
         let project = known.identity.project.to_string();
         let name = known.trees.first().map_or(project, |tree| tree.main_root.display().to_string());
         writeln!(

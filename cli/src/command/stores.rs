@@ -42,6 +42,11 @@ pub struct Held {
     pub release: String,
 }
 
+/// Returns whether the index of a judgement gives this very file, by the same label.
+fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
+    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
+}
+
 impl Held {
     /// The file, if it is held by what its store gives.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
@@ -260,8 +265,7 @@ impl Survey<'_> {
             let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
             let unclear = listing.files().filter(|stored| {
                 let is_pulled = self.is_pulled(stored);
-                is_pulled && trust.holds_unreleased()
-                    || !stored.is_given_by(&self.judged, is_pulled)
+                is_pulled && trust.holds_unreleased() || !is_given(stored, &self.judged, is_pulled)
             });
             held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), trust, &redactor)));
         }
@@ -287,7 +291,7 @@ impl Survey<'_> {
         let (store, trust) = (&self.stores.project, &self.trust);
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = move |stored: &Stored| {
-            !stored.is_given_by(&self.judged, true)
+            !is_given(stored, &self.judged, true)
                 && trust
                     .held_as(&stored.memory, &redactor, true)
                     .is_some_and(|held| held.order.is_some())

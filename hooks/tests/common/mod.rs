@@ -73,7 +73,7 @@ impl World {
     pub fn trust(&self) {
         let record = self.dirs.by_path(&self.root);
         fs::create_dir_all(record.parent().unwrap()).unwrap();
-        fs::write(record, by_path_record(PROJECT, &self.root)).unwrap();
+        fs::write(record, by_path_record(PROJECT, &self.root, None)).unwrap();
     }
 
     /// A trusted project with some memories, of which wishes stand in the start block.

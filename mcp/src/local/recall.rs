@@ -1,6 +1,7 @@
 //! Finds memories: by words, by ids, or for the files of a task.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 use memory_store::file::MemoryFile;
@@ -194,7 +195,8 @@ impl Local {
         let (settings, _) = settings_file::load(dirs, Some(tree));
         let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
         let redactor = store.redactor(&settings);
-        let named = recall.named_files().iter().map(|file| in_tree(file, tree)).collect();
+        let named = recall.files(&[Collection::Memories], usize::MAX).unwrap_or_default();
+        let named = named.keys().map(|file| in_tree(Path::new(file), tree)).collect();
         let mut memories = store.unlisted(&named);
         memories.retain(|stored| stored.memory.is_expired(self.now()));
         // Of several files with one id, one of this machine that is not held counts.

@@ -471,7 +471,7 @@ impl<'a> Publisher<'a> {
     /// Removes segments and journals that the manifest does not name: all of them where there is none. The writers'
     /// lock is held. A reader that holds one open keeps it; one that is about to open one reads the new manifest.
     pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
-        let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+        let named = manifest.map(|manifest| files(manifest, &self.dir)).unwrap_or_default();
         for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
             if ours && !named.contains(&file.path()) {
@@ -481,6 +481,12 @@ impl<'a> Publisher<'a> {
             }
         }
     }
+}
+
+/// Returns the files that a manifest names: its segments and its journal.
+pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
+    let segments = manifest.segments.iter().map(|segment| segment.path(dir));
+    segments.chain([manifest.journal_path(dir)]).collect()
 }
 
 /// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
@@ -573,7 +579,7 @@ impl Present {
     fn open(dir: &Path, space: Space) -> Option<Self> {
         let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
         let segment = Segment::open(dir, &reference).ok()?;
-        (segment.space().ok()? == Some(space)).then_some(Self { segment, next: 0 })
+        (segment.vector_head().ok()??.space == space).then_some(Self { segment, next: 0 })
     }
 
     /// The vector of a memory that says the same there. Later calls are about later memories.

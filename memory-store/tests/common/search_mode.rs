@@ -81,7 +81,7 @@ impl SearchMode {
         let published = publisher.publish(Content { settings: &settings, ..content }).unwrap();
         let segment = Index::open(dir).unwrap().unwrap().memories.unwrap();
         assert_eq!(
-            segment.space().unwrap().is_some() && segment.has_graph(),
+            segment.vector_head().unwrap().is_some() && segment.has_graph(),
             self == Self::Graph && published.memories > 0
         );
         published

@@ -100,8 +100,8 @@ fn desired(
 fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
     let ledger = Ledger::open(&context.home)?;
     // One torn line is what a crash leaves.
-    if ledger.damaged() > 1 {
-        let (path, count) = (context.home.ledger.clone(), ledger.damaged());
+    if ledger.damaged > 1 {
+        let (path, count) = (context.home.ledger.clone(), ledger.damaged);
         warnings.push(format!(
             "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
             path.display()

@@ -115,7 +115,7 @@ impl BenchStore {
         fs::create_dir_all(&root)?;
         let dirs = user_dirs(&home)?;
         let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
-        write(&dirs.by_path(&root), &by_path_record(PROJECT, &root))?;
+        write(&dirs.by_path(&root), &by_path_record(PROJECT, &root, None))?;
 
         let now = now();
         let project = Store::open(&dirs, &tree)?;

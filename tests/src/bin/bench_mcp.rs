@@ -326,8 +326,8 @@ fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<Strin
     let missing = acknowledged.iter().filter(|(title, _)| !journalled.contains(title.as_str()));
     faults.extend(missing.map(|(title, _)| format!("{title}: the journal does not know it")));
     let ledger = Ledger::open(&store.project)?;
-    if ledger.damaged() > 0 {
-        faults.push(format!("{} lines of the ledger are damaged", ledger.damaged()));
+    if ledger.damaged > 0 {
+        faults.push(format!("{} lines of the ledger are damaged", ledger.damaged));
     }
     let texts = ledger.texts();
     let known = Store::open(&store.dirs, &store.tree)?.files();
