@@ -52,7 +52,7 @@ impl Golden {
 
     pub(crate) fn open(&self) -> Recall {
         assert!(self.folder.path().is_dir());
-        Recall::open(&self.dirs, &self.tree)
+        Recall::open(&self.dirs, &self.tree, None)
     }
 }
 

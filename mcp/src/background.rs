@@ -41,7 +41,7 @@ impl Background {
         let idle = environment.mode() != Mode::Full
             || !self.children.is_empty()
             || !(has_unprocessed(&environment.dirs.tree(&tree.root))
-                || Recall::open(&environment.dirs, &tree).is_outdated())
+                || Recall::open(&environment.dirs, &tree, None).is_outdated())
             || is_running(&environment.dirs.project(tree.project));
         if idle {
             return Ok(false);

@@ -83,7 +83,7 @@ impl Local {
 
     /// Opens what is known in a tree.
     fn indexed(&self, tree: &Tree) -> Recall {
-        Recall::open_with(&self.environment.dirs, tree, &self.journals)
+        Recall::open(&self.environment.dirs, tree, Some(&self.journals))
     }
 
     /// Opens what is known in a tree, for questions in words.
@@ -160,8 +160,7 @@ impl Backend for Local {
 
     fn rest(&self) {
         self.journals.release();
-        if self.transformer.is_open() {
-            self.transformer.release();
+        if self.transformer.release() {
             resident::give_back();
         }
     }

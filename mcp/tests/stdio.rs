@@ -82,7 +82,7 @@ impl World {
     fn trusted() -> Self {
         let world = Self::new();
         let observed = Observed { root: world.root.clone(), ..Observed::default() };
-        identity::init(&world.dirs, &observed, Mode::Committed, [5; 16], now()).unwrap();
+        identity::vouch(&world.dirs, &observed, Some(Mode::Committed), [5; 16], now()).unwrap();
         world
     }
 
@@ -450,7 +450,7 @@ fn the_next_hook_sees_a_memory_through_the_journal() {
     let saved = remember(&mut server, "gotcha", "The importer swallows empty rows", "See parse().");
     let tree = world.tree();
     let find = || {
-        Recall::open(&world.dirs, &tree).prompt(
+        Recall::open(&world.dirs, &tree, None).prompt(
             "why does the importer swallow rows?",
             None,
             now(),

@@ -72,7 +72,7 @@ enum Either {
 impl Either {
     fn open(path: &str) -> Result<Self> {
         let path = Path::new(path);
-        Ok(match Table::load_file(path) {
+        Ok(match Table::open_file(path) {
             Ok(table) => Self::Table(table),
             Err(_) => Self::Transformer(Box::new(Transformer::open_file(path)?)),
         })

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
-pub use merge::{ConflictMarkers, FrontConflict, MergedFront, merge};
+pub use merge::{ConflictMarkers, MergedFront, merge};
 pub use name::{EXTENSION, file_name};
 pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;
@@ -98,11 +98,6 @@ impl MemoryFile {
     /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The bytes of the file.
-    pub fn bytes(&self) -> &[u8] {
-        self.text.as_bytes()
     }
 }
 

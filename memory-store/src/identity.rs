@@ -229,27 +229,17 @@ pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
 
 /// Vouches for a working tree: from now on its store is read and its sessions are remembered. A
 /// tree that is known already stays with its project, one that is plainly another clone of a known
-/// project joins it, any other becomes a project whose id is `random`.
-pub fn init(
+/// project joins it, any other becomes a project whose id is `random`. `mode` says where the project keeps its memories;
+/// without it, that stays as it was.
+pub fn vouch(
     dirs: &UserDirs,
     observed: &Observed,
-    mode: Mode,
+    mode: Option<Mode>,
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
     let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed, Some(mode))
-}
-
-/// Vouches for a working tree without changing where its project keeps memories.
-pub fn trust(
-    dirs: &UserDirs,
-    observed: &Observed,
-    random: [u8; 16],
-    now: Timestamp,
-) -> Result<Tree> {
-    let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed, None)
+    record(dirs, identity, observed, mode)
 }
 
 /// Makes a working tree part of a project because the user says so.
@@ -572,7 +562,7 @@ mod tests {
         }
 
         fn init(&self, observed: &Observed, random: u8) -> Tree {
-            init(&self.dirs, observed, Mode::Committed, [random; 16], NOW).unwrap()
+            vouch(&self.dirs, observed, Some(Mode::Committed), [random; 16], NOW).unwrap()
         }
     }
 
@@ -594,11 +584,11 @@ mod tests {
         // A second vouch means the same project, but for nothing else at its place.
         let other = Observed { root_commits: vec!["x".into()], ..observed.clone() };
         let other = Observed { remotes: Vec::new(), ..other };
-        assert_ne!(trust(&home.dirs, &other, [3; 16], NOW).unwrap().project, tree.project);
+        assert_ne!(vouch(&home.dirs, &other, None, [3; 16], NOW).unwrap().project, tree.project);
         untrust(&home.dirs, &observed.root).unwrap();
         let bare = Observed { remotes: Vec::new(), ..observed };
         assert!(recognise(&home.dirs, &bare).unwrap().is_none());
-        assert_eq!(trust(&home.dirs, &bare, [4; 16], NOW).unwrap(), tree);
+        assert_eq!(vouch(&home.dirs, &bare, None, [4; 16], NOW).unwrap(), tree);
     }
 
     #[test]
@@ -786,7 +776,8 @@ mod tests {
         let home = Home::new();
         let mut observed = home.observed("work", &[], &[]);
         observed.root.push(std::ffi::OsString::from_vec(b"caf\xe9".to_vec()));
-        let refused = init(&home.dirs, &observed, Mode::Committed, [1; 16], NOW).unwrap_err();
+        let refused =
+            vouch(&home.dirs, &observed, Some(Mode::Committed), [1; 16], NOW).unwrap_err();
         assert!(refused.to_string().contains("not UTF-8"), "{refused}");
         assert!(list(&home.dirs).unwrap().is_empty());
     }
@@ -795,9 +786,9 @@ mod tests {
     fn a_mode_stays_when_the_tree_is_trusted_again() {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &[]);
-        let tree = init(&home.dirs, &observed, Mode::Private, [1; 16], NOW).unwrap();
+        let tree = vouch(&home.dirs, &observed, Some(Mode::Private), [1; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
-        trust(&home.dirs, &observed, [2; 16], NOW).unwrap();
+        vouch(&home.dirs, &observed, None, [2; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
     }
 }

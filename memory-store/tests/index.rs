@@ -1,7 +1,7 @@
 //! An index from publishing to recall: the journeys that every caller takes.
 
 use crate::common::vectors::{Shipped, assets};
-use crate::common::{self, Fixture, NOW, id, memory};
+use crate::common::{self, Fixture, NOW, id, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
@@ -210,7 +210,7 @@ fn what_the_journal_says_is_seen_at_once_and_folded_later() {
         "The quota probe needs a warm cache",
         "Run the probe twice; the first answer is from a cold cache.",
     ));
-    journal::append(&fixture.index(), &journal::put(&new, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&new, fixture.root()), LOCK_WAIT).unwrap();
     let prompt = "why is the first quota probe wrong?";
     let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe needs a warm cache"]);
@@ -230,7 +230,7 @@ fn files_of_the_index_are_for_their_owner_alone() {
     let fixture = Fixture::filled();
     let new =
         fixture.write(memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it."));
-    journal::append(&fixture.index(), &journal::put(&new, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&new, fixture.root()), LOCK_WAIT).unwrap();
     for file in std::fs::read_dir(fixture.index()).unwrap() {
         let file = file.unwrap();
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -261,7 +261,7 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     let saved = journal::Change::Saved(&new, &judgement);
     journal::note(dirs, &worktree, scope, saved).unwrap();
     let hits = || {
-        let recall = memory_store::recall::Recall::open(dirs, &worktree);
+        let recall = memory_store::recall::Recall::open(dirs, &worktree, None);
         recall.prompt("why is the first quota probe wrong?", None, NOW, &|_| false).hits
     };
     assert_eq!(titles(&hits()), ["The quota probe needs a warm cache"]);
@@ -276,7 +276,7 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     let listed = fixture.list();
     let late =
         fixture.write(memory(41, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &journal::put(&late, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
     fixture.publish_with(publisher, &listed, Turns::Keep);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);

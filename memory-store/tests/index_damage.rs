@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::common::{self, Fixture, NOW};
+use crate::common::{self, Fixture, NOW, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
@@ -132,7 +132,7 @@ fn a_torn_journal_keeps_what_is_whole() {
         fixture.write(common::memory(30, kinds, "The quota probe is blue", "Painted by hand."));
     let second =
         fixture.write(common::memory(31, kinds, "The turnstile is green", "Painted by machine."));
-    journal::append(&fixture.index(), &journal::put(&first, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&first, fixture.root()), LOCK_WAIT).unwrap();
     let (name, _) =
         fixture.index_files().into_iter().find(|(name, _)| name.ends_with(".log")).unwrap();
     let path = fixture.index().join(name);
@@ -141,7 +141,7 @@ fn a_torn_journal_keeps_what_is_whole() {
         [&bytes[..], &bytes[..bytes.len() / 2]].concat()
     };
     fs::write(&path, torn).unwrap();
-    journal::append(&fixture.index(), &journal::put(&second, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&second, fixture.root()), LOCK_WAIT).unwrap();
     let recall = fixture.recall();
     assert!(recall.degraded().is_some());
     for (prompt, title) in [

@@ -65,7 +65,7 @@ fn write_golden() {
     fixture.set_times();
     let stored =
         fixture.list().into_iter().find(|stored| stored.memory.id == common::id(40)).unwrap();
-    let put = journal::put(&stored, fixture.root()).embedded(&vectors);
+    let put = common::put(&stored, fixture.root()).embedded(&vectors);
     journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();
     journal::append(&fixture.index(), &Entry::Remove(common::id(10)), LOCK_WAIT).unwrap();
     copy(&fixture.index(), &golden(VERSION).join("index"));

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::common::{self, Fixture, NOW};
+use crate::common::{self, Fixture, NOW, put};
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Turns, Vectors, settle};
@@ -193,7 +193,7 @@ fn a_saved_memory_has_its_vector_at_once() {
         "The quota probe is blue",
         "Painted by hand.",
     ));
-    let entry = journal::put(&stored, fixture.root()).embedded(&vectors);
+    let entry = put(&stored, fixture.root()).embedded(&vectors);
     journal::append(&fixture.index(), &entry, LOCK_WAIT).unwrap();
     let index = Index::open(&fixture.index()).unwrap().unwrap();
     assert_eq!(index.journal.entries, [entry]);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Fixture, NOW, memory};
+use crate::common::{Fixture, NOW, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
@@ -29,12 +29,8 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
                     let number = 100 + thread * (APPENDED / 2) + number;
                     let title = format!("Gadget number{number} is calibrated");
                     let stored = fixture.write(memory(number, Kind::Fact, &title, "By hand."));
-                    journal::append(
-                        &fixture.index(),
-                        &journal::put(&stored, fixture.root()),
-                        LOCK_WAIT,
-                    )
-                    .unwrap();
+                    journal::append(&fixture.index(), &put(&stored, fixture.root()), LOCK_WAIT)
+                        .unwrap();
                 }
             });
         }
@@ -118,10 +114,10 @@ fn a_publisher_that_began_before_another_loses_nothing() {
     let listed_early = fixture.list();
     let stored =
         fixture.write(memory(90, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &journal::put(&stored, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&stored, fixture.root()), LOCK_WAIT).unwrap();
     let late = fixture.write(memory(91, Kind::Fact, "The turnstile is green", "Since May."));
     fixture.publish();
-    journal::append(&fixture.index(), &journal::put(&late, fixture.root()), LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
     // The early one has an old list. It may publish it, for the next run repairs that, but what
     // was appended since stays visible.
     fixture.publish_with(early, &listed_early, Turns::Keep);
@@ -168,7 +164,7 @@ fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
 
     let writers = held(&fixture.index().join("writer.lock"));
     let new = memory(90, Kind::Fact, "The crane is inspected in May", "By the insurer.");
-    let entry = journal::put(&fixture.write(new.clone()), fixture.root());
+    let entry = put(&fixture.write(new.clone()), fixture.root());
     let error = journal::append(&fixture.index(), &entry, SHORT).unwrap_err();
     names(error, "writer.lock");
     assert_eq!(fixture.recall().degraded(), None, "readers take no lock");

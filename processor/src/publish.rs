@@ -174,7 +174,7 @@ mod tests {
                 now: NOW,
             };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();
-            let recall = Recall::open(dirs, &project.tree);
+            let recall = Recall::open(dirs, &project.tree, None);
             let labels = |hit: &Hit| (hit.title.clone(), hit.from_repository, hit.held);
             let search = Search { text: "deploy key wiki".to_owned(), ..Search::default() };
             let mut found: Vec<_> = recall.search(&search, NOW).hits.iter().map(labels).collect();

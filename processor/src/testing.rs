@@ -32,7 +32,7 @@ impl Project {
         let root = base.join("my_work");
         fs::create_dir(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [1; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [1; 16], NOW).unwrap();
         Self { dirs, tree, _home: home }
     }
 

@@ -76,7 +76,7 @@ fn is_sound(sealed: &Sealed) -> bool {
 
 /// Returns the numbers of turns, thoughts and memories that searches find.
 fn found(sealed: &Sealed) -> [usize; 3] {
-    let recall = Recall::open(&sealed.dirs, &sealed.tree);
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     let search = |text: &str, turns, thinking| {
         let search = Search { text: text.into(), turns, thinking, limit: 50, ..Search::default() };
         recall.search(&search, now()).hits.len()

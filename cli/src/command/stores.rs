@@ -113,19 +113,23 @@ impl Stores {
     /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
         let collections = [Collection::Memories, Collection::User];
-        let files = Recall::open(&self.dirs, &self.tree).files(&collections, usize::MAX)?;
+        let files = Recall::open(&self.dirs, &self.tree, None).files(&collections, usize::MAX)?;
         Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
     pub fn find(&self, id: &str) -> Result<(&Store, Stored)> {
-        self.find_with(id, Store::find)
+        self.find_with(id, |store, id| store.list()?.find(id))
     }
 
     /// Finds a memory, or where none is meant one that was put aside; returns whether it was.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
-        let is_unknown =
-            |store: &Store| matches!(store.find(id), Err(Error::NotFound { found: 0, .. }));
+        let is_unknown = |store: &Store| {
+            matches!(
+                store.list().and_then(|all| all.find(id)),
+                Err(Error::NotFound { found: 0, .. })
+            )
+        };
         match self.find(id) {
             Ok((store, stored)) => Ok((store, stored, false)),
             // Of several, or one that cannot be read, nobody meant another.
@@ -164,7 +168,7 @@ impl Stores {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
-        let judged = Recall::open(&self.dirs, &self.tree).judged();
+        let judged = Recall::open(&self.dirs, &self.tree, None).judged();
         let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
         Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
@@ -189,7 +193,7 @@ impl Stores {
     /// Tells which memories are from the repository.
     pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
         let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
-        let users = self.user.folder().to_owned();
+        let users = self.user.folder.to_owned();
         Ok(move |stored: &Stored| match stored.path.starts_with(&users) {
             true => user.is_from_repository(stored),
             false => project.is_from_repository(stored),
@@ -203,7 +207,7 @@ impl Stores {
 
     /// Whose index has a memory: its file may say `scope: user` wherever it lies.
     pub fn scope_of(&self, stored: &Stored) -> Scope {
-        match stored.path.starts_with(self.user.folder()) {
+        match stored.path.starts_with(&self.user.folder) {
             true => Scope::User,
             false => Scope::Project,
         }
@@ -211,7 +215,7 @@ impl Stores {
 
     /// The store that a memory is in.
     pub fn store_of(&self, stored: &Stored) -> &Store {
-        if stored.path.starts_with(self.user.folder()) { &self.user } else { &self.project }
+        if stored.path.starts_with(&self.user.folder) { &self.user } else { &self.project }
     }
 
     /// The files of what is held back.

@@ -89,7 +89,7 @@ pub fn run(
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
-    let mut recall = Recall::open(&world.dirs, &stores.tree);
+    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
     recall.traces = true;
     let recalled = match trial {
         Trial::Prompt => recall.prompt(query, None, world.now, &|_| false),

@@ -90,7 +90,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result {
     let id = stored.memory.id;
-    let mut recall = Recall::open(&world.dirs, &stores.tree);
+    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
     recall.traces = true;
     let prompts = prompts(world, stores, count)?;
     let view = View {

@@ -127,14 +127,14 @@ impl Team {
     /// The block that a session starts with, by the index as it is.
     fn started(&self) -> String {
         let (dirs, tree) = self.place();
-        let started = Recall::open(&dirs, &tree).start(now(), 10_000);
+        let started = Recall::open(&dirs, &tree, None).start(now(), 10_000);
         render::start(None, &started.hits, "", 10_000).text
     }
 
     /// Asks for a prompt's memories, by the index as it is.
     fn prompted(&self, text: &str) -> String {
         let (dirs, tree) = self.place();
-        let brought = Recall::open(&dirs, &tree).prompt(text, None, now(), &|_| false);
+        let brought = Recall::open(&dirs, &tree, None).prompt(text, None, now(), &|_| false);
         render::injection("prompt", &brought.hits, 10_000).text
     }
 

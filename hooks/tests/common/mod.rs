@@ -121,10 +121,10 @@ impl World {
     ) {
         let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
         let store = Store::open(&self.dirs, &tree).unwrap();
-        fs::create_dir_all(store.folder()).unwrap();
+        fs::create_dir_all(&store.folder).unwrap();
         for memory in memories {
             let file = MemoryFile::new(memory.clone()).unwrap();
-            fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
+            fs::write(store.folder.join(file_name(memory)), file.text().as_bytes()).unwrap();
         }
         let index = self.state().index.clone();
         let mut publisher = Publisher::begin(&index).unwrap();

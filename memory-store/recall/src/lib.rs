@@ -234,18 +234,11 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own. Read errors
-    /// are told in every answer as [`Recalled::degraded`].
-    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        Self::of(dirs, Sources::open(dirs, tree, None))
-    }
-
-    /// Opens them as [`Recall::open`] does, with the journals that this process knows already.
-    pub fn open_with(dirs: &UserDirs, tree: &Tree, known: &KnownJournals) -> Self {
-        Self::of(dirs, Sources::open(dirs, tree, Some(known)))
-    }
-
-    fn of(dirs: &UserDirs, sources: Sources) -> Self {
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own; a process that
+    /// asks often has the journals that it `known` already. Read errors are told in every answer as
+    /// [`Recalled::degraded`].
+    pub fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
+        let sources = Sources::open(dirs, tree, known);
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
         Self {
@@ -785,7 +778,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
     let entry = &candidate.entry;
     Hit {
         id: entry.id,
-        kind: Kind::from_number(entry.kind).unwrap_or(Kind::Fact),
+        kind: entry.kind_of().unwrap_or(Kind::Fact),
         date: record.date(),
         title: record.title,
         text: record.text,

@@ -18,7 +18,9 @@ use std::path::{Path, PathBuf};
 use memory_store_recall::index::document::{Document, Turn};
 use memory_store_recall::index::freeze::{self, Frozen};
 use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
-use memory_store_recall::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SUPERSEDED};
+use memory_store_recall::index::record::{
+    FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
+};
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::{format, read_manifest, write};
@@ -289,7 +291,7 @@ impl<'a> Publisher<'a> {
                 self.trust.judge(document);
                 // After it was judged: what a person let out is known by all that the file says.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
-                    document.mark_stale(staleness.clone());
+                    mark_stale(document, staleness.clone());
                 }
             }
             name_successors(&mut memories.documents, memories.now);
@@ -481,6 +483,19 @@ impl<'a> Publisher<'a> {
             }
         }
     }
+}
+
+/// Marks a memory as stale. One whose file moved is found by the new path, too.
+fn mark_stale(document: &mut Document, staleness: Staleness) {
+    let paths = &mut document.record.paths;
+    if let Some(target) = &staleness.target
+        && !paths.contains(target)
+        && paths.len() < REPEATED_MAX
+    {
+        paths.push(target.clone());
+    }
+    document.entry.flags |= FLAG_STALE;
+    document.record.staleness = Some(staleness);
 }
 
 /// Returns the files that a manifest names: its segments and its journal.

@@ -21,7 +21,7 @@ use crate::store::Stored;
 use crate::trust::Judgement;
 
 /// The change that a memory was saved, without its secrets; `root` as in [`build::document`].
-pub fn put(stored: &Stored, root: &Path) -> Entry {
+fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
     Entry::Put(Arc::new(document))
@@ -39,11 +39,6 @@ fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
 
 /// Appends a change to the journal of the index in `dir`, so that the next hook sees it. While somebody publishes it
 /// waits, at most so long. Without an index there is nothing to do: the first one will be made from the files.
-///
-/// ```text
-/// journal::append(&dirs.tree(&tree.root).index, &put(&stored, &tree.root), LOCK_WAIT)?;
-/// journal::append(&dirs.user_state().index, &put(&stored, &dirs.data), LOCK_WAIT)?;
-/// ```
 pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     if !dir.join(manifest::FILE_NAME).exists() {
         return Ok(());

@@ -83,6 +83,8 @@ pub struct Trust {
     releases: Releases,
     origin: Origin,
     pulled: Pulled,
+    /// True if the ledger is asked about each file by itself, for who asks about few.
+    pub asks_singly: bool,
 }
 
 impl Trust {
@@ -93,14 +95,7 @@ impl Trust {
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
         let origin = Origin::of(store);
         let pulled = origin.policy(settings)?;
-        Ok(Self { releases: Releases::read(store.home())?, origin, pulled })
-    }
-
-    /// Asks the ledger about each file by itself, for who asks about few.
-    #[must_use]
-    pub fn asking_singly(mut self) -> Self {
-        self.origin.asks_singly = true;
-        self
+        Ok(Self { releases: Releases::read(&store.home)?, origin, pulled, asks_singly: false })
     }
 
     /// Forgets what the ledger said, for who knows that it says more by now.
@@ -111,7 +106,10 @@ impl Trust {
 
     /// Returns whether this machine did not derive, write or release what a file says.
     pub fn is_from_repository(&self, stored: &Stored) -> bool {
-        self.origin.is_repository(stored)
+        match self.asks_singly {
+            true => self.origin.is_repository_alone(stored),
+            false => self.origin.is_repository(stored),
+        }
     }
 
     /// Returns whether what is from the repository is held until it is released.

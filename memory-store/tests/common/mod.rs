@@ -4,11 +4,13 @@ pub mod vectors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns};
+use memory_store::index::build::{self, Content, Published, Publisher, StartPlan, Turns};
+use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
 use memory_store::recall::Recall;
@@ -124,6 +126,13 @@ pub fn memories() -> Vec<Memory> {
     ]
 }
 
+/// The change of a journal that a memory was saved.
+pub fn put(stored: &Stored, root: &Path) -> Entry {
+    let mut document = build::document(stored, root);
+    document.read();
+    Entry::Put(Arc::new(document))
+}
+
 /// A sealed home with one project.
 pub struct Fixture {
     _home: tempfile::TempDir,
@@ -164,7 +173,7 @@ impl Fixture {
     }
 
     pub fn recall(&self) -> Recall {
-        Recall::open(&self.dirs, &self.tree)
+        Recall::open(&self.dirs, &self.tree, None)
     }
 
     /// Opens the index to ask what became of each candidate.
@@ -269,7 +278,7 @@ pub fn content<'a, 't>(
 
 pub fn write(folder: &Path, memory: Memory) -> Stored {
     let path = folder.join(file_name(&memory));
-    fs::write(&path, MemoryFile::new(memory.clone()).unwrap().bytes()).unwrap();
+    fs::write(&path, MemoryFile::new(memory.clone()).unwrap().text().as_bytes()).unwrap();
     stored(path, memory)
 }
 

@@ -104,7 +104,7 @@ fn a_worktree_leaves_its_memories_behind_when_it_goes() {
 
     // One is committed on the worktree's branch, one is not.
     let side = Store::open(&journey.dirs, &Tree { root: linked.clone(), ..journey.tree.clone() });
-    let committed = side.unwrap().find(&memory(1).id.to_string()).unwrap().path;
+    let committed = side.unwrap().list().unwrap().find(&memory(1).id.to_string()).unwrap().path;
     journey.git_in(&linked, &format!("add {}", committed.display()));
     journey.git_in(&linked, "commit -q -m memory");
     journey.sync();

@@ -39,7 +39,7 @@ impl Journey {
         let root = path.join("work");
         fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [7; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [7; 16], NOW).unwrap();
         let desired = (0..count).map(|n| Desired { memory: memory(n), root: root.clone() });
         let journey = Self { home, dirs, tree, desired: desired.collect() };
         journey.git("init -q -b main");
@@ -98,7 +98,7 @@ impl Journey {
         let folders = line("rev-parse --path-format=absolute --git-dir --git-common-dir").unwrap();
         let (own, shared) = folders.split_once('\n').unwrap();
         let marks = GitSnapshot::take(Path::new(own), Path::new(shared));
-        let heads = Ledger::open(self.store().home()).unwrap().heads();
+        let heads = Ledger::open(&self.store().home).unwrap().heads();
         let old = heads.into_iter().find(|(known, _)| known == root).map(|(_, head)| head);
         let head = line("rev-parse -q --verify HEAD");
         let branch = line("symbolic-ref -q --short HEAD");
@@ -213,7 +213,7 @@ impl Journey {
     }
 
     pub fn path(&self, n: u8) -> PathBuf {
-        let stored = self.store().find(&memory(n).id.to_string()).unwrap();
+        let stored = self.store().list().unwrap().find(&memory(n).id.to_string()).unwrap();
         assert!(stored.path.starts_with(self.root()), "{}", stored.path.display());
         stored.path
     }
@@ -245,5 +245,5 @@ pub fn number(text: &str) -> u8 {
 }
 
 pub fn drafts(journey: &Journey) -> usize {
-    fs::read_dir(&journey.store().home().drafts).map_or(0, Iterator::count)
+    fs::read_dir(&journey.store().home.drafts).map_or(0, Iterator::count)
 }

@@ -53,7 +53,7 @@ pub(super) fn reconcile(
     // The archive holds what only this user reads; committed files are held to more.
     let redactor = store.redactor_for_writing(settings)?;
     let mut names = HiddenNames::default();
-    if store.root().is_some() {
+    if store.root.is_some() {
         names = HiddenNames::open(settings, options.ollama_host, &context.home);
     }
     let desired = memories

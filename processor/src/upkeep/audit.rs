@@ -110,7 +110,7 @@ impl Audit<'_> {
             let state = options.dirs.tree(&tree.root);
             self.folder(&state.folder, private, Some(&state.second), is_memory);
             let store = Store::open(options.dirs, &tree)?;
-            if store.root().is_some() {
+            if store.root.is_some() {
                 let committed = store.redactor(settings);
                 self.folder(&tree.store(), &committed, None, |_| true);
                 self.history(&tree, &committed, &mut seen);

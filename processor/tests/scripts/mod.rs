@@ -240,7 +240,7 @@ impl Sealed {
         let root = base.join("work");
         std::fs::create_dir_all(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [7; 16], now()).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [7; 16], now()).unwrap();
         Self { _home: home, base, dirs, tree }
     }
 

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use super::format::{Cursor, put_bytes, put_varint};
 use super::record::{
-    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_STALE, FLAG_SUPERSEDED,
-    REPEATED_MAX, Record,
+    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
 };
 use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
-use crate::staleness::Staleness;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
@@ -126,19 +124,6 @@ impl Document {
             after: 0,
         };
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
-    }
-
-    /// Marks a memory as stale. One whose file moved is found by the new path, too.
-    pub fn mark_stale(&mut self, staleness: Staleness) {
-        let paths = &mut self.record.paths;
-        if let Some(target) = &staleness.target
-            && !paths.contains(target)
-            && paths.len() < REPEATED_MAX
-        {
-            paths.push(target.clone());
-        }
-        self.entry.flags |= FLAG_STALE;
-        self.record.staleness = Some(staleness);
     }
 
     /// A turn whose words were not looked at: [`Document::read_terms`] does.

@@ -20,7 +20,6 @@ pub mod segment;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod vectors;
-pub mod waiting;
 pub mod write;
 
 use std::io::Read;
