@@ -544,9 +544,7 @@ mod tests {
     impl Home {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let home = folder.path().to_owned();
-            let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into()));
-            Self { dirs: dirs.unwrap(), folder }
+            Self { dirs: testutils::dirs_of(folder.path()), folder }
         }
 
         fn observed(&self, name: &str, roots: &[&str], remotes: &[&str]) -> Observed {

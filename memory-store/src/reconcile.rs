@@ -191,7 +191,6 @@ mod tests {
     use super::*;
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
-    use crate::layout::UserDirs;
     use crate::memory::Status;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -205,7 +204,7 @@ mod tests {
     fn home() -> LedgerHome {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(&path);
         let root = path.join("work");
         std::fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };

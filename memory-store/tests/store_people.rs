@@ -15,6 +15,7 @@ use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store, Stored};
 use memory_store::trust::{self, Trust};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
+use testutils::dirs_of;
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -32,8 +33,7 @@ impl Home {
     }
 
     fn at(path: &Path) -> Self {
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.as_os_str().to_owned()));
-        let dirs = dirs.unwrap();
+        let dirs = dirs_of(path);
         let root = path.join("work");
         fs::create_dir_all(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };

@@ -45,9 +45,8 @@ impl Team {
     }
 
     fn git_command(&self) -> Command {
-        let mut git = Command::new("git");
-        git.current_dir(self.0.work()).env_clear().env("PATH", "/usr/bin:/bin");
-        git.env("HOME", self.0.path("home"));
+        let mut git = testutils::sealed("git", &self.0.path("home"));
+        git.current_dir(self.0.work());
         git
     }
 
@@ -118,8 +117,7 @@ impl Team {
     }
 
     fn place(&self) -> (UserDirs, Tree) {
-        let get = |name: &str| (name == "HOME").then(|| self.0.path("home").into());
-        let dirs = UserDirs::resolve(get).unwrap();
+        let dirs = testutils::dirs_of(&self.0.path("home"));
         let tree = Tree::find(&dirs, &self.0.work()).unwrap();
         (dirs, tree)
     }

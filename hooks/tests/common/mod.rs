@@ -17,6 +17,7 @@ use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 use serde_json::{Value, json};
+use testutils::SealedHome;
 
 pub use search_mode::SearchMode;
 pub(crate) use search_mode::in_each_search_mode;
@@ -32,7 +33,7 @@ pub const NOW: &str = "2026-10-02T12:00:00Z";
 pub const PROJECT: ProjectId = ProjectId([7; 16]);
 
 pub struct World {
-    home: tempfile::TempDir,
+    home: SealedHome,
     pub root: PathBuf,
     pub dirs: UserDirs,
     variables: Vec<(String, String)>,
@@ -48,13 +49,11 @@ pub struct Ran {
 impl World {
     /// A home and a project that nobody vouched for.
     pub fn untrusted() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let root = home.path().canonicalize().unwrap().join("work");
+        let home = SealedHome::new();
+        let root = home.path().join("work");
         fs::create_dir_all(root.join("src")).unwrap();
-        let at = home.path().to_owned();
-        let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| at.clone().into()));
-        let search = SearchMode::Words;
-        Self { home, root, dirs: dirs.unwrap(), variables: Vec::new(), search }
+        let (dirs, search) = (home.dirs.clone(), SearchMode::Words);
+        Self { home, root, dirs, variables: Vec::new(), search }
     }
 
     /// A home and a project that this machine vouches for; nothing is in its store.
@@ -229,11 +228,8 @@ impl World {
     }
 
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = self.home.command(program);
         command
-            .env_clear()
-            .env("HOME", self.home())
-            .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE_NOW", NOW)
             .envs(self.search.variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))

@@ -6,8 +6,8 @@
 //!
 //! - [`Trust::judge`] for a document that comes into an index: publishing, and expired memories in the MCP server. Hooks,
 //!   search and the MCP server go by its mark in the index, `FLAG_HELD`.
-//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index, and [`Trust::held`] where
-//!   the answer alone is wanted: the commands and the MCP server.
+//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index: the commands and the MCP
+//!   server.
 //! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
 //! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no

@@ -17,6 +17,7 @@ use memory_store::recall::Recall;
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
+use testutils::SealedHome;
 
 /// The time of every test.
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -135,7 +136,7 @@ pub fn put(stored: &Stored, root: &Path) -> Entry {
 
 /// A sealed home with one project.
 pub struct Fixture {
-    _home: tempfile::TempDir,
+    _home: SealedHome,
     pub dirs: UserDirs,
     pub tree: Tree,
 }
@@ -143,12 +144,8 @@ pub struct Fixture {
 impl Fixture {
     /// A project without memories.
     pub fn empty() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let base = home.path().to_owned();
-        let dirs =
-            UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into_os_string()))
-                .unwrap();
-        let root = home.path().join("work");
+        let home = SealedHome::new();
+        let (dirs, root) = (home.dirs.clone(), home.path().join("work"));
         fs::create_dir_all(root.join(".throughline/memories")).unwrap();
         let tree = Tree { project: ProjectId([5; 16]), root: root.clone(), main_root: root };
         Self { _home: home, dirs, tree }

@@ -1,10 +1,8 @@
 //! World of the journeys, and its observation.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
@@ -14,12 +12,13 @@ use memory_store::reconcile::{Desired, GitSnapshot, GitState, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use testutils::SealedHome;
 
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
 /// A repository of a user with nothing else, and a processor that learned some memories.
 pub struct Journey {
-    pub home: tempfile::TempDir,
+    pub home: SealedHome,
     pub dirs: UserDirs,
     pub tree: Tree,
     pub desired: Vec<Desired>,
@@ -32,11 +31,8 @@ impl Journey {
     }
 
     pub fn with_mode(count: u8, mode: Mode) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| OsString::from(&path)));
-        let dirs = dirs.unwrap();
-        let root = path.join("work");
+        let home = SealedHome::new();
+        let (dirs, root) = (home.dirs.clone(), home.path().join("work"));
         fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };
         let tree = identity::vouch(&dirs, &observed, Some(mode), [7; 16], NOW).unwrap();
@@ -67,14 +63,12 @@ impl Journey {
     }
 
     pub fn try_git(&self, root: &Path, arguments: &str) -> Result<String, String> {
-        let output = Command::new("git")
+        let output = self
+            .home
+            .command("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "gc.auto=0"])
             .args(arguments.split(' '))
             .current_dir(root)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
         match output.status.success() {

@@ -146,7 +146,7 @@ mod tests {
     fn what_was_written_is_known_to_who_has_the_key() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().to_owned();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(&base);
         let home = dirs.user_dir();
         assert!(Known::read_file(&dirs, &home).is_empty());
         let unclean = Pending { unclean: true, ..Pending::default() };
