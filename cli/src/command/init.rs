@@ -262,7 +262,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let for_team = mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
-    let folder = store.folder.to_owned();
+    let folder = store.folder.clone();
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
 }
 
@@ -350,7 +350,7 @@ fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Wr
         identity::Mode::Committed => {
             (tree.store(), "(commit it when you like; nothing is committed for you)")
         }
-        identity::Mode::Private => (store.folder.to_owned(), "(private)"),
+        identity::Mode::Private => (store.folder.clone(), "(private)"),
     };
     writeln!(out, "  memories    {} {}", folder.display(), paint(QUIET, note))?;
     let there = store.list()?.memories.len();

@@ -145,7 +145,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         missing,
         root: tree.root.clone(),
         project: tree.project.to_string(),
-        folder: stores.project.folder.to_owned(),
+        folder: stores.project.folder.clone(),
         mode: match identity::mode(&world.dirs, tree.project)? {
             identity::Mode::Committed => "committed",
             identity::Mode::Private => "private",

@@ -193,7 +193,7 @@ impl Stores {
     /// Tells which memories are from the repository.
     pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
         let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
-        let users = self.user.folder.to_owned();
+        let users = self.user.folder.clone();
         Ok(move |stored: &Stored| match stored.path.starts_with(&users) {
             true => user.is_from_repository(stored),
             false => project.is_from_repository(stored),

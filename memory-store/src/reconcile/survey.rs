@@ -108,7 +108,7 @@ impl<'a> Survey<'a> {
     fn is_unreadable(&self, entry: &Entry) -> bool {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
-                Aside::No => store.folder.to_owned(),
+                Aside::No => store.folder.clone(),
                 Aside::Review | Aside::Held => store.home.drafts.clone(),
             };
             let suffix = format!("-{}.md", entry.id.short());

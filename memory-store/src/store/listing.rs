@@ -281,7 +281,7 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
                 path: path.to_owned(),
                 memory: written.memory.clone(),
                 modified_ns: 0,
-                len: written.text().as_bytes().len() as u64,
+                len: written.text().len() as u64,
                 text: text_hash(written.text()),
             })
         }

@@ -127,7 +127,7 @@ pub fn memories() -> Vec<Memory> {
     ]
 }
 
-/// The change of a journal that a memory was saved.
+/// Returns the change of a journal that says that a memory was saved.
 pub fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();

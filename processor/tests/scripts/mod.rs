@@ -249,7 +249,7 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
-    /// A command of the user who lives there, at the time of the tests.
+    /// Returns a command of the user who lives there, at the time of the tests.
     pub fn command(&self, program: &str) -> Command {
         let mut command = self.home.command(program);
         command.env("THROUGHLINE_NOW", NOW);
