@@ -84,11 +84,11 @@ pub fn memories(folder: &Path) -> usize {
 
 /// Says that the folder of private memories is gone, which nobody but a person takes away.
 pub fn missing_folder(store: &Store) -> Option<String> {
-    (store.root().is_none() && !store.folder().exists()).then(|| {
+    (store.root.is_none() && !store.folder.exists()).then(|| {
         format!(
             "the folder of this project's private memories is gone: {}. Move it back; `throughline sync` writes \
              what was learned and saved again",
-            printable::path(store.folder())
+            printable::path(&store.folder)
         )
     })
 }

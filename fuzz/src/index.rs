@@ -52,7 +52,7 @@ impl Golden {
 
     pub(crate) fn open(&self) -> Recall {
         assert!(self.folder.path().is_dir());
-        Recall::open(&self.dirs, &self.tree)
+        Recall::open(&self.dirs, &self.tree, None)
     }
 }
 
@@ -128,8 +128,8 @@ fn apply(change: &[u8; CHANGE], bytes: &mut Vec<u8>) -> bool {
 fn ask(golden: &Golden) {
     let recall = golden.open();
     let prompt = "which port does the ledger service listen on?";
-    let hits = recall.prompt(prompt, NOW, &|_| false).hits;
-    recall.file("billing/src/import.rs", NOW, &|_| false);
+    let hits = recall.prompt(prompt, None, NOW, &|_| false).hits;
+    recall.file("billing/src/import.rs", None, NOW, &|_| false);
     recall.error("cargo build", "error: cannot find macro `money_fmt` in this scope", NOW, &|_| {
         false
     });

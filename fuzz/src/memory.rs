@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memory_store::file::MemoryFile;
-use memory_store::suspicion::suspicion;
+use memory_store::suspicion::{Origin, suspicion};
 
 /// A file is read or refused. What was read can be written as a new file that says the same, and a
 /// change of the file changes nothing else.
@@ -11,9 +11,10 @@ pub(crate) fn run(bytes: &[u8]) {
     let path = Path::new("memory.md");
     let Ok(mut file) = MemoryFile::parse(path, bytes.to_vec()) else { return };
     let memory = file.memory.clone();
-    suspicion(&memory.title, &memory.body);
+    suspicion(&memory.title, &memory.body, Origin::Repository);
     if let Ok(new) = MemoryFile::new(memory.clone()) {
-        let read = MemoryFile::parse(path, new.bytes().to_vec()).expect("it was just written");
+        let read =
+            MemoryFile::parse(path, new.text().as_bytes().to_vec()).expect("it was just written");
         assert_eq!(read.memory, new.memory);
     }
     let mut pinned = memory;
@@ -21,9 +22,10 @@ pub(crate) fn run(bytes: &[u8]) {
     pinned.body.push_str("\n\nOne line more.");
     // It may refuse, where something of the person's would be lost; then nothing has changed.
     if file.set(&pinned).is_ok() {
-        let read = MemoryFile::parse(path, file.bytes().to_vec()).expect("it was just written");
+        let read =
+            MemoryFile::parse(path, file.text().as_bytes().to_vec()).expect("it was just written");
         assert_eq!(read.memory, file.memory);
     } else {
-        assert_eq!(file.bytes(), bytes);
+        assert_eq!(file.text().as_bytes(), bytes);
     }
 }

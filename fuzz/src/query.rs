@@ -21,8 +21,8 @@ pub(crate) fn run(bytes: &[u8]) {
             let recall = golden.open();
             (golden, recall)
         });
-        recall.prompt(&text, NOW, &|_| false);
-        recall.file(first, NOW, &|_| false);
+        recall.prompt(&text, None, NOW, &|_| false);
+        recall.file(first, None, NOW, &|_| false);
         recall.error(first, second, NOW, &|_| false);
         for turns in [false, true] {
             let search =

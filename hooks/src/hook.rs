@@ -130,7 +130,7 @@ impl Hook {
             reason = "models are looked for only where recall needs them"
         )]
         let dirs = self.dirs.clone().with_models(|name| std::env::var_os(name), program.as_deref());
-        Recall::open(&dirs, &self.tree)
+        Recall::open(&dirs, &self.tree, None)
     }
 
     /// Returns whether anything may be written or started.

@@ -36,7 +36,7 @@ pub fn answer(hook: &Hook) -> Output {
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
         let skip = |id| session.has(id);
-        hits = inject::hits(hook, recall.prompt_about(&asked, &mut topic, hook.now, &skip));
+        hits = inject::hits(hook, recall.prompt(&asked, Some(&mut topic), hook.now, &skip));
         session.keep_topic(&topic);
     }
     // Before the rest, which a damaged index may leave no time for.

@@ -166,7 +166,7 @@ enum By {
 fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     // It was started a moment ago and may not have come to its lock yet.
     let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
-    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);
     let Some(block) = begin(hook, &recall, session, By::SessionStart) else {
@@ -288,7 +288,7 @@ fn compacted(hook: &Hook, session: &mut Session) -> Output {
     if !session.is_started() {
         return fresh(hook, session, None);
     }
-    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let recall = Recall::open(&hook.dirs, &hook.tree, None);
     let exists = |id| recall.is_still_there(id, hook.now);
     let injection = compose_again(&session.blocks(), &session.given(), exists);
     if hook.may_write() {

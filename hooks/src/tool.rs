@@ -62,7 +62,7 @@ fn of_file(hook: &Hook, call: &ToolCall) -> Output {
     };
     let path: &str = &path;
     recall(hook, path, "file", Unclaimed::Withhold, |recall, session| {
-        recall.file_about(path, &|| session.topic(), hook.now, &|id| session.has(id))
+        recall.file(path, Some(&|| session.topic()), hook.now, &|id| session.has(id))
     })
 }
 

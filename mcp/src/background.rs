@@ -41,7 +41,7 @@ impl Background {
         let idle = environment.mode() != Mode::Full
             || !self.children.is_empty()
             || !(has_unprocessed(&environment.dirs.tree(&tree.root))
-                || Recall::open(&environment.dirs, &tree).is_outdated())
+                || Recall::open(&environment.dirs, &tree, None).is_outdated())
             || is_running(&environment.dirs.project(tree.project));
         if idle {
             return Ok(false);
@@ -93,7 +93,7 @@ mod tests {
         .unwrap();
         let dirs = &environment.dirs;
         fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
-        fs::write(dirs.by_path(&root), by_path_record(ProjectId([7; 16]), &root)).unwrap();
+        fs::write(dirs.by_path(&root), by_path_record(ProjectId([7; 16]), &root, None)).unwrap();
         fs::create_dir_all(&dirs.tree(&root).folder).unwrap();
         fs::create_dir_all(&dirs.project(ProjectId([7; 16])).folder).unwrap();
         fs::write(dirs.tree(&root).inbox, "{}\n").unwrap();

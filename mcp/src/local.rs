@@ -83,12 +83,13 @@ impl Local {
 
     /// Opens what is known in a tree.
     fn indexed(&self, tree: &Tree) -> Recall {
-        Recall::open_with(&self.environment.dirs, tree, &self.journals)
+        Recall::open(&self.environment.dirs, tree, Some(&self.journals))
     }
 
     /// Opens what is known in a tree, for questions in words.
     fn recall_in(&self, tree: &Tree) -> Recall {
-        let recall = self.indexed(tree).with_transformer(Arc::clone(&self.transformer));
+        let mut recall = self.indexed(tree);
+        recall.shared = Some(Arc::clone(&self.transformer));
         match recall.settings().embedder.clone() {
             Some(embedder) => recall.with_second(Box::new(Program::new(tree.project, &embedder))),
             None => recall,
@@ -159,8 +160,7 @@ impl Backend for Local {
 
     fn rest(&self) {
         self.journals.release();
-        if self.transformer.is_open() {
-            self.transformer.release();
+        if self.transformer.release() {
             resident::give_back();
         }
     }

@@ -49,6 +49,7 @@ use memory_store::store::Store;
 use memory_store::trust::Trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
+use testutils::SealedHome;
 
 use search_mode::{SearchMode, in_each_search_mode};
 
@@ -60,7 +61,7 @@ in_each_search_mode! {
 
 /// A home and a project of its own.
 struct World {
-    home: tempfile::TempDir,
+    home: SealedHome,
     root: PathBuf,
     dirs: UserDirs,
     search: SearchMode,
@@ -69,12 +70,11 @@ struct World {
 impl World {
     /// A project that nobody vouched for.
     fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let real = home.path().canonicalize().unwrap();
-        let root = real.join("work/shop");
+        let home = SealedHome::new();
+        let root = home.path().join("work/shop");
         fs::create_dir_all(root.join("src")).unwrap();
         fs::write(root.join("src/money.rs"), "pub struct Cents(i64);\n").unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| real.clone().into())).unwrap();
+        let dirs = home.dirs.clone();
         Self { home, root, dirs, search: SearchMode::Words }
     }
 
@@ -82,7 +82,7 @@ impl World {
     fn trusted() -> Self {
         let world = Self::new();
         let observed = Observed { root: world.root.clone(), ..Observed::default() };
-        identity::init(&world.dirs, &observed, Mode::Committed, [5; 16], now()).unwrap();
+        identity::vouch(&world.dirs, &observed, Some(Mode::Committed), [5; 16], now()).unwrap();
         world
     }
 
@@ -132,16 +132,14 @@ impl World {
         let trust = Trust::of(&self.store(), settings).unwrap();
         let pulled = memories.iter().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.memory.id).collect();
-        let publisher = Publisher::begin(&dir).unwrap();
-        let publisher = publisher.from_repository(pulled).trust(trust);
+        let mut publisher = Publisher::begin(&dir).unwrap();
+        (publisher.from_repository, publisher.trust) = (pulled, trust);
         self.search.publish(&dir, publisher, content);
     }
 
     fn command(&self, variables: &[(&str, &str)]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-mcp"));
+        let mut command = self.home.command(env!("CARGO_BIN_EXE_throughline-mcp"));
         command
-            .env_clear()
-            .env("HOME", self.home.path())
             .env("THROUGHLINE_NOW", NOW)
             .envs(self.search.variables())
             .envs(variables.iter().copied())
@@ -450,8 +448,9 @@ fn the_next_hook_sees_a_memory_through_the_journal() {
     let saved = remember(&mut server, "gotcha", "The importer swallows empty rows", "See parse().");
     let tree = world.tree();
     let find = || {
-        Recall::open(&world.dirs, &tree).prompt(
+        Recall::open(&world.dirs, &tree, None).prompt(
             "why does the importer swallow rows?",
+            None,
             now(),
             &|_| false,
         )

@@ -72,7 +72,7 @@ enum Either {
 impl Either {
     fn open(path: &str) -> Result<Self> {
         let path = Path::new(path);
-        Ok(match Table::load_file(path) {
+        Ok(match Table::open_file(path) {
             Ok(table) => Self::Table(table),
             Err(_) => Self::Transformer(Box::new(Transformer::open_file(path)?)),
         })
@@ -143,7 +143,10 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 fn table(vocabulary: &str, rows: &str, model: &str, cut: &str, out: &str) -> Result<()> {
     let vocabulary = fs::read_to_string(vocabulary)?;
     let space = Transformer::open_file(Path::new(model))?.space();
-    let cut = Cut::of_bits(cut.parse()?).ok_or("CUT is 0 to 3")?;
+    let cut = match cut {
+        "0" | "1" | "2" | "3" => Cut { humps: "13".contains(cut), digits: "23".contains(cut) },
+        _ => return Err("CUT is 0 to 3".into()),
+    };
     let file = build::table_file(&pieces(&vocabulary), &floats(&fs::read(rows)?), space, cut);
     Ok(fs::write(out, file)?)
 }

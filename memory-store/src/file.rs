@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
-pub use merge::{ConflictMarkers, FrontConflict, MergedFront, merge};
+pub use merge::{ConflictMarkers, MergedFront, merge};
 pub use name::{EXTENSION, file_name};
 pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;
@@ -99,22 +99,12 @@ impl MemoryFile {
     pub fn text(&self) -> &str {
         &self.text
     }
-
-    /// The bytes of the file.
-    pub fn bytes(&self) -> &[u8] {
-        self.text.as_bytes()
-    }
 }
 
 fn new_text(memory: &Memory, style: Style) -> Result<String, Fault> {
     let front = front::write(memory, style).map_err(|message| Fault::new(0, message))?;
     let body = heading::write(&memory.title, &memory.body, "\n");
     Ok(format!("---\n{front}---\n{body}"))
-}
-
-/// Reads a memory from any text: what fuzzing and tests drive. Never panics.
-pub fn parse_bytes(bytes: &[u8]) -> Result<Memory> {
-    MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
 }
 
 /// A memory in the form that a file can hold.

@@ -16,7 +16,6 @@ use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
 use crate::id::ProjectId;
 use crate::layout::{
     ByPath, KnownFingerprint, Place, ProjectDir, Tree, TreeDir, UserDirs, by_path_record,
-    fingerprint_record,
 };
 use crate::store::lock;
 use crate::time::Timestamp;
@@ -230,27 +229,17 @@ pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
 
 /// Vouches for a working tree: from now on its store is read and its sessions are remembered. A
 /// tree that is known already stays with its project, one that is plainly another clone of a known
-/// project joins it, any other becomes a project whose id is `random`.
-pub fn init(
+/// project joins it, any other becomes a project whose id is `random`. `mode` says where the project keeps its memories;
+/// without it, that stays as it was.
+pub fn vouch(
     dirs: &UserDirs,
     observed: &Observed,
-    mode: Mode,
+    mode: Option<Mode>,
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
     let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed, Some(mode))
-}
-
-/// Vouches for a working tree without changing where its project keeps memories.
-pub fn trust(
-    dirs: &UserDirs,
-    observed: &Observed,
-    random: [u8; 16],
-    now: Timestamp,
-) -> Result<Tree> {
-    let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed, None)
+    record(dirs, identity, observed, mode)
 }
 
 /// Makes a working tree part of a project because the user says so.
@@ -261,13 +250,6 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
         leave(dirs, before, observed.tree(project).main_root.as_path())?;
     }
     record(dirs, identity, observed, None)
-}
-
-/// The projects that a working tree might belong to, for the user to choose from.
-pub fn similar(dirs: &UserDirs, observed: &Observed) -> Result<Vec<Known>> {
-    let mut known = list(dirs)?;
-    known.retain(|known| known.identity.resembles(observed));
-    Ok(known)
 }
 
 /// Looks again at a working tree whose record says something else than the disk, or nothing, before
@@ -306,7 +288,7 @@ pub fn review(
         return self::record(dirs, identity, &observed, None).map(|_| None);
     };
     if record.fingerprint == KnownFingerprint::No {
-        let mut broken = by_path_record(record.project, root);
+        let mut broken = by_path_record(record.project, root, None);
         broken.extend_from_slice(b"unknown\n");
         replace(&dirs.by_path(root), &broken, Privacy::Private)?;
     }
@@ -500,10 +482,7 @@ fn record(
 
 fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     let path = dirs.by_path(root);
-    let record = match TreeFingerprint::of(root) {
-        Some(fingerprint) => fingerprint_record(project, root, &fingerprint),
-        None => by_path_record(project, root),
-    };
+    let record = by_path_record(project, root, TreeFingerprint::of(root).as_ref());
     if std::fs::read(&path).ok().as_ref() != Some(&record) {
         replace(&path, &record, Privacy::Private)?;
     }
@@ -538,7 +517,7 @@ fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()>
     let path = dirs.by_path(root);
     // A record that says otherwise by now is not ours to remove.
     match std::fs::read(&path) {
-        Ok(bytes) if bytes.starts_with(&by_path_record(project, root)) => remove(&path),
+        Ok(bytes) if bytes.starts_with(&by_path_record(project, root, None)) => remove(&path),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -565,9 +544,7 @@ mod tests {
     impl Home {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let home = folder.path().to_owned();
-            let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into()));
-            Self { dirs: dirs.unwrap(), folder }
+            Self { dirs: testutils::dirs_of(folder.path()), folder }
         }
 
         fn observed(&self, name: &str, roots: &[&str], remotes: &[&str]) -> Observed {
@@ -583,7 +560,7 @@ mod tests {
         }
 
         fn init(&self, observed: &Observed, random: u8) -> Tree {
-            init(&self.dirs, observed, Mode::Committed, [random; 16], NOW).unwrap()
+            vouch(&self.dirs, observed, Some(Mode::Committed), [random; 16], NOW).unwrap()
         }
     }
 
@@ -605,11 +582,11 @@ mod tests {
         // A second vouch means the same project, but for nothing else at its place.
         let other = Observed { root_commits: vec!["x".into()], ..observed.clone() };
         let other = Observed { remotes: Vec::new(), ..other };
-        assert_ne!(trust(&home.dirs, &other, [3; 16], NOW).unwrap().project, tree.project);
+        assert_ne!(vouch(&home.dirs, &other, None, [3; 16], NOW).unwrap().project, tree.project);
         untrust(&home.dirs, &observed.root).unwrap();
         let bare = Observed { remotes: Vec::new(), ..observed };
         assert!(recognise(&home.dirs, &bare).unwrap().is_none());
-        assert_eq!(trust(&home.dirs, &bare, [4; 16], NOW).unwrap(), tree);
+        assert_eq!(vouch(&home.dirs, &bare, None, [4; 16], NOW).unwrap(), tree);
     }
 
     #[test]
@@ -621,7 +598,7 @@ mod tests {
 
         let fork = home.observed("fork", &["r"], &["git@example.com:me/b.git"]);
         assert!(recognise(&home.dirs, &fork).unwrap().is_none());
-        assert_eq!(similar(&home.dirs, &fork).unwrap().len(), 1);
+        assert!(list(&home.dirs).unwrap().iter().all(|known| known.identity.resembles(&fork)));
         assert_ne!(home.init(&fork, 2).project, first.project);
 
         let copy = home.observed("copy", &["r"], &[]);
@@ -721,14 +698,14 @@ mod tests {
         let tree = home.init(&observed, 1);
         let path = home.dirs.by_path(&tree.root);
         let sealed = std::fs::read(&path).unwrap();
-        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         assert!(Tree::find(&home.dirs, &tree.root).is_some());
         // It got a remote since; that is no reason for doubt.
         let pushed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         assert_eq!(std::fs::read(&path).unwrap(), sealed);
 
-        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        std::fs::write(&path, by_path_record(tree.project, &tree.root, None)).unwrap();
         let evil = home.observed("work", &["s"], &[]);
         assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
         // And stays so for hooks, until it is the old one again.
@@ -797,7 +774,8 @@ mod tests {
         let home = Home::new();
         let mut observed = home.observed("work", &[], &[]);
         observed.root.push(std::ffi::OsString::from_vec(b"caf\xe9".to_vec()));
-        let refused = init(&home.dirs, &observed, Mode::Committed, [1; 16], NOW).unwrap_err();
+        let refused =
+            vouch(&home.dirs, &observed, Some(Mode::Committed), [1; 16], NOW).unwrap_err();
         assert!(refused.to_string().contains("not UTF-8"), "{refused}");
         assert!(list(&home.dirs).unwrap().is_empty());
     }
@@ -806,9 +784,9 @@ mod tests {
     fn a_mode_stays_when_the_tree_is_trusted_again() {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &[]);
-        let tree = init(&home.dirs, &observed, Mode::Private, [1; 16], NOW).unwrap();
+        let tree = vouch(&home.dirs, &observed, Some(Mode::Private), [1; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
-        trust(&home.dirs, &observed, [2; 16], NOW).unwrap();
+        vouch(&home.dirs, &observed, None, [2; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
     }
 }

@@ -8,7 +8,7 @@
 //! by the same rarity.
 
 #[cfg(feature = "keywords")]
-use memory_store_base::text::stop_words;
+use memory_store_base::text::STOP_WORDS;
 use memory_store_base::text::{
     Form, each_term, each_word, is_stop_word, rarity as rarities, term_hash,
 };
@@ -82,7 +82,7 @@ fn extracted(text: &str) -> Vec<String> {
     use keyword_extraction::rake::{Rake, RakeParams};
 
     let (prepared, names) = prepared(text);
-    let stop: Vec<String> = stop_words().map(str::to_owned).collect();
+    let stop: Vec<String> = STOP_WORDS.iter().map(|&word| word.to_owned()).collect();
     let rake = Rake::new(RakeParams::WithDefaults(&prepared, &stop));
     let mut ranked: Vec<(String, f32)> = rake
         .get_ranked_keyword_scores(TEXT_BYTES_MAX)

@@ -80,7 +80,8 @@ pub struct Ledger {
     /// Lines of a later version of the program, as they stand there.
     foreign: Vec<Vec<u8>>,
     lines: usize,
-    damaged: usize,
+    /// Number of lines that could not be read: a torn one after a crash is no reason to worry.
+    pub damaged: usize,
 }
 
 /// A line of the ledger.
@@ -128,11 +129,6 @@ impl Ledger {
     /// The memories that are not learned again, by id.
     pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
         self.tombstones.values().cloned().collect()
-    }
-
-    /// Lines that could not be read: a torn one after a crash is no reason to worry.
-    pub fn damaged(&self) -> usize {
-        self.damaged
     }
 
     /// Returns the texts whose origin is known: those that this machine derived, wrote or released, and those

@@ -8,7 +8,6 @@
 //! links the first two. This one holds what writes: memory files, the ledger, indexes. It
 //! shows the others' modules under its own paths.
 
-pub mod custom_embedder;
 pub mod file;
 pub mod identity;
 pub mod index_writer;
@@ -39,7 +38,7 @@ pub mod text {
     pub use memory_store_base::text::*;
 }
 
-pub use memory_store_recall::{bytes, embed, signature, staleness, suspicion};
+pub use memory_store_recall::{bytes, custom_embedder, embed, signature, staleness, suspicion};
 pub use memory_store_redact as redact;
 
 pub use memory_store_base::{

@@ -91,20 +91,9 @@ pub struct Outcome {
 
 /// Makes the files say what is desired: the complete set of this project's derived memories. `trees` are its working
 /// trees that exist, the main one first. A memory for a tree that is not among them goes to the main one. Text that
-/// people wrote is kept without what `redactor` hides; nothing from the repository is kept.
+/// people wrote is kept without what `redactor` hides; nothing from the repository is kept. Derived memories for which
+/// `keeps` speaks stay although they are not desired: their evidence may be lost.
 pub fn reconcile(
-    store: &Store,
-    redactor: &Redactor,
-    desired: Vec<Desired>,
-    trees: &[GitState],
-    now: Timestamp,
-) -> Result<Outcome> {
-    reconcile_keeping(store, redactor, desired, trees, now, &|_| false)
-}
-
-/// Reconciles, but keeps derived memories for which `keeps` speaks although they are not desired: their evidence may be
-/// lost.
-pub fn reconcile_keeping(
     store: &Store,
     redactor: &Redactor,
     desired: Vec<Desired>,
@@ -115,7 +104,7 @@ pub fn reconcile_keeping(
     run(store, redactor, desired, trees, now, (keeps, usize::MAX))
 }
 
-/// [`reconcile_keeping`], killed after this many steps.
+/// [`reconcile`], killed after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,
@@ -125,7 +114,7 @@ fn run(
     (keeps, steps): (&dyn Fn(&Memory) -> bool, usize),
 ) -> Result<Outcome> {
     let _lock = store.lock()?;
-    let mut ledger = Ledger::open(store.home())?;
+    let mut ledger = Ledger::open(&store.home)?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
     let (wanted, refused) = wanted(desired);
     // Memories derived here belong to this machine, whatever the ledger knows.
@@ -202,7 +191,6 @@ mod tests {
     use super::*;
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
-    use crate::layout::UserDirs;
     use crate::memory::Status;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -216,11 +204,11 @@ mod tests {
     fn home() -> LedgerHome {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(&path);
         let root = path.join("work");
         std::fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(Mode::Committed), [7; 16], NOW).unwrap();
         LedgerHome { store: Store::open(&dirs, &tree).unwrap(), folder, root }
     }
 
@@ -247,7 +235,7 @@ mod tests {
         /// Every file that a person or recall sees, without the ledger's own lines.
         fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
             let mut files = self.files(&self.root);
-            files.extend(self.files(&self.store.home().folder));
+            files.extend(self.files(&self.store.home.folder));
             files.retain(|path, _| path.extension().is_some_and(|extension| extension == "md"));
             files
         }
@@ -289,7 +277,7 @@ mod tests {
                     home.run(desired, usize::MAX);
                 }
                 assert_eq!(home.memories(), wanted, "killed in run {killed} after {steps} steps");
-                let ledger = Ledger::open(home.store.home()).unwrap();
+                let ledger = Ledger::open(&home.store.home).unwrap();
                 assert_eq!(ledger.tombstones(), []);
                 let again = home.run(&third, usize::MAX);
                 assert_eq!((again.unchanged, again.written + again.updated), (3, 0));
@@ -302,7 +290,7 @@ mod tests {
         let home = home();
         let one = memory(1, "One", "a");
         let trees = [GitState { root: home.root.clone(), ..GitState::default() }];
-        let ledger = Ledger::open(home.store.home()).unwrap();
+        let ledger = Ledger::open(&home.store.home).unwrap();
         let survey = Survey::look(&home.store, &ledger, &ledger.texts(), &trees).unwrap();
         home.run(std::slice::from_ref(&one), usize::MAX);
         let desired = vec![Desired { memory: one.clone(), root: home.root.clone() }];
@@ -320,9 +308,9 @@ mod tests {
         for round in 0..SPARE_ROUNDS {
             home.run(&[memory(1, "One", &format!("round {round}"))], usize::MAX);
         }
-        let ledger = Ledger::open(home.store.home()).unwrap();
+        let ledger = Ledger::open(&home.store.home).unwrap();
         assert_eq!(ledger.entries().count(), 1);
-        let lines = std::fs::read(&home.store.home().ledger).unwrap();
+        let lines = std::fs::read(&home.store.home.ledger).unwrap();
         let lines = lines.iter().filter(|&&byte| byte == b'\n').count();
         assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
     }
@@ -343,12 +331,12 @@ mod tests {
             home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
             home.run(&[memory(1, "One", "a"), memory(2, "Two", "c")], usize::MAX);
         }
-        let ledger = Ledger::open(home.store.home()).unwrap();
+        let ledger = Ledger::open(&home.store.home).unwrap();
         let kept = text_hash(&ledger.entry(memory(1, "", "").id).unwrap().text);
         assert_ne!(kept, of);
         let texts = ledger.texts();
         assert!([&kept, &of].iter().all(|hash| texts.is_own(hash)), "{texts:?}");
-        let lines = std::fs::read_to_string(&home.store.home().ledger).unwrap();
+        let lines = std::fs::read_to_string(&home.store.home.ledger).unwrap();
         assert_eq!(lines.matches(&format!("{{\"own\":\"{of}\"}}")).count(), 1);
     }
 
@@ -360,7 +348,7 @@ mod tests {
         let (one, two) = (files.remove(0), files.remove(0));
         let text = std::fs::read_to_string(&one.path).unwrap().replace("\na\n", "\nz\n");
         std::fs::write(&one.path, &text).unwrap();
-        let open = || Ledger::open(home.store.home()).unwrap();
+        let open = || Ledger::open(&home.store.home).unwrap();
         open().pulled([text_hash(&text)]).unwrap();
         // The text of a memory that nothing says any more may still be in another branch.
         home.run(&[memory(1, "One", "a")], usize::MAX);
@@ -389,10 +377,10 @@ mod tests {
         std::fs::write(&one.path, text.replacen("kind: fact\n", kind, 1)).unwrap();
         let other = home.store.list().unwrap().memories.remove(0);
         assert!(other.text != one.text && other.memory == one.memory);
-        assert!(Ledger::open(home.store.home()).unwrap().texts().owns(&other));
+        assert!(Ledger::open(&home.store.home).unwrap().texts().owns(&other));
         std::fs::write(&one.path, text.replacen("kind: fact\n", "kind: gotcha\n", 1)).unwrap();
         let other = home.store.list().unwrap().memories.remove(0);
-        assert!(!Ledger::open(home.store.home()).unwrap().texts().owns(&other));
+        assert!(!Ledger::open(&home.store.home).unwrap().texts().owns(&other));
     }
 
     /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
@@ -401,7 +389,7 @@ mod tests {
     fn what_a_later_version_noted_survives_a_rewrite() {
         let home = home();
         home.run(&[memory(1, "One", "a")], usize::MAX);
-        let path = home.store.home().ledger.clone();
+        let path = home.store.home.ledger.clone();
         let json = r#"{"linked":{"id":"01","to":"02"}}"#;
         let sum = crate::bytes::checksum(json.as_bytes());
         let foreign = format!("{sum:08x} {json}\n");
@@ -409,22 +397,22 @@ mod tests {
         // Behind it a torn line, which is a reason to rewrite.
         std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
         home.run(&[memory(1, "One", "b")], usize::MAX);
-        let ledger = Ledger::open(home.store.home()).unwrap();
-        assert_eq!((ledger.damaged(), ledger.entries().count()), (0, 1));
+        let ledger = Ledger::open(&home.store.home).unwrap();
+        assert_eq!((ledger.damaged, ledger.entries().count()), (0, 1));
         assert!(std::fs::read_to_string(&path).unwrap().starts_with(&foreign));
 
         let mut ledger = ledger;
         ledger.forget_history().unwrap();
         assert!(!std::fs::read_to_string(&path).unwrap().contains("linked"));
-        assert_eq!(Ledger::open(home.store.home()).unwrap().entries().count(), 1);
+        assert_eq!(Ledger::open(&home.store.home).unwrap().entries().count(), 1);
     }
 
     #[test]
     fn so_do_its_fields_in_lines_of_ours() {
         let home = home();
         home.run(&[memory(1, "One", "a")], usize::MAX);
-        let path = home.store.home().ledger.clone();
-        Ledger::open(home.store.home())
+        let path = home.store.home.ledger.clone();
+        Ledger::open(&home.store.home)
             .unwrap()
             .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))
             .unwrap();
@@ -444,7 +432,7 @@ mod tests {
             assert!(line.contains(r#""later":["kept"]"#), "{kind}: {text}");
         }
         // Not what is to be removed with all that nobody here can read.
-        Ledger::open(home.store.home()).unwrap().forget_history().unwrap();
+        Ledger::open(&home.store.home).unwrap().forget_history().unwrap();
         assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
     }
 

@@ -22,9 +22,11 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reviewed {
-    ids: BTreeSet<String>,
+    /// Memories that a person decided about.
+    pub ids: BTreeSet<MemoryId>,
+    /// When a person last said of a memory that it still holds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    confirmed: BTreeMap<String, Timestamp>,
+    pub confirmed: BTreeMap<MemoryId, Timestamp>,
     /// Pairs that contradict each other by their words and both hold, each as two ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
@@ -52,25 +54,10 @@ impl Reviewed {
         if reviewed == before { Ok(()) } else { reviewed.write(home) }
     }
 
-    /// Returns whether a person decided about a memory.
-    pub fn has(&self, id: MemoryId) -> bool {
-        self.ids.contains(&id.to_string())
-    }
-
-    /// When a person last said that a memory still holds.
-    pub fn confirmed(&self, id: MemoryId) -> Option<Timestamp> {
-        self.confirmed.get(&id.to_string()).copied()
-    }
-
-    /// Notes that a person decided about a memory.
-    pub fn note(&mut self, id: MemoryId) {
-        self.ids.insert(id.to_string());
-    }
-
     /// Notes that a person said that a memory still holds.
     pub fn confirm(&mut self, id: MemoryId, now: Timestamp) {
-        self.note(id);
-        self.confirmed.insert(id.to_string(), now);
+        self.ids.insert(id);
+        self.confirmed.insert(id, now);
     }
 
     /// Notes that two memories both hold, whatever their words say.
@@ -85,10 +72,10 @@ impl Reviewed {
 
     /// Forgets the memories that are not `there`.
     pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
-        let is_there = |id: &String| id.parse().is_ok_and(|id| there.contains(&id));
-        self.ids.retain(is_there);
-        self.confirmed.retain(|id, _| is_there(id));
-        self.both.retain(|pair| pair.split(' ').all(|id| is_there(&id.to_owned())));
+        self.ids.retain(|id| there.contains(id));
+        self.confirmed.retain(|id, _| there.contains(id));
+        let is_there = |id: &str| id.parse().is_ok_and(|id| there.contains(&id));
+        self.both.retain(|pair| pair.split(' ').all(is_there));
     }
 
     /// Writes the record of a project.
@@ -117,29 +104,37 @@ mod tests {
         let home = ProjectDir::at(home.path().to_owned());
         let (one, two) = (MemoryId([1; 16]), MemoryId([2; 16]));
         let mut reviewed = Reviewed::read(&home);
-        reviewed.note(one);
+        reviewed.ids.insert(one);
         reviewed.confirm(two, Timestamp(7));
         reviewed.note_both(two, one);
         reviewed.write(&home).unwrap();
         let mut reviewed = Reviewed::read(&home);
-        assert!(reviewed.has(one) && reviewed.has(two));
-        assert_eq!((reviewed.confirmed(one), reviewed.confirmed(two)), (None, Some(Timestamp(7))));
+        assert!(reviewed.ids.contains(&one) && reviewed.ids.contains(&two));
+        assert_eq!(
+            (reviewed.confirmed.get(&one).copied(), reviewed.confirmed.get(&two).copied()),
+            (None, Some(Timestamp(7)))
+        );
         assert!(reviewed.hold_both(one, two));
         let many: Vec<MemoryId> = (3..11).map(|number| MemoryId([number; 16])).collect();
         std::thread::scope(|scope| {
             for &id in &many {
                 let home = &home;
-                scope.spawn(move || Reviewed::change(home, |reviewed| reviewed.note(id)).unwrap());
+                scope.spawn(move || {
+                    Reviewed::change(home, |reviewed| {
+                        reviewed.ids.insert(id);
+                    })
+                    .unwrap()
+                });
             }
         });
-        assert!(many.iter().all(|&id| Reviewed::read(&home).has(id)), "a note was lost");
+        assert!(many.iter().all(|id| Reviewed::read(&home).ids.contains(id)), "a note was lost");
         reviewed.keep_only(&BTreeSet::from([one]));
         assert!(!reviewed.hold_both(one, two));
-        assert!(reviewed.has(one) && !reviewed.has(two));
-        assert_eq!(reviewed.confirmed(two), None);
+        assert!(reviewed.ids.contains(&one) && !reviewed.ids.contains(&two));
+        assert_eq!(reviewed.confirmed.get(&two).copied(), None);
         // A record of an earlier version knows of no confirmations.
         fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
-        assert!(Reviewed::read(&home).has(two));
+        assert!(Reviewed::read(&home).ids.contains(&two));
         fs::write(&home.reviewed, "no JSON").unwrap();
         assert_eq!(Reviewed::read(&home), Reviewed::default());
     }

@@ -289,7 +289,7 @@ mod tests {
     fn files(user: &str, repository: &str) -> Files {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().to_owned();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(&home);
         let root = folder.path().join("work");
         let tree = Tree { project: ProjectId([1; 16]), root: root.clone(), main_root: root };
         for (path, text) in

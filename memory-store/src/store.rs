@@ -50,14 +50,16 @@ pub(crate) const MEMORIES_DIR: &str = "memories";
 #[derive(Clone, Debug)]
 pub struct Store {
     dirs: UserDirs,
-    home: ProjectDir,
-    folder: PathBuf,
-    /// The working tree, when the files are meant to be committed.
-    root: Option<PathBuf>,
+    /// The private, lasting folder beside it: ledger, drafts, what was put aside.
+    pub home: ProjectDir,
+    /// The folder of memory files.
+    pub folder: PathBuf,
+    /// The working tree whose files these are, which are meant to be committed; `None` when they are kept privately.
+    pub root: Option<PathBuf>,
     /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
     /// Longest wait for other writers of the project's files.
-    lock_wait: Duration,
+    pub lock_wait: Duration,
 }
 
 /// Result of saving a memory.
@@ -175,25 +177,11 @@ impl Store {
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
-    /// The folder of memory files.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The working tree whose files these are; `None` when they are kept privately.
-    pub fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
-    }
-
-    /// The private, lasting folder beside it: ledger, drafts, what was put aside.
-    pub fn home(&self) -> &ProjectDir {
-        &self.home
-    }
-
     /// Returns the redactor of this store's memories: committed files are held to more than private ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
+        let known = Known::read_file(&self.dirs, &self.home);
         let options = RedactOptions::for_store(settings, self.root.is_some());
-        Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
+        Redactor::new(&RedactOptions { known, ..options })
     }
 
     /// The redactor for what is about to be written.
@@ -252,24 +240,12 @@ impl Store {
         own.into_iter().chain([self.home.drafts.clone()]).collect()
     }
 
-    /// Finds a memory by its id, or by its last characters.
-    pub fn find(&self, id: &str) -> Result<Stored> {
-        self.list()?.find(id)
-    }
-
-    /// Finds a memory among those that were put aside.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] unless there is exactly one.
-    pub fn find_archived(&self, id: &str) -> Result<Stored> {
-        self.archived()?.find(id)
-    }
-
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
-            return Self::user(&self.dirs)?.waiting(self.lock_wait).save(memory, redactor, now);
+            let user = Self { lock_wait: self.lock_wait, ..Self::user(&self.dirs)? };
+            return user.save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
@@ -301,7 +277,7 @@ impl Store {
                 let mut file = MemoryFile::new(memory)?;
                 let hidden = hidden + file.redact(redactor)?;
                 let path = self.free_path(&file.memory)?;
-                self.write(&path, file.bytes())?;
+                self.write(&path, file.text().as_bytes())?;
                 self.note_saved(&path, &file)?;
                 let stored = listing::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created, hidden })
@@ -318,7 +294,7 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let _lock = self.lock()?;
-        let stored = self.find(id)?;
+        let stored = self.list()?.find(id)?;
         self.update(&stored.path, By::Person, redactor, change)
     }
 
@@ -377,7 +353,7 @@ impl Store {
         redactor: &Redactor,
     ) -> Result<Option<Saved>> {
         let _lock = self.lock()?;
-        let stored = self.find(id)?;
+        let stored = self.list()?.find(id)?;
         if read_bounded(&stored.path, FILE_BYTES_MAX)?.0 != before {
             return Ok(None);
         }
@@ -396,7 +372,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Stored> {
         let _lock = self.lock()?;
-        let stored = self.find(id)?;
+        let stored = self.list()?.find(id)?;
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
         let mut ledger = Ledger::open(&self.home)?;
@@ -431,7 +407,7 @@ impl Store {
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
-        let stored = match self.find_archived(id) {
+        let stored = match self.archived().and_then(|archived| archived.find(id)) {
             Ok(stored) => stored,
             Err(missing) => {
                 // Nothing was put aside, but a deleted file may have left a tombstone.
@@ -450,7 +426,7 @@ impl Store {
             Some(path) if self.may_create(&path) => path,
             Some(_) | None => self.free_path(&stored.memory)?,
         };
-        self.write(&path, file.bytes())?;
+        self.write(&path, file.text().as_bytes())?;
         ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
         remove(&stored.path)?;
         Ok(Some(listing::read(&path)?.stored))
@@ -472,7 +448,7 @@ impl Store {
             file.redact(redactor)?;
             ledger.inherit(file.text(), Origin::Own)?;
             let path = self.free_path(&file.memory)?;
-            self.write(&path, file.bytes())?;
+            self.write(&path, file.text().as_bytes())?;
             ledger.revive(id, self.relative(&path).as_deref())?;
             return Ok(Some(listing::read(&path)?.stored));
         }
@@ -485,7 +461,7 @@ impl Store {
     /// Removes for good what was put aside; it is not learned again.
     pub fn delete_archived(&self, id: &str) -> Result<Stored> {
         let _lock = self.lock()?;
-        let stored = self.find_archived(id)?;
+        let stored = self.archived()?.find(id)?;
         Ledger::open(&self.home)?.scrub(stored.memory.id)?;
         remove(&stored.path)?;
         Ok(stored)
@@ -504,7 +480,7 @@ impl Store {
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
         let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
-        self.write(&path, file.bytes())?;
+        self.write(&path, file.text().as_bytes())?;
         let name = self.relative(&path).unwrap_or_default();
         ledger.promoted(
             Entry { root: self.ledger_root().to_owned(), ..entry },
@@ -557,12 +533,6 @@ impl Store {
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
         lock_within(&self.home, self.lock_wait)
-    }
-
-    /// Waits this long at most for who else changes files of this project.
-    #[must_use]
-    pub fn waiting(self, lock_wait: Duration) -> Self {
-        Self { lock_wait, ..self }
     }
 
     /// Refuses to change what is not released: what is written here counts as this machine's.
@@ -670,7 +640,7 @@ impl Store {
         let mut memory = stored.memory.clone();
         change(&mut memory);
         memory.id = stored.memory.id;
-        let before = file.bytes().to_vec();
+        let before = file.text().as_bytes().to_vec();
         file.set(&memory)?;
         self.put(stored, &before, by, file, redactor)
     }
@@ -685,7 +655,7 @@ impl Store {
         redactor: &Redactor,
     ) -> Result<Saved> {
         let hidden = file.redact(redactor)?;
-        if file.bytes() == before {
+        if file.text().as_bytes() == before {
             return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
         let lookup = Lookup::new(&self.home);
@@ -694,7 +664,7 @@ impl Store {
             By::Link | By::Person => Origin::Own,
         };
         lookup.note(file.text(), origin)?;
-        self.write(&stored.path, file.bytes())?;
+        self.write(&stored.path, file.text().as_bytes())?;
         if origin == Origin::Own {
             self.note_saved(&stored.path, &file)?;
         }

@@ -74,9 +74,8 @@ fn a_long_text_is_cut() {
 #[test]
 fn reading_it_all_at_once_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("table.bin");
-    std::fs::write(&path, file()).unwrap();
-    let (open, load) = (Table::open_file(&path).unwrap(), Table::load_file(&path).unwrap());
+    build::place(dir.path(), &file(), b"no transformer").unwrap();
+    let (open, load) = (Table::open(dir.path()).unwrap(), Table::load(dir.path()).unwrap());
     for text in ["red greener", "grey RARE red", "nothing"] {
         assert_eq!(open.embed(text).unwrap(), load.embed(text).unwrap());
     }

@@ -70,7 +70,8 @@ fn every_code_path_gives_the_same_bits() {
     // With and without a rest after the tiles and blocks.
     let texts = ["red", "green greener grey", &"red green grey ".repeat(11)];
     let of_path = |path| {
-        let transformer = open(&file).unwrap().with_path(path);
+        let mut transformer = open(&file).unwrap();
+        transformer.path = path;
         texts.map(|text| transformer.pooled(text).unwrap().map(f32::to_bits))
     };
     let portable = of_path(CodePath::Portable);

@@ -35,7 +35,7 @@ fn port(number: u8, port: u16) -> Memory {
 
 fn asked(fixture: &Fixture, now: Timestamp) -> [Vec<String>; 2] {
     let recall = fixture.recall();
-    let prompt = recall.prompt("which port does the quota probe listen on?", now, &|_| false);
+    let prompt = recall.prompt("which port does the quota probe listen on?", None, now, &|_| false);
     let search = Search { text: "quota probe port".to_owned(), ..Search::default() };
     let searched = ids(&recall.search(&search, now));
     let about = |titles: Vec<String>| -> Vec<String> {
@@ -102,7 +102,8 @@ fn an_expired_memory_is_no_reason_to_leave_out_what_says_the_same() {
             fixture.write(memory(61, Kind::Gotcha, title, ""));
         },
         |fixture, now| {
-            let found = fixture.recall().prompt("is the quota probe paused?", now, &|_| false);
+            let found =
+                fixture.recall().prompt("is the quota probe paused?", None, now, &|_| false);
             assert_eq!(found.hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [id(61)]);
         },
     );

@@ -1,7 +1,8 @@
 //! An index from publishing to recall: the journeys that every caller takes.
 
 use crate::common::vectors::{Shipped, assets};
-use crate::common::{self, Fixture, NOW, id, memory};
+use crate::common::{self, Fixture, NOW, id, memory, put};
+use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
 use memory_store::index::document::Turn;
@@ -24,7 +25,8 @@ fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
 fn a_prompt_brings_what_it_is_about_and_nothing_else() {
     let fixture = Fixture::filled();
     let recall = fixture.recall();
-    let found = recall.prompt("why does the invoice importer drop the last row?", NOW, &|_| false);
+    let found =
+        recall.prompt("why does the invoice importer drop the last row?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits)[0], "The invoice importer needs a trailing newline");
     assert_eq!(found.degraded, None);
     for foreign in [
@@ -33,7 +35,7 @@ fn a_prompt_brings_what_it_is_about_and_nothing_else() {
         "write a haiku about autumn",
         "ok, go ahead",
     ] {
-        let found = recall.prompt(foreign, NOW, &|_| false);
+        let found = recall.prompt(foreign, None, NOW, &|_| false);
         assert_eq!(titles(&found.hits), Vec::<&str>::new(), "{foreign}");
         assert!(found.silent.is_some());
     }
@@ -44,10 +46,10 @@ fn a_memory_is_not_given_twice_and_a_superseded_one_never() {
     let fixture = Fixture::filled();
     let recall = fixture.recall();
     let prompt = "which port does the ledger service listen on?";
-    let found = recall.prompt(prompt, NOW, &|_| false);
+    let found = recall.prompt(prompt, None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The ledger service listens on port 7441"]);
     let id = found.hits[0].id;
-    let again = recall.prompt(prompt, NOW, &|known| known == id);
+    let again = recall.prompt(prompt, None, NOW, &|known| known == id);
     assert!(again.hits.is_empty());
     assert_eq!(again.silent, Some(Reason::Skipped));
 }
@@ -64,15 +66,15 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     let newer = memory(71, Kind::Fact, "A timer inside the mailer empties it", "Since June.");
     fixture.write(Memory { supersedes: vec![id(70)], ..newer });
     fixture.publish();
-    let recall = fixture.recall().with_traces();
+    let recall = fixture.tracing();
     let prompt = "which cron job drains the outbox queue?";
-    let found = recall.prompt(prompt, NOW, &|_| false);
+    let found = recall.prompt(prompt, None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["A timer inside the mailer empties it"]);
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
     assert_eq!((older.outcome, older.instead), (CandidateOutcome::Superseded, Some(id(71))));
     // A memory given before does not let the old one through.
-    let again = recall.prompt(prompt, NOW, &|known| known == id(71));
+    let again = recall.prompt(prompt, None, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
 
@@ -80,9 +82,9 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
 fn a_file_brings_its_memories_and_its_neighbours_in_the_folder_do_not() {
     let fixture = Fixture::filled();
     let recall = fixture.recall();
-    let found = recall.file("billing/src/import.rs", NOW, &|_| false);
+    let found = recall.file("billing/src/import.rs", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits)[0], "The invoice importer needs a trailing newline");
-    assert!(recall.file("billing/src/other.rs", NOW, &|_| false).hits.is_empty());
+    assert!(recall.file("billing/src/other.rs", None, NOW, &|_| false).hits.is_empty());
 }
 
 #[test]
@@ -101,15 +103,15 @@ fn the_memories_of_a_file_come_by_what_matters_most_and_not_by_its_name() {
     about(71, 0.8, "Balances are kept in cents", "A float lost a cent in March.");
     about(72, 0.6, "The audit reads the table while it grows", "It skips the last row.");
     fixture.publish();
-    let found = fixture.recall().file("billing/src/ledger.rs", NOW, &|_| false);
+    let found = fixture.recall().file("billing/src/ledger.rs", None, NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(71), id(72), id(70)]);
     // The topic of the last prompt matters more.
     let mut topic = Topic::default();
     let prompt = "why does the audit skip the last row of the table?";
     let recall = fixture.recall();
-    recall.prompt_about(prompt, &mut topic, NOW, &|_| false);
-    let found = recall.file_about("billing/src/ledger.rs", &|| topic.clone(), NOW, &|_| false);
+    recall.prompt(prompt, Some(&mut topic), NOW, &|_| false);
+    let found = recall.file("billing/src/ledger.rs", Some(&|| topic.clone()), NOW, &|_| false);
     let ids: Vec<MemoryId> = found.hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [id(72), id(71), id(70)]);
 }
@@ -129,9 +131,9 @@ fn likeness_counts_beside_an_error_that_nobody_knows() {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());
     let vectors = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
-    let recall = fixture.recall().with_traces();
+    let recall = fixture.tracing();
     let is_like = |error: &str| {
         let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
         assert!(!found.trace.is_empty());
@@ -144,7 +146,7 @@ fn likeness_counts_beside_an_error_that_nobody_knows() {
 #[test]
 fn the_fix_of_another_error_of_the_same_command_is_held_back() {
     let fixture = Fixture::filled();
-    let recall = fixture.recall().with_traces();
+    let recall = fixture.tracing();
     let error =
         "error: cannot find type `Statement` in this scope: it was renamed to `MonthlyStatement`";
     let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
@@ -167,7 +169,7 @@ fn what_every_failing_script_prints_is_not_the_same_error() {
     fixture.write(cause);
     fixture.write(memory(72, Kind::Command, "`tidy .` checks the imports", "Before each commit."));
     fixture.publish();
-    let recall = fixture.recall().with_traces();
+    let recall = fixture.tracing();
     let other = format!("Formatter would have written src/zebra.js anew\n{error}");
     let found = recall.error("run tidy", &other, NOW, &|_| false);
     assert!(found.hits.iter().all(|hit| hit.why != "the same error"), "{:?}", found.hits);
@@ -192,9 +194,10 @@ fn a_store_asks_for_as_much_as_the_talk_that_comes_near_it_scores() {
     // The strictest kind counts, so what is near one kind is not hidden behind the other.
     assert!(near.mean != far.mean, "{near:?} {far:?}");
     let found =
-        fixture.recall().prompt("what did the speaker say about loneliness", NOW, &|_| false);
+        fixture.recall().prompt("what did the speaker say about loneliness", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), Vec::<&str>::new());
-    let found = fixture.recall().prompt("which instrument does Lorcan play?", NOW, &|_| false);
+    let found =
+        fixture.recall().prompt("which instrument does Lorcan play?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["Lorcan plays the harp"]);
 }
 
@@ -207,17 +210,17 @@ fn what_the_journal_says_is_seen_at_once_and_folded_later() {
         "The quota probe needs a warm cache",
         "Run the probe twice; the first answer is from a cold cache.",
     ));
-    journal::append(&fixture.index(), &journal::put(&new, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &put(&new, fixture.root()), LOCK_WAIT).unwrap();
     let prompt = "why is the first quota probe wrong?";
-    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe needs a warm cache"]);
 
     fixture.publish();
-    let published = fixture.recall().prompt(prompt, NOW, &|_| false);
+    let published = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     assert_eq!(titles(&published.hits), titles(&found.hits));
 
-    journal::append(&fixture.index(), &Entry::Remove(new.memory.id)).unwrap();
-    assert!(fixture.recall().prompt(prompt, NOW, &|_| false).hits.is_empty());
+    journal::append(&fixture.index(), &Entry::Remove(new.memory.id), LOCK_WAIT).unwrap();
+    assert!(fixture.recall().prompt(prompt, None, NOW, &|_| false).hits.is_empty());
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn files_of_the_index_are_for_their_owner_alone() {
     let fixture = Fixture::filled();
     let new =
         fixture.write(memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it."));
-    journal::append(&fixture.index(), &journal::put(&new, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &put(&new, fixture.root()), LOCK_WAIT).unwrap();
     for file in std::fs::read_dir(fixture.index()).unwrap() {
         let file = file.unwrap();
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -258,8 +261,8 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     let saved = journal::Change::Saved(&new, &judgement);
     journal::note(dirs, &worktree, scope, saved).unwrap();
     let hits = || {
-        let recall = memory_store::recall::Recall::open(dirs, &worktree);
-        recall.prompt("why is the first quota probe wrong?", NOW, &|_| false).hits
+        let recall = memory_store::recall::Recall::open(dirs, &worktree, None);
+        recall.prompt("why is the first quota probe wrong?", None, NOW, &|_| false).hits
     };
     assert_eq!(titles(&hits()), ["The quota probe needs a warm cache"]);
     journal::note(dirs, &worktree, scope, journal::Change::Gone(new.memory.id)).unwrap();
@@ -273,14 +276,14 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     let listed = fixture.list();
     let late =
         fixture.write(memory(41, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &journal::put(&late, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
     fixture.publish_with(publisher, &listed, Turns::Keep);
-    let found = fixture.recall().prompt("when does the quota probe run?", NOW, &|_| false);
+    let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
     // Folded by the next one, after which the journal is a new file.
     fixture.publish();
     assert_eq!(fixture.publish().generation, 2);
-    let found = fixture.recall().prompt("when does the quota probe run?", NOW, &|_| false);
+    let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
 }
 
@@ -307,12 +310,12 @@ fn publishing_the_same_again_changes_nothing_and_the_same_store_gives_the_same_b
 fn a_file_that_changed_or_went_is_left_out_and_a_rebuild_is_due() {
     let fixture = Fixture::filled();
     let prompt = "which port does the ledger service listen on?";
-    let file = fixture.recall().prompt(prompt, NOW, &|_| false).hits[0].file.clone();
+    let file = fixture.recall().prompt(prompt, None, NOW, &|_| false).hits[0].file.clone();
     std::fs::write(&file, "changed").unwrap();
-    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     assert!(found.hits.is_empty() && found.stale);
     std::fs::remove_file(&file).unwrap();
-    assert!(fixture.recall().prompt(prompt, NOW, &|_| false).stale);
+    assert!(fixture.recall().prompt(prompt, None, NOW, &|_| false).stale);
 }
 
 #[test]
@@ -321,9 +324,10 @@ fn without_an_index_the_files_are_read() {
     std::fs::remove_dir_all(fixture.index()).unwrap();
     let recall = fixture.recall();
     assert!(recall.degraded().is_some());
-    let found = recall.prompt("which port does the ledger service listen on?", NOW, &|_| false);
+    let found =
+        recall.prompt("which port does the ledger service listen on?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The ledger service listens on port 7441"]);
-    assert!(!recall.file("billing/src/import.rs", NOW, &|_| false).hits.is_empty());
+    assert!(!recall.file("billing/src/import.rs", None, NOW, &|_| false).hits.is_empty());
 }
 
 #[test]
@@ -337,7 +341,7 @@ fn another_format_version_is_told_and_the_files_are_read() {
     assert!(recall.degraded().unwrap().contains("format version 9"));
     assert!(
         !recall
-            .prompt("which port does the ledger service listen on?", NOW, &|_| false)
+            .prompt("which port does the ledger service listen on?", None, NOW, &|_| false)
             .hits
             .is_empty()
     );
@@ -356,7 +360,7 @@ fn the_users_own_memories_are_found_in_every_project() {
         "Colour, behaviour, licence.",
     )]);
     let found =
-        fixture.recall().prompt("use British spelling in the licence text", NOW, &|_| false);
+        fixture.recall().prompt("use British spelling in the licence text", None, NOW, &|_| false);
     assert_eq!(found.hits[0].title, "Answer in British spelling");
     assert_eq!(found.hits[0].collection, Collection::User);
     assert_eq!(fixture.recall().start(NOW, 1200).hits[0].title, "Answer in British spelling");
@@ -467,9 +471,9 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     let index = fixture.index();
     fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("old", 0, "an old subject9"))));
     let before = Index::open(&index).unwrap().unwrap().manifest;
-    let staged = stage(Staged::afresh(&index).unwrap(), &[&all[..4], &all[2..7]]);
+    let staged = stage(Staged::begin(&index, true).unwrap(), &[&all[..4], &all[2..7]]);
     assert_eq!((search("quaternions"), search("subject9")), (0, 1));
-    assert!(fixture.publish_turns(staged.turns()).changed);
+    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     let after = Index::open(&index).unwrap().unwrap().manifest;
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
@@ -480,22 +484,22 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
         let files = fixture.index_files();
         files.iter().filter(|(name, _)| name.starts_with("turns")).count() - named.len()
     };
-    for begin in [Staged::onto, Staged::afresh] {
-        drop(stage(begin(&index).unwrap(), &[&all[7..8], &all[8..]]));
+    for afresh in [false, true] {
+        drop(stage(Staged::begin(&index, afresh).unwrap(), &[&all[7..8], &all[8..]]));
         assert_eq!(unnamed(), 0);
-        std::mem::forget(stage(begin(&index).unwrap(), &[&all[7..]]));
+        std::mem::forget(stage(Staged::begin(&index, afresh).unwrap(), &[&all[7..]]));
         assert_eq!(unnamed(), 1);
-        begin(&index).unwrap();
+        Staged::begin(&index, afresh).unwrap();
         assert_eq!(unnamed(), 0);
     }
     assert_eq!((search("quaternions"), search("subject8")), (7, 0));
-    let staged = stage(Staged::onto(&index).unwrap(), &[&all[7..8], &all[8..]]);
-    assert!(fixture.publish_turns(staged.turns()).changed);
+    let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[7..8], &all[8..]]);
+    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
     // Turns that are there already are not new.
-    let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
-    assert!(!fixture.publish_turns(staged.turns()).changed);
+    let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[2..7]]);
+    assert!(!fixture.publish_turns(Turns::Staged(staged)).changed);
     assert!(!fixture.publish().changed);
 }
 
@@ -503,16 +507,16 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
 fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_can_be_read() {
     let fixture = Fixture::filled();
     let index = fixture.index();
-    let stage = |begin: fn(&std::path::Path) -> memory_store::Result<Staged>| {
-        let mut staged = begin(&index).unwrap();
+    let stage = || {
+        let mut staged = Staged::begin(&index, true).unwrap();
         staged.add(None, &mut std::iter::once(turn("session-1", 1, "quaternions"))).unwrap();
         staged
     };
     let files = || fixture.index_files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     std::fs::remove_dir_all(&index).unwrap();
-    std::mem::forget(stage(Staged::afresh));
+    std::mem::forget(stage());
     assert!(files().iter().any(|name| name.starts_with("turns")));
-    drop(stage(Staged::afresh));
+    drop(stage());
     assert!(!files().iter().any(|name| name.starts_with("turns")));
 
     // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
@@ -521,7 +525,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     let bytes = std::fs::read(&manifest).unwrap();
     let before = files();
     std::fs::write(&manifest, &bytes[..bytes.len() / 2]).unwrap();
-    drop(Staged::onto(&index).unwrap());
+    drop(Staged::begin(&index, false).unwrap());
     assert_eq!(files(), before);
 }
 
@@ -529,14 +533,14 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
 fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
     let fixture = Fixture::filled();
     let staged = |number: u32| {
-        let mut staged = Staged::onto(&fixture.index()).unwrap();
+        let mut staged = Staged::begin(&fixture.index(), false).unwrap();
         staged.add(None, &mut std::iter::once(turn("session-1", number, "quaternions"))).unwrap();
         staged
     };
     let (late, early) = (staged(1), staged(2));
-    assert!(fixture.publish_turns(early.turns()).changed);
+    assert!(fixture.publish_turns(Turns::Staged(early)).changed);
     let (stored, start) = (fixture.list(), StartPlan::default());
-    let content = common::content(fixture.root(), &stored, late.turns(), &start);
+    let content = common::content(fixture.root(), &stored, Turns::Staged(late), &start);
     assert!(Publisher::begin(&fixture.index()).unwrap().publish(content).is_err());
 }
 
@@ -605,7 +609,7 @@ fn a_memory_that_no_longer_holds_is_not_given() {
     fixture.write(old.clone());
     fixture.publish();
     let asked = |now: Timestamp| {
-        let found = fixture.recall().prompt("is the quota probe paused?", now, &|_| false);
+        let found = fixture.recall().prompt("is the quota probe paused?", None, now, &|_| false);
         (titles(&found.hits).len(), found.silent)
     };
     assert_eq!(asked(NOW), (1, None));

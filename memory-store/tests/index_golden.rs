@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use crate::common::vectors::{Nearest, Shipped, assets};
 use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
+use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{Publisher, StartPlan, Turns};
+use memory_store::index::build::{StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
@@ -38,8 +39,11 @@ fn write_golden() {
     let fixture = Fixture::filled();
     fixture.set_times();
     let vectors = Shipped::open();
-    let publisher =
-        || Publisher::begin(&fixture.index()).unwrap().vectors(&vectors).graphs(&Nearest);
+    let publisher = || {
+        let mut publisher = fixture.publisher(&vectors);
+        publisher.graphs = Some(&Nearest);
+        publisher
+    };
     let start = StartPlan { memories: vec![common::id(5), common::id(1)] };
     let stored = fixture.list();
     let content = common::content(fixture.root(), &stored, Turns::Keep, &start);
@@ -61,9 +65,9 @@ fn write_golden() {
     fixture.set_times();
     let stored =
         fixture.list().into_iter().find(|stored| stored.memory.id == common::id(40)).unwrap();
-    let put = journal::put(&stored, fixture.root()).embedded(&vectors);
-    journal::append(&fixture.index(), &put).unwrap();
-    journal::append(&fixture.index(), &Entry::Remove(common::id(10))).unwrap();
+    let put = common::put(&stored, fixture.root()).embedded(&vectors);
+    journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();
+    journal::append(&fixture.index(), &Entry::Remove(common::id(10)), LOCK_WAIT).unwrap();
     copy(&fixture.index(), &golden(VERSION).join("index"));
     copy(&fixture.root().join(".throughline/memories"), &golden(VERSION).join("memories"));
 }
@@ -82,7 +86,7 @@ fn every_version_is_read() {
         let recall = fixture.recall();
         assert_eq!(recall.degraded(), None, "{version}");
         let title = |text: &str| {
-            let found = recall.prompt(text, NOW, &|_| false);
+            let found = recall.prompt(text, None, NOW, &|_| false);
             assert_eq!((found.degraded, found.stale), (None, false), "{version}");
             found.hits.first().map(|hit| hit.title.clone())
         };
@@ -92,14 +96,14 @@ fn every_version_is_read() {
         assert_eq!(probe.as_deref(), Some("The quota probe needs a warm cache"));
         assert_eq!(title("make the sidebar collapsible on phones"), None);
         assert!(recall.by_id(common::id(10), NOW).is_none());
-        let file = recall.file("billing/src/import.rs", NOW, &|_| false);
+        let file = recall.file("billing/src/import.rs", None, NOW, &|_| false);
         assert_eq!(file.hits[0].id, common::id(1));
         let error = "error: cannot find macro `money_fmt` in this scope";
         assert_eq!(recall.error("make", error, NOW, &|_| false).hits[0].id, common::id(4));
         let index = Index::open(&fixture.index()).unwrap().unwrap();
         let memories = index.memories.unwrap();
         // Without vectors in the first version, and with a graph that is no longer read in the second.
-        assert_eq!(memories.space().unwrap().is_some(), version != "1.0");
+        assert_eq!(memories.vector_head().unwrap().is_some(), version != "1.0");
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
         let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
         assert_eq!(recall.search(&turns, NOW).hits.len(), 3);

@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::common::{self, Fixture, NOW};
+use crate::common::{self, Fixture, NOW, put};
 use memory_store::embed::{Encoder, Space, Vector};
-use memory_store::index::build::{Publisher, Turns, Vectors, settle};
+use memory_store::fs::lock::LOCK_WAIT;
+use memory_store::index::build::{Turns, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
@@ -64,7 +65,7 @@ fn text(number: u32) -> String {
 }
 
 fn add(fixture: &Fixture, vectors: &dyn Vectors, numbers: std::ops::Range<u32>) {
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(vectors);
+    let publisher = fixture.publisher(vectors);
     let mut turns = numbers.map(|number| turn(number, text(number)));
     fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns));
 }
@@ -102,7 +103,7 @@ fn without_an_embedder_there_are_no_vectors() {
     let fixture = Fixture::filled();
     let index = Index::open(&fixture.index()).unwrap().unwrap();
     let memories = index.memories.unwrap();
-    assert_eq!(memories.space().unwrap(), None);
+    assert_eq!(memories.vector_head().unwrap(), None);
     assert_eq!(memories.vector(0).unwrap(), None);
     assert!(memories.nearest(&vector("x"), 5, IndexSearch::Auto).unwrap().is_empty());
     assert_eq!(memories.cosines(&vector("x"), &[0, 1]).unwrap(), [None, None]);
@@ -161,7 +162,7 @@ fn vectors_of_the_transformer_come_later() {
             .iter()
             .map(|stored| format!("{}\n{}", stored.memory.title, stored.memory.body.trim())),
     );
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
     let memories = Index::open(&fixture.index()).unwrap().unwrap().memories.unwrap();
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
@@ -172,7 +173,7 @@ fn what_was_replaced_is_not_near() {
     let fixture = Fixture::filled();
     let vectors = Hashed::new();
     add(&fixture, &vectors, 0..40);
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     let mut newer = (0..5).map(|number| turn(number, format!("{} again", text(number))));
     fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut newer));
     let segments = segments(&fixture);
@@ -192,8 +193,8 @@ fn a_saved_memory_has_its_vector_at_once() {
         "The quota probe is blue",
         "Painted by hand.",
     ));
-    let entry = journal::put(&stored, fixture.root()).embedded(&vectors);
-    journal::append(&fixture.index(), &entry).unwrap();
+    let entry = put(&stored, fixture.root()).embedded(&vectors);
+    journal::append(&fixture.index(), &entry, LOCK_WAIT).unwrap();
     let index = Index::open(&fixture.index()).unwrap().unwrap();
     assert_eq!(index.journal.entries, [entry]);
     let Entry::Put(document) = &index.journal.entries[0] else { panic!("nothing was saved") };

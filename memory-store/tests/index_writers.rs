@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Fixture, NOW, memory};
+use crate::common::{Fixture, NOW, memory, put};
+use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal;
@@ -28,7 +29,7 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
                     let number = 100 + thread * (APPENDED / 2) + number;
                     let title = format!("Gadget number{number} is calibrated");
                     let stored = fixture.write(memory(number, Kind::Fact, &title, "By hand."));
-                    journal::append(&fixture.index(), &journal::put(&stored, fixture.root()))
+                    journal::append(&fixture.index(), &put(&stored, fixture.root()), LOCK_WAIT)
                         .unwrap();
                 }
             });
@@ -44,8 +45,12 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
             for _ in 0..60 {
                 let recall = fixture.recall();
                 assert_eq!(recall.degraded(), None);
-                let found =
-                    recall.prompt("which port does the ledger service listen on?", NOW, &|_| false);
+                let found = recall.prompt(
+                    "which port does the ledger service listen on?",
+                    None,
+                    NOW,
+                    &|_| false,
+                );
                 assert_eq!((found.hits.len(), found.degraded), (1, None));
             }
         });
@@ -90,10 +95,10 @@ fn a_crash_between_the_steps_leaves_the_old_generation() {
         }
         let recall = fixture.recall();
         assert_eq!(recall.degraded(), None, "{leave}");
-        assert!(recall.prompt(prompt, NOW, &|_| false).hits.is_empty(), "{leave}");
+        assert!(recall.prompt(prompt, None, NOW, &|_| false).hits.is_empty(), "{leave}");
         // The next publisher finishes the work and leaves nothing behind.
         fixture.publish();
-        let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+        let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
         assert_eq!(found.hits.len(), 1, "{leave}");
         let segments =
             fixture.index_files().iter().filter(|(name, _)| name.ends_with(".seg")).count();
@@ -109,14 +114,14 @@ fn a_publisher_that_began_before_another_loses_nothing() {
     let listed_early = fixture.list();
     let stored =
         fixture.write(memory(90, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &journal::put(&stored, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &put(&stored, fixture.root()), LOCK_WAIT).unwrap();
     let late = fixture.write(memory(91, Kind::Fact, "The turnstile is green", "Since May."));
     fixture.publish();
-    journal::append(&fixture.index(), &journal::put(&late, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
     // The early one has an old list. It may publish it, for the next run repairs that, but what
     // was appended since stays visible.
     fixture.publish_with(early, &listed_early, Turns::Keep);
-    let found = fixture.recall().prompt("what colour is the turnstile", NOW, &|_| false);
+    let found = fixture.recall().prompt("what colour is the turnstile", None, NOW, &|_| false);
     assert_eq!(found.hits.len(), 1);
 }
 
@@ -159,18 +164,19 @@ fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
 
     let writers = held(&fixture.index().join("writer.lock"));
     let new = memory(90, Kind::Fact, "The crane is inspected in May", "By the insurer.");
-    let entry = journal::put(&fixture.write(new.clone()), fixture.root());
-    let error = journal::append_within(&fixture.index(), &entry, SHORT).unwrap_err();
+    let entry = put(&fixture.write(new.clone()), fixture.root());
+    let error = journal::append(&fixture.index(), &entry, SHORT).unwrap_err();
     names(error, "writer.lock");
     assert_eq!(fixture.recall().degraded(), None, "readers take no lock");
     drop(writers);
-    journal::append_within(&fixture.index(), &entry, SHORT).unwrap();
+    journal::append(&fixture.index(), &entry, SHORT).unwrap();
 
     let user = held(&{
         fs::create_dir_all(&fixture.dirs.user_dir().folder).unwrap();
         fixture.dirs.user_dir().folder.join("store.lock")
     });
-    let store = Store::user(&fixture.dirs).unwrap().waiting(SHORT);
+    let mut store = Store::user(&fixture.dirs).unwrap();
+    store.lock_wait = SHORT;
     let new = Memory { scope: Scope::User, ..new };
     let error = store.save(new.clone(), &Redactor::default(), NOW).unwrap_err();
     names(error, "store.lock");

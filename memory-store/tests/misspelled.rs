@@ -2,7 +2,7 @@
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::build::Turns;
 use memory_store::{Kind, MemoryId};
 
 fn fixture(titles: &[&str]) -> Fixture {
@@ -12,13 +12,13 @@ fn fixture(titles: &[&str]) -> Fixture {
         fixture.write(memory(number, Kind::Convention, title, ""));
     }
     let vectors = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     fixture
 }
 
 fn given(fixture: &Fixture, prompt: &str) -> Vec<MemoryId> {
-    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
     found.hits.iter().map(|hit| hit.id).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::build::Turns;
 use memory_store::memory::Memory;
 use memory_store::signature::error_signature;
 use memory_store::{Kind, MemoryId};
@@ -25,7 +25,7 @@ fn fixture(kind: Kind) -> Fixture {
     };
     fixture.write(Memory { signatures, ..cure });
     let vectors = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     fixture
 }

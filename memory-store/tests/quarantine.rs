@@ -5,7 +5,7 @@ use crate::common::{self, Fixture, NOW, content, memory};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
-use memory_store::recall::{CandidateOutcome, Hit, Search};
+use memory_store::recall::{CandidateOutcome, Hit, Judged, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
@@ -35,15 +35,19 @@ fn trust_of(fixture: &Fixture) -> Trust {
 
 fn publish(fixture: &Fixture) {
     let start = StartPlan { memories: fixture.list().iter().map(|held| held.memory.id).collect() };
-    let publisher = Publisher::begin(&fixture.index()).unwrap();
-    let publisher = publisher.trust(trust_of(fixture));
+    let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+    publisher.trust = trust_of(fixture);
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
+}
+
+fn is_given_by(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
+    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
 }
 
 fn is_given(fixture: &Fixture, id: MemoryId) -> bool {
     let recall = fixture.recall();
     let has = |hits: &[Hit]| hits.iter().any(|hit| hit.id == id);
-    let prompt = has(&recall.prompt(PROMPT, NOW, &|_| false).hits);
+    let prompt = has(&recall.prompt(PROMPT, None, NOW, &|_| false).hits);
     let start = has(&recall.start(NOW, 100_000).hits);
     assert_eq!(prompt, start);
     prompt
@@ -72,7 +76,7 @@ fn an_index_holds_it_back_and_says_so() {
     publish(&fixture);
     assert!(!is_given(&fixture, id));
     assert_eq!(found(&fixture, id), Some(true));
-    let traced = fixture.recall().with_traces().prompt(PROMPT, NOW, &|_| false).trace;
+    let traced = fixture.tracing().prompt(PROMPT, None, NOW, &|_| false).trace;
     let outcome = traced.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
     assert_eq!(outcome, Some(CandidateOutcome::Held));
 }
@@ -85,10 +89,10 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     let rate = fixture.write(rate);
     publish(&fixture);
     let judged = fixture.recall().judged();
-    assert!(rate.is_given_by(&judged, false));
-    assert!(!rate.is_given_by(&judged, true), "it was judged as this machine's");
+    assert!(is_given_by(&rate, &judged, false));
+    assert!(!is_given_by(&rate, &judged, true), "it was judged as this machine's");
     assert!(
-        !order.is_given_by(&judged, false),
+        !is_given_by(&order, &judged, false),
         "what is held is judged again: it may be let out by now"
     );
 
@@ -98,15 +102,15 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
         fixture.list().into_iter().find(|it| it.path == rate.path).unwrap()
     };
-    assert!(!stored().is_given_by(&judged, false));
+    assert!(!is_given_by(&stored(), &judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
-    assert!(!new.is_given_by(&fixture.recall().judged(), false));
+    assert!(!is_given_by(&new, &fixture.recall().judged(), false));
     // The journal has both once they are noted.
     journalled(&fixture, &new);
-    assert!(new.is_given_by(&fixture.recall().judged(), false));
+    assert!(is_given_by(&new, &fixture.recall().judged(), false));
     // Without an index nobody has judged anything.
     std::fs::remove_dir_all(fixture.index()).unwrap();
-    assert!(!rate.is_given_by(&fixture.recall().judged(), false));
+    assert!(!is_given_by(&rate, &fixture.recall().judged(), false));
 }
 
 #[test]
@@ -171,12 +175,12 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
     trust::let_out(&home, &stored, &committed()).unwrap();
     trust::release(&store(&fixture), &[&stored]).unwrap();
     let released = trust_of(&fixture);
-    assert_eq!(released.held(&stored, &committed()), None);
+    assert_eq!(released.judgement(&stored, &committed()).held, None);
     assert_eq!(
-        released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()),
+        released.judgement(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()).held,
         None
     );
-    assert!(released.held(&stored, &Redactor::default()).is_some());
+    assert!(released.judgement(&stored, &Redactor::default()).held.is_some());
     // As the processor publishes it, and as a hook sees it before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
@@ -238,7 +242,7 @@ fn what_is_held_leads_to_nothing_either() {
     };
     fixture.write(old);
     let brings = || {
-        let prompted = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+        let prompted = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
         let search = Search { text: "quota probe pool".to_owned(), ..Search::default() };
         let found = fixture.recall().search(&search, NOW).hits;
         [prompted, found].map(|hits| hits.iter().any(|hit| hit.id == chosen))
@@ -261,7 +265,7 @@ fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
     let title = "The quota probe runs at night";
     fixture.write(memory(61, Kind::Fact, title, ""));
     prepare(&fixture);
-    let hits = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+    let hits = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
     hits.into_iter().filter(|hit| hit.id != first.id).map(|hit| hit.title).collect()
 }
 
@@ -306,7 +310,8 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
         // The published settings hold for files that are read because the index lost its memories.
         let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
-        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
+        let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+        publisher.trust = trust_of(&fixture);
         let (list, start) = (fixture.list(), StartPlan::default());
         let content = content(fixture.root(), &list, Turns::Keep, &start);
         publisher.publish(Content { settings: &settings, ..content }).unwrap();
@@ -330,14 +335,14 @@ fn a_deed_is_held_until_it_is_this_machines() {
     let stored = fixture.write(memory(63, Kind::Convention, title, body));
     let id = stored.memory.id;
     let publish = |from_repository: &[MemoryId]| {
-        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
-        let ids = from_repository.iter().copied().collect();
+        let mut publisher = Publisher::begin(&fixture.index()).unwrap();
+        publisher.trust = trust_of(&fixture);
+        publisher.from_repository = from_repository.iter().copied().collect();
         publisher
-            .from_repository(ids)
             .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
             .unwrap();
     };
-    let held = || trust_of(&fixture).held(&stored, &committed());
+    let held = || trust_of(&fixture).judgement(&stored, &committed()).held;
     assert!(held().is_some_and(|held| held.order.is_some() && !held.unreleased));
     publish(&[id]);
     assert_eq!(found(&fixture, id), Some(true));

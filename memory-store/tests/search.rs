@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::embed::model::{self, Model};
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::recall::{Recalled, Search};
 use memory_store::time::DAY_MS;
@@ -153,7 +153,7 @@ fn times_limit_a_search_and_favour_in_a_prompt() {
 fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
     let mut fixture = Fixture::filled();
     let shipped = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&shipped);
+    let publisher = fixture.publisher(&shipped);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     let models = tempfile::tempdir().unwrap();
     let model = Model::read(&assets()).unwrap();
@@ -175,7 +175,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
         assert!(!said.contains("words alone"), "{said}");
         assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
         // Hooks have no use for it.
-        let prompted = recall.prompt("which port does the ledger use?", NOW, &|_| false);
+        let prompted = recall.prompt("which port does the ledger use?", None, NOW, &|_| false);
         assert!(!prompted.hits.is_empty());
     }
     fixture.dirs.models = Some(models.path().join("none"));
@@ -219,7 +219,7 @@ fn turns_are_searched_with_the_same_words() {
 fn what_answers_nothing_is_shown_as_weak() {
     let mut fixture = Fixture::filled();
     let vectors = Shipped::open();
-    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let publisher = fixture.publisher(&vectors);
     fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
     fixture.dirs.models = Some(assets());
     let weak = found(&fixture, "soprano rehearses Brahms");
@@ -246,7 +246,7 @@ fn turns_are_found_by_what_they_mean() {
     };
     let vectors = Shipped::open();
     let publish = |turns: Vec<Turn>| {
-        let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+        let publisher = fixture.publisher(&vectors);
         fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns.into_iter()));
     };
     publish(vec![

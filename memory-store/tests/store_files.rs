@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memory_store::file::{FILE_BYTES_MAX, MemoryFile, parse_bytes};
+use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::memory::{CommandRecord, Fact, PathRef, Relation, SaidBy, Scope, Source, Status};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use proptest::collection::vec;
@@ -153,6 +153,11 @@ prop_compose! {
     }
 }
 
+/// Reads a memory from any bytes.
+fn parse_bytes(bytes: &[u8]) -> memory_store::Result<Memory> {
+    MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
+}
+
 fn parse(text: &str) -> Memory {
     parse_bytes(text.as_bytes()).unwrap()
 }
@@ -161,7 +166,7 @@ fn parse(text: &str) -> Memory {
 /// line endings of Windows.
 fn lived_in(memory: &Memory, crlf: bool) -> Result<MemoryFile, TestCaseError> {
     let file = written(memory)?;
-    let text = String::from_utf8(file.bytes().to_vec()).unwrap();
+    let text = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
     let text = text.replacen("---\n", "---\n# ours\nreviewed-by:\n  - ann # first\n  - bob\n", 1);
     let text = text.replacen("\nconfidence:", "\n# how sure\nrating: 1.10\nconfidence:", 1);
     let text = if crlf { text.replace('\n', "\r\n") } else { text };
@@ -181,7 +186,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(memory in memory()) {
         let file = written(&memory)?;
-        let read = parse_bytes(file.bytes()).unwrap();
+        let read = parse_bytes(file.text().as_bytes()).unwrap();
         prop_assert_eq!(&read, &file.memory);
         // Only the form of title, body and confidence may differ from what was asked for.
         let asked = Memory {
@@ -192,7 +197,7 @@ proptest! {
         };
         prop_assert_eq!(&read, &asked);
         let again = MemoryFile::new(read).unwrap();
-        prop_assert_eq!(again.bytes(), file.bytes());
+        prop_assert_eq!(again.text().as_bytes(), file.text().as_bytes());
     }
 
     #[test]
@@ -208,13 +213,13 @@ proptest! {
         }
         // The line endings of a file are those of the texts in it, too: start from what it says.
         let mut file = lived_in(&old, crlf)?;
-        let before = String::from_utf8(file.bytes().to_vec()).unwrap();
+        let before = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
         if keep_body {
             (new.title, new.body) = (file.memory.title.clone(), file.memory.body.clone());
         }
         match file.set(&new) {
             Ok(()) => {
-                let after = String::from_utf8(file.bytes().to_vec()).unwrap();
+                let after = String::from_utf8(file.text().as_bytes().to_vec()).unwrap();
                 prop_assert_eq!(&parse(&after), &file.memory);
                 for line in KEPT {
                     prop_assert!(after.contains(line), "{line} is lost in {after}");
@@ -232,10 +237,10 @@ proptest! {
                 // The way back gives what the file said at first.
                 let first = parse(&before);
                 file.set(&first).unwrap();
-                prop_assert_eq!(&parse_bytes(file.bytes()).unwrap(), &first);
+                prop_assert_eq!(&parse_bytes(file.text().as_bytes()).unwrap(), &first);
             }
             Err(error) => {
-                prop_assert_eq!(file.bytes(), before.as_bytes());
+                prop_assert_eq!(file.text().as_bytes(), before.as_bytes());
                 prop_assert!(false, "refused: {} of\n{}", error, before);
             }
         }
@@ -257,7 +262,7 @@ proptest! {
         cut in 0usize..20,
         put in hostile(),
     ) {
-        let mut bytes = written(&memory)?.bytes().to_vec();
+        let mut bytes = written(&memory)?.text().as_bytes().to_vec();
         let start = at.index(bytes.len());
         let end = (start + cut).min(bytes.len());
         bytes.splice(start..end, put.bytes());
@@ -273,7 +278,7 @@ fn set(text: &str, change: impl FnOnce(&mut Memory)) -> Result<String, String> {
     let mut memory = file.memory.clone();
     change(&mut memory);
     file.set(&memory).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(file.bytes().to_vec()).unwrap())
+    Ok(String::from_utf8(file.text().as_bytes().to_vec()).unwrap())
 }
 
 const ID: &str = "070w3ge1r70w3ge1r70w3ge1r7";
@@ -422,7 +427,7 @@ fn sizes_are_bounded() {
     let large =
         Memory::new(ID.parse().unwrap(), Kind::Fact, "t", "x\n".repeat(100_000), Timestamp(0));
     let file = MemoryFile::new(large).unwrap();
-    assert_eq!(parse_bytes(file.bytes()).unwrap(), file.memory);
+    assert_eq!(parse_bytes(file.text().as_bytes()).unwrap(), file.memory);
 
     let many = vec!["a"; 1001].join(", ");
     let long = "a".repeat(4097);
@@ -495,5 +500,5 @@ source:
 
 They take a minute.
 ";
-    assert_eq!(String::from_utf8(file.bytes().to_vec()).unwrap(), expected);
+    assert_eq!(String::from_utf8(file.text().as_bytes().to_vec()).unwrap(), expected);
 }

@@ -15,6 +15,7 @@ use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store, Stored};
 use memory_store::trust::{self, Trust};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
+use testutils::dirs_of;
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -32,12 +33,11 @@ impl Home {
     }
 
     fn at(path: &Path) -> Self {
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.as_os_str().to_owned()));
-        let dirs = dirs.unwrap();
+        let dirs = dirs_of(path);
         let root = path.join("work");
         fs::create_dir_all(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(Mode::Committed), [7; 16], NOW).unwrap();
         Self { _folder: None, dirs, tree }
     }
 
@@ -80,7 +80,7 @@ fn what_an_editor_left_is_taken_over_changed_and_known_and_nobody_elses_work_is_
     let text = fs::read_to_string(&stored.path).unwrap();
     let says = "It is 8080, [redacted:github-token].";
     assert!(text.contains(says) && text.contains(&id), "{text}");
-    assert!(fs::read_to_string(&store.home().ledger).unwrap().contains(says));
+    assert!(fs::read_to_string(&store.home.ledger).unwrap().contains(says));
 
     assert_eq!(store.rewrite(&id, &before, written("It is 9."), &redactor).unwrap(), None);
     assert_eq!(fs::read_to_string(&stored.path).unwrap(), text);
@@ -178,10 +178,13 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
     let saved = store.save(one.clone(), &Redactor::default(), NOW).unwrap();
     store.save(two.clone(), &Redactor::default(), NOW).unwrap();
     fs::rename(&saved.stored.path, home.folder().join("mein Text é.md")).unwrap();
-    assert_eq!(store.find(&one.id.to_string()).unwrap().memory.title, "One");
-    assert_eq!(store.find(&one.id.to_string().to_uppercase()).unwrap().memory.title, "One");
+    assert_eq!(store.list().unwrap().find(&one.id.to_string()).unwrap().memory.title, "One");
+    assert_eq!(
+        store.list().unwrap().find(&one.id.to_string().to_uppercase()).unwrap().memory.title,
+        "One"
+    );
     // Both have the same last characters.
-    let found = |id: &str| match store.find(id) {
+    let found = |id: &str| match store.list().unwrap().find(id) {
         Err(Error::NotFound { found, .. }) => found,
         other => panic!("{other:?}"),
     };
@@ -193,7 +196,7 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
     });
     let edited = edited.unwrap();
     assert_eq!((edited.change, edited.stored.memory.id), (Change::Updated, two.id));
-    assert_eq!(store.find(&two.id.to_string()).unwrap().memory.title, "Three");
+    assert_eq!(store.list().unwrap().find(&two.id.to_string()).unwrap().memory.title, "Three");
     let same =
         store.edit(&two.id.to_string(), &Redactor::default(), |memory| memory.id = one.id).unwrap();
     assert_eq!((same.change, same.stored.memory.id), (Change::Unchanged, two.id));
@@ -240,7 +243,9 @@ fn broken_files_are_named_with_their_place_and_left_alone() {
         Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     assert_eq!(
-        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW).unwrap().written,
+        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW, &|_| false)
+            .unwrap()
+            .written,
         1
     );
     assert_eq!(fs::read_to_string(folder.join("plain.md")).unwrap(), "# Just Markdown\n");
@@ -322,19 +327,19 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     // Once it is released, the first counts.
     let files = store.files();
     let released = files.iter().find(|stored| stored.path == theirs).unwrap();
-    let again = fs::read(&store.home().ledger).unwrap();
+    let again = fs::read(&store.home.ledger).unwrap();
     trust::release(&store, &[released]).unwrap();
     assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
-    fs::write(&store.home().ledger, again).unwrap();
+    fs::write(&store.home.ledger, again).unwrap();
     trust::note_pulled(&store, std::slice::from_ref(released)).unwrap();
     // Nor from the ledger's eyes.
     let text_now = fs::read_to_string(&own).unwrap().replace("Mine.", "By hand.");
     fs::write(&own, &text_now).unwrap();
     let desired = Desired { memory: mine, root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap();
+    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW, &|_| false).unwrap();
     assert!(!outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
-    assert!(fs::read_to_string(&store.home().ledger).unwrap().contains("By hand."));
+    assert!(fs::read_to_string(&store.home.ledger).unwrap().contains("By hand."));
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
     assert_eq!(fs::read_to_string(&theirs).unwrap(), text.text());
 
@@ -347,7 +352,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
 fn is_from_repository(home: &Home, path: &Path) -> bool {
     let store = home.store();
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW).unwrap();
+    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW, &|_| false).unwrap();
     let files = store.files();
     let stored = files.iter().find(|stored| stored.path == path).unwrap();
     Trust::of(&store, &Settings::default()).unwrap().is_from_repository(stored)
@@ -433,7 +438,7 @@ fn private_files_are_private_and_committed_ones_are_not() {
     let own = Store::user(&home.dirs).unwrap();
     let own = own.save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).unwrap().stored;
     assert_eq!((mode(&own.path), mode(own.path.parent().unwrap())), (0o600, 0o700));
-    assert_eq!((mode(&store.home().ledger), mode(&store.home().folder)), (0o600, 0o700));
+    assert_eq!((mode(&store.home.ledger), mode(&store.home.folder)), (0o600, 0o700));
     assert_eq!(mode(&home.dirs.by_path(&home.tree.root)), 0o600);
 }
 
@@ -454,7 +459,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
     home.store().save(memory(1, Kind::Fact, "One", "Text."), &Redactor::default(), NOW).unwrap();
-    fs::create_dir_all(&home.store().home().drafts).unwrap();
+    fs::create_dir_all(&home.store().home.drafts).unwrap();
     let before = all_files(folder.path());
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "store_people::a_full_disk_is_named_and_loses_nothing"])
@@ -495,11 +500,13 @@ fn on_a_full_disk(path: &Path) {
             }],
             &[],
             NOW,
+            &|_| false,
         )
         .map(drop),
-        identity::trust(
+        identity::vouch(
             &home.dirs,
             &Observed { root: path.join("w"), ..Observed::default() },
+            None,
             [8; 16],
             NOW,
         )
@@ -545,8 +552,9 @@ fn a_thousand_memories_are_written_and_listed() {
     };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     let store = home.store();
-    let sync =
-        |text: &str| reconcile(&store, &Redactor::default(), desired(text), &trees, NOW).unwrap();
+    let sync = |text: &str| {
+        reconcile(&store, &Redactor::default(), desired(text), &trees, NOW, &|_| false).unwrap()
+    };
     let (first, second, third) = (sync("One."), sync("One."), sync("Two."));
     assert_eq!((first.written, second.unchanged, third.updated), (1_000, 1_000, 1_000));
     assert_eq!(store.list().unwrap().memories.len(), 1_000);
@@ -569,7 +577,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
         let hidden = "[redacted:github-token]";
         let lines = format!("# by {hidden}\nwiki: \"{hidden}\"\nkind:");
         assert!(text.contains(&lines) && !text.contains(&token), "{text}");
-        let ledger = fs::read_to_string(&store.home().ledger).unwrap();
+        let ledger = fs::read_to_string(&store.home.ledger).unwrap();
         assert!(!ledger.contains(&token), "{ledger}");
     };
     let one = memory(1, Kind::Fact, "One", "Text.");
@@ -605,14 +613,14 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     let mut two = memory(2, Kind::Fact, "Two", "Derived.");
     let sync = |two: &Memory, stash| {
         let desired = Desired { memory: two.clone(), root: home.tree.root.clone() };
-        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW).unwrap()
+        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW, &|_| false).unwrap()
     };
     assert_eq!(sync(&two, None).written, 1);
     let derived = home.folder().join(memory_store::file::file_name(&two));
     spoil(&derived);
     let seen = sync(&two, None);
     assert_eq!(seen.unchanged, 2);
-    assert!(!fs::read_to_string(&store.home().ledger).unwrap().contains(&token));
+    assert!(!fs::read_to_string(&store.home.ledger).unwrap().contains(&token));
     two.superseded_by = Some(MemoryId([9; 16]));
     assert_eq!(sync(&two, None).updated, 1);
     is_clean(&derived);
@@ -649,7 +657,7 @@ impl Home {
             ..GitState::default()
         };
         let redactor = Redactor::default();
-        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW).unwrap()
+        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW, &|_| false).unwrap()
     }
 }
 
@@ -688,8 +696,8 @@ fn nor_does_one_that_returns_from_aside_stop_the_others() {
         home.sync(&[&odd], None, &[]);
         fs::remove_file(home.path(&odd)).unwrap();
         home.sync(&[&odd], Some("a stash"), &[&home.path(&odd)]);
-        let aside = home.store().find(&odd.id.to_string()).unwrap().path;
-        assert!(aside.starts_with(&home.store().home().drafts));
+        let aside = home.store().list().unwrap().find(&odd.id.to_string()).unwrap().path;
+        assert!(aside.starts_with(&home.store().home.drafts));
         with_a_secret_key(&aside);
         let desired: &[&Memory] = if is_wanted { &[&odd, &next] } else { &[&next] };
         let outcome = home.sync(desired, None, &[]);
@@ -709,7 +717,7 @@ fn what_replaces_a_file_is_noted_or_the_file_is_named() {
     odd.superseded_by = Some(MemoryId([9; 16]));
     is_refused(&home.sync(&[&odd], None, &[]));
     assert_eq!(fs::read(home.path(&odd)).unwrap(), before);
-    let ledger = fs::read_to_string(&home.store().home().ledger).unwrap();
+    let ledger = fs::read_to_string(&home.store().home.ledger).unwrap();
     assert!(!ledger.contains("superseded_by: "), "{ledger}");
 }
 
@@ -718,7 +726,7 @@ fn a_private_copy_goes_when_its_memory_is_in_the_tree_whatever_secret_it_holds()
     let home = Home::new();
     let draft = Memory { status: Status::Draft, ..memory(1, Kind::Fact, "One", "Derived.") };
     home.sync(&[&draft], None, &[]);
-    let aside = home.store().find(&draft.id.to_string()).unwrap().path;
+    let aside = home.store().list().unwrap().find(&draft.id.to_string()).unwrap().path;
     let text = fs::read_to_string(&aside).unwrap().replace("Derived.", &token());
     fs::write(&aside, text).unwrap();
     home.sync(&[&draft], None, &[]);

@@ -205,7 +205,9 @@ impl Store {
     }
 
     fn publish(&self, turns: Turns<'_>) -> Result<bool> {
-        let publisher = Publisher::begin(&self.folder)?.vectors(&self.made).graphs(&HnswGraphs);
+        let mut publisher = Publisher::begin(&self.folder)?;
+        publisher.vectors = Some(&self.made);
+        publisher.graphs = Some(&HnswGraphs);
         let published = publisher.publish(Content {
             root: &self.folder,
             memories: &self.memories,

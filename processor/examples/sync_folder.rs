@@ -23,10 +23,10 @@ fn main() -> Result<()> {
     let root = home.join("work");
     std::fs::create_dir_all(&root)?;
     let now = Timestamp::parse("2026-11-21T12:00:00Z").context("a time")?;
-    let tree = identity::init(
+    let tree = identity::vouch(
         &dirs,
         &Observed { root, ..Observed::default() },
-        Mode::Committed,
+        Some(Mode::Committed),
         [7; 16],
         now,
     )?;

@@ -151,7 +151,9 @@ impl Anchors {
         let mut subjects: Vec<Subject<'_>> = matters
             .map(|memory| Subject {
                 id: memory.id,
-                at: Some(memory.when()).max(self.reviewed.confirmed(memory.id)).unwrap_or_default(),
+                at: Some(memory.when())
+                    .max(self.reviewed.confirmed.get(&memory.id).copied())
+                    .unwrap_or_default(),
                 paths: memory
                     .paths
                     .iter()

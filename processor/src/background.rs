@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
 use memory_store::exchange::note::Note;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::redact::Redactor;
 use memory_store::redact::known::Known;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::{ProjectId, Timestamp, settings_file};
 
 use crate::collect::inbox;
@@ -201,7 +201,8 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
 /// Returns the redactor for the log: it hides the same as in other private files, including the user's own patterns.
 fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
     let (settings, _) = settings_file::load(dirs, Some(main));
-    Redactor::private(&settings).with_known(Known::read_file(dirs, &dirs.project(main.project)))
+    let known = Known::read_file(dirs, &dirs.project(main.project));
+    Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) })
 }
 
 /// Leaves the machine to the user.

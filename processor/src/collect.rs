@@ -177,6 +177,13 @@ impl Collector<'_> {
         })
     }
 
+    /// Returns the redactor that hides the secrets that are known by now, too.
+    fn knowing_redactor(&self) -> Redactor {
+        let mut redactor = self.redactor.clone();
+        redactor.options.known = self.secrets.known().clone();
+        redactor
+    }
+
     fn read_one(&self, name: &str, transcripts: &[Transcript]) -> Result<SessionRead> {
         let before = self.load(name)?;
         let known = before.header.clone();
@@ -207,7 +214,7 @@ impl Collector<'_> {
         } else {
             ReadOutcome::New
         };
-        let redactor = self.redactor.with_known(self.secrets.known().clone());
+        let redactor = self.knowing_redactor();
         let end = end_of(&file, self.territory, &redactor);
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
@@ -240,7 +247,7 @@ impl Collector<'_> {
         while builder.read_part(&mut lines)? {
             closed.extend(self.close_part(header, builder, again)?);
         }
-        let offset = from + lines.consumed();
+        let offset = from + lines.consumed;
         note_watermark(transcript, header, offset, &mut file)
     }
 
@@ -288,7 +295,7 @@ impl Collector<'_> {
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
         let entry = self.archive.store(&file)?;
-        let redactor = self.redactor.with_known(self.secrets.known().clone());
+        let redactor = self.knowing_redactor();
         let state = state_of(&file, &entry, self.territory, &redactor);
         Ok(Some((entry.name, state)))
     }

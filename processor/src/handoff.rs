@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use memory_store::Timestamp;
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
-use memory_store::suspicion;
+use memory_store::suspicion::{self, Origin, suspicion};
 use memory_store::time::DAY_MS;
 
 use crate::extract::Roots;
@@ -50,7 +50,7 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     let last = episodes.first().filter(|episode| !episode.request().trim().is_empty())?;
     let turn = session.turns.last()?;
     // Claude's words may come from a page or a file that told it to say them.
-    let sound = |text: &String| suspicion::suspicion("", text).is_none();
+    let sound = |text: &String| suspicion("", text, Origin::Own).is_none();
     let about = about(session, last).filter(sound);
     let goal = cut(&subject(last.request()), GOAL_CHARS_MAX);
     // A commit is often named as the work was.

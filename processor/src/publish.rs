@@ -60,7 +60,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) ->
     let content = Content {
         root: &tree.root,
         memories: &[],
-        turns: thoughts.turns(),
+        turns: Turns::Staged(thoughts),
         start: &StartPlan::default(),
         settings: publication.settings,
         now: publication.now,
@@ -78,11 +78,10 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
 }
 
 fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {
-    let publisher = Publisher::begin(folder)?.afresh(publication.distrusted.contains(folder));
-    Ok(match publication.vectors {
-        Some(vectors) => publisher.vectors(vectors),
-        None => publisher,
-    })
+    let mut publisher = Publisher::begin(folder)?;
+    publisher.afresh = publication.distrusted.contains(folder);
+    publisher.vectors = publication.vectors;
+    Ok(publisher)
 }
 
 fn publish(
@@ -94,7 +93,8 @@ fn publish(
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
-    let publisher = begin(publication, folder).with_context(context)?.graphs(&HnswGraphs);
+    let mut publisher = begin(publication, folder).with_context(context)?;
+    publisher.graphs = Some(&HnswGraphs);
     let trust = Trust::of(store, publication.settings).with_context(context)?;
     let store = store.clone().judged(trust.clone(), publication.settings);
     let mut listing = store.list()?;
@@ -135,20 +135,17 @@ fn publish(
         settings,
         now,
     );
-    publisher
-        .said(said)
-        .trust(trust)
-        .from_repository(pulled)
-        .stale(stale)
-        .publish(Content {
-            root,
-            memories: &listing.memories,
-            turns: turns.map_or(Turns::Keep, Staged::turns),
-            start: &start,
-            settings: publication.settings,
-            now: publication.now,
-        })
-        .with_context(context)?;
+    (publisher.said, publisher.trust) = (said, trust);
+    (publisher.from_repository, publisher.stale) = (pulled, stale);
+    let content = Content {
+        root,
+        memories: &listing.memories,
+        turns: turns.map_or(Turns::Keep, Turns::Staged),
+        start: &start,
+        settings: publication.settings,
+        now: publication.now,
+    };
+    publisher.publish(content).with_context(context)?;
     Ok(listing)
 }
 
@@ -177,7 +174,7 @@ mod tests {
                 now: NOW,
             };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();
-            let recall = Recall::open(dirs, &project.tree);
+            let recall = Recall::open(dirs, &project.tree, None);
             let labels = |hit: &Hit| (hit.title.clone(), hit.from_repository, hit.held);
             let search = Search { text: "deploy key wiki".to_owned(), ..Search::default() };
             let mut found: Vec<_> = recall.search(&search, NOW).hits.iter().map(labels).collect();

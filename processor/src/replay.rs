@@ -266,7 +266,7 @@ struct ReplayAsker<'a> {
 impl ReplayAsker<'_> {
     fn ask(&mut self, how: impl FnOnce(&Recall) -> Recalled) -> Vec<Hit> {
         let started = Instant::now();
-        let recalled = how(&Recall::open(&self.bench.dirs, &self.bench.tree));
+        let recalled = how(&Recall::open(&self.bench.dirs, &self.bench.tree, None));
         self.timings.push(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
         recalled.hits
     }
@@ -322,7 +322,7 @@ impl ReplayAsker<'_> {
             .map(|turn| turn.prompt.text.as_str())
             .collect();
         prompts.into_iter().any(|prompt| {
-            self.ask(|recall| recall.prompt(prompt, start, &|_| false)).iter().any(says)
+            self.ask(|recall| recall.prompt(prompt, None, start, &|_| false)).iter().any(says)
         })
     }
 }
@@ -351,8 +351,13 @@ impl Bench {
         let root: PathBuf = path.join("project");
         std::fs::create_dir(&root)?;
         let observed = Observed { root, ..Observed::default() };
-        let tree =
-            identity::init(&dirs, &observed, Mode::Private, project.0, Timestamp::default())?;
+        let tree = identity::vouch(
+            &dirs,
+            &observed,
+            Some(Mode::Private),
+            project.0,
+            Timestamp::default(),
+        )?;
         Ok(Self { dirs, tree, project, settings: settings.clone(), table, _home: home })
     }
 
@@ -374,7 +379,14 @@ impl Bench {
             .collect();
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
-        reconcile::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
+        reconcile::reconcile(
+            &store,
+            &store.redactor(&self.settings),
+            desired,
+            &[state],
+            now,
+            &|_| false,
+        )?;
         let publication = Publication {
             dirs: &self.dirs,
             settings: &self.settings,

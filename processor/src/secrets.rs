@@ -140,7 +140,8 @@ impl Secrets {
         if self.known.is_empty() {
             return Ok(false);
         }
-        let known = redactor.with_known(self.known.clone()).only_known();
+        let mut known = Redactor { only_known: true, ..redactor.clone() };
+        known.options.known = self.known.clone();
         let mut changed = false;
         for text in texts {
             changed |= clean_texts(&known, text)?;

@@ -9,6 +9,7 @@ use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use testutils::SealedHome;
 
 use crate::lock::Busy;
 use crate::progress::Silent;
@@ -21,18 +22,16 @@ pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
 pub(crate) struct Project {
     pub dirs: UserDirs,
     pub tree: Tree,
-    _home: tempfile::TempDir,
+    _home: SealedHome,
 }
 
 impl Project {
     pub fn new(mode: Mode) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let base = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
-        let root = base.join("my_work");
+        let home = SealedHome::new();
+        let (dirs, root) = (home.dirs.clone(), home.path().join("my_work"));
         fs::create_dir(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [1; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [1; 16], NOW).unwrap();
         Self { dirs, tree, _home: home }
     }
 

@@ -43,14 +43,14 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     positions.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
     for tree in trees {
         let store = Store::open(dirs, tree)?;
-        let Some(root) = store.root() else { return Ok(()) };
+        let Some(root) = store.root.as_deref() else { return Ok(()) };
         // Before the files are read: what git does meanwhile is a move for the next look.
         let position = git::memory_position(root);
-        let texts = Ledger::open(store.home())?.texts();
+        let texts = Ledger::open(&store.home)?.texts();
         let mut unknown = store.files();
         // Memories that wait in the drafts folder are private and not from git.
-        unknown.retain(|stored| stored.path.starts_with(store.folder()) && !texts.knows(stored));
-        if !unknown.is_empty() && git::marks(root).is_unfinished() {
+        unknown.retain(|stored| stored.path.starts_with(&store.folder) && !texts.knows(stored));
+        if !unknown.is_empty() && git::marks(root).is_unfinished {
             continue;
         }
         let last = before.get(root);
@@ -158,7 +158,10 @@ mod tests {
             let store = Store::open(dirs, tree).unwrap();
             let states: Vec<GitState> = vec![git::state(&tree.root, None)];
             look(dirs, std::slice::from_ref(tree), &Settings::default(), NOW).unwrap();
-            reconcile::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW).unwrap();
+            reconcile::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW, &|_| {
+                false
+            })
+            .unwrap();
             let trust = Trust::of(&store, &Settings::default()).unwrap();
             let files = store.files().into_iter();
             let pulled = files.filter(|stored| trust.is_from_repository(stored));

@@ -82,14 +82,19 @@ pub struct Options {
     pub pace: Pace,
 }
 
+/// Returns the file that the one `throughline watch` of a user holds.
+fn lock_path(dirs: &UserDirs) -> PathBuf {
+    dirs.state.join("watch.lock")
+}
+
 /// Takes the lock of the one who watches for this user; `None` when another one does.
 pub fn take_turn(dirs: &UserDirs) -> Result<Option<Lock>> {
-    Lock::take(&dirs.watch_lock(), Busy::Leave)
+    Lock::take(&lock_path(dirs), Busy::Leave)
 }
 
 /// Whether somebody watches for this user.
 pub fn is_running(dirs: &UserDirs) -> bool {
-    File::open(dirs.watch_lock())
+    File::open(lock_path(dirs))
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 

@@ -1,7 +1,7 @@
 //! The processor as hooks start it.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Duration;
 
 use crate::scripts::{self, Script, Sealed, eventful};
@@ -11,14 +11,13 @@ use processor::lock::{Busy, Lock};
 use processor::log;
 
 fn processor(sealed: &Sealed, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));
-    command
-        .env_clear()
-        .env("HOME", &sealed.base)
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("THROUGHLINE_NOW", scripts::NOW)
-        .envs(variables.iter().copied())
-        .args(["sync", "--project", &sealed.tree.project.to_string(), "--background"]);
+    let mut command = sealed.command(env!("CARGO_BIN_EXE_throughline-processor"));
+    command.envs(variables.iter().copied()).args([
+        "sync",
+        "--project",
+        &sealed.tree.project.to_string(),
+        "--background",
+    ]);
     command.output().unwrap()
 }
 

@@ -185,7 +185,10 @@ fn a_model_that_comes_later_is_taken_up_and_one_that_is_replaced_too() {
     let table = Table::installed(&sealed.dirs).unwrap();
     assert!(sealed.sync().embedded > 3);
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
-    assert_eq!(index(&sealed).memories.unwrap().space().unwrap(), Some(table.space()));
+    assert_eq!(
+        index(&sealed).memories.unwrap().vector_head().unwrap().map(|head| head.space),
+        Some(table.space())
+    );
 }
 
 #[test]

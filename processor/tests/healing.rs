@@ -71,12 +71,12 @@ fn damage(path: &PathBuf, damage: Damage) {
 }
 
 fn is_sound(sealed: &Sealed) -> bool {
-    indexes(sealed).iter().all(|folder| inspect(folder, Depth::Bytes).is_sound())
+    indexes(sealed).iter().all(|folder| inspect(folder, Depth::Bytes).damage().is_none())
 }
 
 /// Returns the numbers of turns, thoughts and memories that searches find.
 fn found(sealed: &Sealed) -> [usize; 3] {
-    let recall = Recall::open(&sealed.dirs, &sealed.tree);
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     let search = |text: &str, turns, thinking| {
         let search = Search { text: text.into(), turns, thinking, limit: 50, ..Search::default() };
         recall.search(&search, now()).hits.len()

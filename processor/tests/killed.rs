@@ -4,18 +4,14 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::scripts::{self, Script, Sealed, eventful};
+use crate::scripts::{Script, Sealed, eventful};
 
 /// Times that the processor is killed.
 const KILLS: u32 = 50;
 
 fn processor(sealed: &Sealed) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));
+    let mut command = sealed.command(env!("CARGO_BIN_EXE_throughline-processor"));
     command
-        .env_clear()
-        .env("HOME", &sealed.base)
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("THROUGHLINE_NOW", scripts::NOW)
         .env("THROUGHLINE", "full")
         .args(["sync", "--project", &sealed.tree.project.to_string()])
         .stdin(Stdio::null())

@@ -21,7 +21,7 @@ fn purged(sealed: &Sealed, what: &What) -> PurgeReport {
 
 fn turns(sealed: &Sealed, text: &str) -> usize {
     let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
-    let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
+    let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
     hits.iter().filter(|hit| hit.text.contains(text)).count()
 }
 
@@ -190,11 +190,14 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     assert_eq!(report.stripped.len(), 2, "{report:#?}");
     assert!(named(&report.stripped, id) && named(&report.stripped, other.memory.id));
     for id in [id, other.memory.id] {
-        let source = store(&sealed).find(&id.to_string()).unwrap().memory.source;
+        let source = store(&sealed).list().unwrap().find(&id.to_string()).unwrap().memory.source;
         assert!(source.session.is_none() && source.quote.is_none() && source.turns.is_empty());
         assert!(source.extractor.is_some());
     }
-    assert_eq!(store(&sealed).find(&id.to_string()).unwrap().memory.body, "rewritten by hand");
+    assert_eq!(
+        store(&sealed).list().unwrap().find(&id.to_string()).unwrap().memory.body,
+        "rewritten by hand"
+    );
     assert_eq!(anywhere(&sealed, &quote), None);
     assert!(!ledger(&sealed).contains(GONE));
     // A memory that stays and says what was said in the session is reported.
@@ -204,7 +207,10 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     let again = purged(&sealed, &what);
     assert_eq!((again.forgotten, again.stripped, again.say), (vec![], vec![], report.say));
     sealed.sync();
-    assert_eq!(store(&sealed).find(&id.to_string()).unwrap().memory.body, "rewritten by hand");
+    assert_eq!(
+        store(&sealed).list().unwrap().find(&id.to_string()).unwrap().memory.body,
+        "rewritten by hand"
+    );
     assert_eq!(anywhere(&sealed, &quote), None);
 }
 

@@ -67,7 +67,7 @@ fn stands(sealed: &Sealed) -> (usize, usize) {
 
 fn search(sealed: &Sealed, text: &str) -> Recalled {
     let (settings, _) = settings_file::load(&sealed.dirs, Some(&sealed.tree));
-    let mut recall = Recall::open(&sealed.dirs, &sealed.tree);
+    let mut recall = Recall::open(&sealed.dirs, &sealed.tree, None);
     if let Some(asker) = Asker::new(&settings, None) {
         recall = recall.with_second(Box::new(asker));
     }
@@ -112,7 +112,7 @@ fn memories_get_vectors_once_and_a_search_goes_by_them() {
     let best = &found.hits[0];
     assert!(format!("{} {}", best.title, best.text).contains("unwrap"), "{best:?}");
     assert_eq!(sent(&server).last().unwrap(), "search_query: crash");
-    let without = Recall::open(&sealed.dirs, &sealed.tree);
+    let without = Recall::open(&sealed.dirs, &sealed.tree, None);
     let plain = Search { text: "crash".into(), ..Search::default() };
     assert_eq!(without.search(&plain, now()).hits, []);
 }
@@ -152,7 +152,7 @@ fn a_run_that_breaks_off_loses_one_portion() {
         let title = format!("Server {number} crashes each night");
         let memory = Memory::new(id, Kind::Fact, &title, "", now());
         let file = MemoryFile::new(memory.clone()).unwrap();
-        fs::write(folder.join(file_name(&memory)), file.bytes()).unwrap();
+        fs::write(folder.join(file_name(&memory)), file.text().as_bytes()).unwrap();
     }
     let report = sync(&sealed.options()).unwrap();
     assert_eq!((report.second_embedded, report.second_waits), (16, true), "{report:?}");

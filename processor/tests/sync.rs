@@ -99,12 +99,12 @@ fn memories(sealed: &Sealed) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 
 fn found(sealed: &Sealed, text: &str) -> usize {
     let search = Search { text: text.into(), limit: 20, ..Search::default() };
-    Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits.len()
+    Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits.len()
 }
 
 fn found_turn(sealed: &Sealed, text: &str) -> bool {
     let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
-    let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
+    let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
     hits.iter().any(|hit| hit.text.contains(text))
 }
 
@@ -727,7 +727,7 @@ fn what_the_user_always_wants_stays_in_the_session_start_block() {
     };
     Store::user(&sealed.dirs).unwrap().save(wish, &Redactor::default(), now()).unwrap();
     sealed.sync();
-    let start = Recall::open(&sealed.dirs, &sealed.tree).start(now(), 1_200);
+    let start = Recall::open(&sealed.dirs, &sealed.tree, None).start(now(), 1_200);
     assert_eq!(start.hits.first().map(|hit| hit.id), Some(id), "{:?}", start.hits);
 }
 
@@ -743,7 +743,11 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
         .save(wish, &Redactor::default(), now())
         .unwrap();
     sealed.sync();
-    let recall = || Recall::open(&sealed.dirs, &sealed.tree).with_traces();
+    let recall = || {
+        let mut recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+        recall.traces = true;
+        recall
+    };
     let starts = || recall().start(now(), 1_200).hits.iter().any(|hit| hit.id == id);
     assert!(starts());
     let claude_md = sealed.tree.root.join("CLAUDE.md");
@@ -751,7 +755,8 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
     assert!(!sealed.sync().nothing_new);
     assert!(!starts());
     assert_eq!(found(&sealed, "invoices rounded half"), 1);
-    let prompt = recall().prompt("How are invoices rounded, half to even?", now(), &|_| false);
+    let prompt =
+        recall().prompt("How are invoices rounded, half to even?", None, now(), &|_| false);
     let outcome = prompt.trace.iter().find(|traced| traced.id == id).map(|traced| traced.outcome);
     assert_eq!(outcome, Some(CandidateOutcome::Said), "{prompt:?}");
     assert!(sealed.sync().nothing_new);
@@ -843,7 +848,7 @@ fn a_release_reaches_every_index() {
     assert!(sealed.sync().nothing_new);
     let held = |id: MemoryId| {
         let search = Search { text: "probe".into(), ..Search::default() };
-        let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
+        let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
         hits.iter().find(|hit| hit.id == id).unwrap().held
     };
     for (store, stored) in [&store, &user].into_iter().zip(saved) {
@@ -851,7 +856,7 @@ fn a_release_reaches_every_index() {
         assert!(held(id));
         // As another working tree's index sees it: without a note in the journal.
         let redactor = store.redactor(&Settings::default());
-        trust::let_out(store.home(), &stored, &redactor).unwrap();
+        trust::let_out(&store.home, &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
         assert!(!held(id));
         assert!(sealed.sync().nothing_new);

@@ -29,7 +29,7 @@ fn thoughtful(sealed: &Sealed, session: &str, secret: &str) -> Script {
 }
 
 fn found(sealed: &Sealed, search: Search) -> Vec<Hit> {
-    let recalled = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now());
+    let recalled = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now());
     assert_eq!(recalled.degraded, None);
     recalled.hits
 }
@@ -60,8 +60,8 @@ fn a_thought_is_found_where_it_is_asked_for_and_nowhere_else() {
         []
     );
     assert_eq!(found(&sealed, Search { text: "zebra".into(), ..Search::default() }), []);
-    let recall = Recall::open(&sealed.dirs, &sealed.tree);
-    let asked = recall.prompt("Is the zebra cache rebuilt for each row?", now(), &|_| false);
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+    let asked = recall.prompt("Is the zebra cache rebuilt for each row?", None, now(), &|_| false);
     assert!(asked.hits.iter().all(|hit| !hit.text.contains("zebra")), "{:?}", asked.hits);
     let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
     assert!(committed.iter().all(|(_, bytes)| !bytes.windows(5).any(|word| word == b"zebra")));
@@ -75,7 +75,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     let folder = sealed.dirs.tree(&sealed.tree.root).thinking;
     assert!(!folder.exists());
     let search = Search { text: "zebra".into(), thinking: true, ..Search::default() };
-    let recalled = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now());
+    let recalled = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now());
     assert_eq!(recalled.hits, []);
     assert!(recalled.degraded.is_some_and(|told| told.contains("the next sync")));
     sealed.want_thinking();

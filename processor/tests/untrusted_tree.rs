@@ -43,7 +43,7 @@ fn upstream(sealed: &Sealed, name: &str, number: u8, title: &str) -> String {
 
 fn found(sealed: &Sealed, tree: &Tree, words: &str) -> usize {
     let search = Search { text: words.to_owned(), ..Search::default() };
-    Recall::open(&sealed.dirs, tree).search(&search, scripts::now()).hits.len()
+    Recall::open(&sealed.dirs, tree, None).search(&search, scripts::now()).hits.len()
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
     clone(&good);
     let observed = git::observe(&root);
     let tree =
-        identity::init(&sealed.dirs, &observed, Mode::Committed, [9; 16], scripts::now()).unwrap();
+        identity::vouch(&sealed.dirs, &observed, Some(Mode::Committed), [9; 16], scripts::now())
+            .unwrap();
     let sync = || {
         let options = processor::sync::SyncOptions { tree: &tree, ..sealed.options() };
         processor::sync::sync(&options).unwrap()
@@ -71,7 +72,7 @@ fn another_repository_at_the_path_is_not_read_and_the_same_one_is() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         clone(&evil);
         if is_old_record {
-            let record = by_path_record(tree.project, &root);
+            let record = by_path_record(tree.project, &root, None);
             fs::write(sealed.dirs.by_path(&root), record).unwrap();
         } else {
             assert_eq!(Tree::find(&sealed.dirs, &root), None);

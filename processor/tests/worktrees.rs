@@ -72,8 +72,9 @@ fn a_repository_inside_that_is_a_project_of_its_own_is_not_part_of_this_one() {
     fs::create_dir_all(&inner).unwrap();
     let observed = memory_store::identity::Observed { root: inner.clone(), ..Default::default() };
     let mode = memory_store::identity::Mode::Committed;
-    let tree = memory_store::identity::init(&sealed.dirs, &observed, mode, [9; 16], scripts::now())
-        .unwrap();
+    let tree =
+        memory_store::identity::vouch(&sealed.dirs, &observed, Some(mode), [9; 16], scripts::now())
+            .unwrap();
     sealed.write_script(&eventful("inner", inner.to_str().unwrap(), 1));
     sealed.write_script(&eventful("outer", sealed.root(), 2));
     assert_eq!(sealed.sync().transcripts, 1);

@@ -8,15 +8,13 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use testutils::SYSTEM_PATH;
 
 /// Names the folder with the binaries under test, instead of the one this build wrote.
 const BIN_DIR_VARIABLE: &str = "THROUGHLINE_TEST_BIN_DIR";
 
 /// Set to anything, it keeps the temporary folders, for looking into them afterwards.
 const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
-
-/// Path for tools such as git and bash.
-const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Longest wait for background work to end, in seconds: twice the time that a run in the background may embed for.
 const QUIET_S: u64 = 120;
@@ -124,13 +122,10 @@ impl TestEnvironment {
 
     /// A command that knows nothing of the caller's environment.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = testutils::sealed(program, &self.home());
         command
-            .env_clear()
-            .env("HOME", self.home())
             .env("PATH", format!("{}:{SYSTEM_PATH}", self.bin_dir.display()))
             .env("LANG", "C.UTF-8")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
             .current_dir(self.path());
         if let Some(folder) = &self.config_dir {
             command.env("CLAUDE_CONFIG_DIR", folder);

@@ -39,9 +39,7 @@ struct Home {
 impl Home {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().to_owned();
-        let dirs =
-            UserDirs::resolve(move |name| (name == "HOME").then(|| home.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(folder.path());
         Self { folder, dirs }
     }
 

@@ -45,7 +45,7 @@ pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
 
 /// Finds them among memories that were read already.
 pub fn pairs_among(all: &[Stored], stores: &Stores, held: &BTreeSet<MemoryId>) -> Vec<Pair> {
-    let reviewed = Reviewed::read(stores.project.home());
+    let reviewed = Reviewed::read(&stores.project.home);
     let counts = |stored: &&Stored| {
         stored.memory.superseded_by.is_none() && !held.contains(&stored.memory.id)
     };

@@ -91,7 +91,7 @@ fn is_current(stored: &Stored) -> bool {
 fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree));
+    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
     recall.search(&search, world.now)
 }
 

@@ -215,7 +215,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     };
     let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
-    let tree = identity::init(&world.dirs, observed, mode, super::random()?, world.now)?;
+    let tree = identity::vouch(&world.dirs, observed, Some(mode), super::random()?, world.now)?;
     if drafts {
         config::use_drafts(world)?;
     }
@@ -262,7 +262,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let for_team = mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
-    let folder = store.folder().to_owned();
+    let folder = store.folder.clone();
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
 }
 
@@ -331,9 +331,10 @@ fn show_similar(
     for moved in moved {
         writeln!(out, "  {} {}", paint(CARE, "!"), moved.told())?;
     }
-    let similar = identity::similar(&world.dirs, observed)?;
-    let others = similar.iter().filter(|known| known.identity.project != tree.project);
-    for known in others.filter(|known| !known.trees.is_empty()) {
+    let known = identity::list(&world.dirs)?;
+    let others = known.iter().filter(|known| known.identity.project != tree.project);
+    let similar = others.filter(|known| known.identity.resembles(observed));
+    for known in similar.filter(|known| !known.trees.is_empty()) {
         let project = known.identity.project.to_string();
         let name = known.trees.first().map_or(project, |tree| tree.main_root.display().to_string());
         writeln!(
@@ -349,7 +350,7 @@ fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Wr
         identity::Mode::Committed => {
             (tree.store(), "(commit it when you like; nothing is committed for you)")
         }
-        identity::Mode::Private => (store.folder().to_owned(), "(private)"),
+        identity::Mode::Private => (store.folder.clone(), "(private)"),
     };
     writeln!(out, "  memories    {} {}", folder.display(), paint(QUIET, note))?;
     let there = store.list()?.memories.len();

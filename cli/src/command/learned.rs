@@ -8,6 +8,7 @@ use dialoguer::Input;
 use dialoguer::console::{Key, Term};
 use memory_store::index::journal::Change as Noted;
 use memory_store::memory::{Memory, Status};
+use memory_store::neighbour::Verdict;
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
@@ -25,14 +26,14 @@ const LISTED_MAX: usize = 50;
 
 /// Changes the record of what a person decided about.
 pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
-    let before = Reviewed::read(project.home());
+    let before = Reviewed::read(&project.home);
     let mut reviewed = before.clone();
     change(&mut reviewed);
     if reviewed != before {
         // A memory that is gone needs no note: it cannot come back under its id as something new.
         let listing = project.list()?;
         reviewed.keep_only(&listing.memories.iter().map(|stored| stored.memory.id).collect());
-        reviewed.write(project.home())?;
+        reviewed.write(&project.home)?;
     }
     Ok(())
 }
@@ -72,13 +73,13 @@ pub fn items(
     waiting: &[Stored],
     held: &BTreeSet<MemoryId>,
 ) -> Result<Vec<Item>> {
-    let seen = Reviewed::read(stores.project.home());
-    let recall = Recall::open(&world.dirs, &stores.tree);
+    let seen = Reviewed::read(&stores.project.home);
+    let recall = Recall::open(&world.dirs, &stores.tree, None);
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
         // A memory that a person wrote needs no look.
         let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != "cli");
-        let new = is_learned && !seen.has(memory.id);
+        let new = is_learned && !seen.ids.contains(&memory.id);
         let stale = recall.staleness(memory.id);
         Item { stored, waits, new, stale }
     };
@@ -203,7 +204,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
             }
             let near = neighbours::near(&recall, world, &stored.memory);
             near.iter()
-                .filter(|near| near.asks())
+                .filter(|near| near.verdict != Verdict::Near)
                 .try_for_each(|near| neighbours::line(near, out))?;
             out.flush()?;
             let word = ask()?;
@@ -248,7 +249,9 @@ pub fn decide(
         }
         LearnedWord::Keep if waits => review::accept(world, stores, stored, out)?,
         LearnedWord::Keep if stale => confirm(world, stores, stored, out)?,
-        LearnedWord::Keep => note(&stores.project, |reviewed| reviewed.note(id))?,
+        LearnedWord::Keep => note(&stores.project, |reviewed| {
+            reviewed.ids.insert(id);
+        })?,
         LearnedWord::Drop if waits => review::reject(world, stores, stored, out)?,
         LearnedWord::Drop => {
             let store = stores.store_of(stored);
@@ -293,7 +296,9 @@ pub fn supersede(
         return review::reject(world, stores, older, out);
     }
     neighbours::supersede(world, stores, older, newer_id, out)?;
-    note(&stores.project, |reviewed| reviewed.note(older_id))
+    note(&stores.project, |reviewed| {
+        reviewed.ids.insert(older_id);
+    })
 }
 
 fn change(

@@ -97,7 +97,7 @@ impl MergeDriver {
         let markers =
             ConflictMarkers { size: self.marker_size, ours: LABELS[0], theirs: LABELS[2] };
         let text = front.with_body(&String::from_utf8_lossy(&body.text), markers);
-        let has_conflicts = body.has_conflicts || !front.conflicts.is_empty();
+        let has_conflicts = body.has_conflicts || front.has_conflicts;
         Ok(MergedText { text: text.into_bytes(), has_conflicts })
     }
 }

@@ -40,7 +40,7 @@ impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
 
 /// Opens what neighbours are looked for in.
 pub fn open(world: &World, stores: &Stores) -> Recall {
-    Recall::open(&world.dirs, &stores.tree)
+    Recall::open(&world.dirs, &stores.tree, None)
 }
 
 /// Finds the memories near one, itself left out.

@@ -64,7 +64,7 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     view::warn_broken(&listing.broken);
     let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
     let memories = stores.without_held(listing.memories)?;
-    let recall = Recall::open(&world.dirs, &stores.tree);
+    let recall = Recall::open(&world.dirs, &stores.tree, None);
     let is_stale = |id| recall.staleness(id).is_some();
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     let is_pulled = stores.labels()?;

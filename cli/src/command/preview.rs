@@ -48,7 +48,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
         claude: world.dirs.claude.clone(),
         models: None,
     };
-    let tree = identity::init(&dirs, observed, Mode::Private, super::random()?, world.now)?;
+    let tree = identity::vouch(&dirs, observed, Some(Mode::Private), super::random()?, world.now)?;
     let transcripts = processor::collect::discover::transcripts(&dirs, &tree)?.len();
     if transcripts == 0 {
         return Ok(Preview::default());

@@ -128,7 +128,8 @@ fn lines(
     out: &mut dyn Write,
 ) -> Result<usize> {
     let (mut found, mut first_left_out, mut left_out) = (0, None, 0_u64);
-    let mut lines = Lines::new(input, bytes_max).of_all();
+    let mut lines = Lines::new(input, bytes_max);
+    lines.is_last_whole = true;
     let mut number = 0_u64;
     while let Some(line) = lines.next_line()? {
         number += 1;

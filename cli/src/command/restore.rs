@@ -57,7 +57,7 @@ fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
     for id in &args.id {
         let archived = [&stores.project, &stores.user]
             .into_iter()
-            .find_map(|store| store.find_archived(id).ok());
+            .find_map(|store| store.archived().ok()?.find(id).ok());
         if let Some(Stored { memory, .. }) = archived {
             told.push(format!("restore {} \"{}\"", memory.id.short(), line(&memory.title)));
             continue;

@@ -142,7 +142,7 @@ fn find(
     if let Some(problem) = search.problem(world.now) {
         return Err(Failure::new(problem).code(exit::USAGE));
     }
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree));
+    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
     let recalled = recall.search(&search, world.now);
     let weak = recalled.weak;
     let mut best: Vec<(Hit, usize)> = Vec::new();

@@ -364,8 +364,8 @@ pub fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn 
 fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    trust::let_out(store.home(), stored, &redactor)?;
-    if store.root().is_some() {
+    trust::let_out(&store.home, stored, &redactor)?;
+    if store.root.is_some() {
         trust::release(store, &[stored])?;
     }
     let trust = stores.trust(store)?;
@@ -389,7 +389,7 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "\n`throughline review --accept ID` takes one into {}, `--reject ID` turns it down.",
-        store.folder().display()
+        store.folder.display()
     )?;
     Ok(())
 }
@@ -467,7 +467,9 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
             neighbours::supersede(world, stores, &older, promoted.memory.id, out)?;
         }
     }
-    learned::note(&stores.project, |reviewed| reviewed.note(promoted.memory.id))?;
+    learned::note(&stores.project, |reviewed| {
+        reviewed.ids.insert(promoted.memory.id);
+    })?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())

@@ -167,7 +167,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     if wanted.thinking {
         index_thinking(world, &tree)?;
     }
-    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
+    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
     let recalled = recall.search(&wanted, world.now);
     // Memories lie in files as well; turns lie nowhere else where a search looks.
     let finds_nothing = recalled.hits.is_empty() || recalled.weak;

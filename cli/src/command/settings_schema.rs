@@ -76,7 +76,7 @@ fn table(properties: Map<String, Value>, required: &[&str]) -> Value {
 fn of(field: &Field) -> Value {
     let mut schema = schema(&field.form);
     schema.insert("description".to_owned(), field.meaning.into());
-    if let Some(default) = field.default_json() {
+    if let Some(default) = field.default_json.clone() {
         schema.insert("default".to_owned(), default);
     }
     schema.into()

@@ -64,7 +64,7 @@ impl Known {
     /// Reads them.
     pub fn open(world: &World, stores: &Stores) -> Self {
         Self {
-            recall: Recall::open(&world.dirs, &stores.tree),
+            recall: Recall::open(&world.dirs, &stores.tree, None),
             lost: damage::lost(&world.dirs.project(stores.tree.project)),
         }
     }

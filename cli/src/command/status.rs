@@ -123,7 +123,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let progress = Progress::read(&state.progress);
     let inbox_bytes = background::inbox_bytes(&state);
     let (settings, problems) = settings_file::load(&world.dirs, Some(tree));
-    let recall = Recall::open(&world.dirs, tree);
+    let recall = Recall::open(&world.dirs, tree, None);
     let grave = problems.iter().filter(|problem| problem.is_grave);
     let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
     let (archived_sessions, archive_bytes) = archive(world, tree)?;
@@ -145,7 +145,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         missing,
         root: tree.root.clone(),
         project: tree.project.to_string(),
-        folder: stores.project.folder().to_owned(),
+        folder: stores.project.folder.clone(),
         mode: match identity::mode(&world.dirs, tree.project)? {
             identity::Mode::Committed => "committed",
             identity::Mode::Private => "private",

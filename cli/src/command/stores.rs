@@ -42,10 +42,15 @@ pub struct Held {
     pub release: String,
 }
 
+/// Returns whether the index of a judgement gives this very file, by the same label.
+fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
+    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
+}
+
 impl Held {
     /// The file, if it is held by what its store gives.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
-        let why = trust.held(&stored, redactor)?;
+        let why = trust.judgement(&stored, redactor).held?;
         let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
         Some(Self { stored, why, release })
     }
@@ -108,26 +113,31 @@ impl Stores {
     /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
         let collections = [Collection::Memories, Collection::User];
-        let files = Recall::open(&self.dirs, &self.tree).files(&collections, usize::MAX)?;
+        let files = Recall::open(&self.dirs, &self.tree, None).files(&collections, usize::MAX)?;
         Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
     pub fn find(&self, id: &str) -> Result<(&Store, Stored)> {
-        self.find_with(id, Store::find)
+        self.find_with(id, |store, id| store.list()?.find(id))
     }
 
     /// Finds a memory, or where none is meant one that was put aside; returns whether it was.
     pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
-        let is_unknown =
-            |store: &Store| matches!(store.find(id), Err(Error::NotFound { found: 0, .. }));
+        let is_unknown = |store: &Store| {
+            matches!(
+                store.list().and_then(|all| all.find(id)),
+                Err(Error::NotFound { found: 0, .. })
+            )
+        };
         match self.find(id) {
             Ok((store, stored)) => Ok((store, stored, false)),
             // Of several, or one that cannot be read, nobody meant another.
             Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
             Err(missing) => {
-                let (store, stored) =
-                    self.find_with(id, Store::find_archived).map_err(|_| missing)?;
+                let (store, stored) = self
+                    .find_with(id, |store, id| store.archived()?.find(id))
+                    .map_err(|_| missing)?;
                 Ok((store, stored, true))
             }
         }
@@ -158,7 +168,7 @@ impl Stores {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
-        let judged = Recall::open(&self.dirs, &self.tree).judged();
+        let judged = Recall::open(&self.dirs, &self.tree, None).judged();
         let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
         Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
@@ -183,7 +193,7 @@ impl Stores {
     /// Tells which memories are from the repository.
     pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
         let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
-        let users = self.user.folder().to_owned();
+        let users = self.user.folder.clone();
         Ok(move |stored: &Stored| match stored.path.starts_with(&users) {
             true => user.is_from_repository(stored),
             false => project.is_from_repository(stored),
@@ -197,7 +207,7 @@ impl Stores {
 
     /// Whose index has a memory: its file may say `scope: user` wherever it lies.
     pub fn scope_of(&self, stored: &Stored) -> Scope {
-        match stored.path.starts_with(self.user.folder()) {
+        match stored.path.starts_with(&self.user.folder) {
             true => Scope::User,
             false => Scope::Project,
         }
@@ -205,7 +215,7 @@ impl Stores {
 
     /// The store that a memory is in.
     pub fn store_of(&self, stored: &Stored) -> &Store {
-        if stored.path.starts_with(self.user.folder()) { &self.user } else { &self.project }
+        if stored.path.starts_with(&self.user.folder) { &self.user } else { &self.project }
     }
 
     /// The files of what is held back.
@@ -259,8 +269,7 @@ impl Survey<'_> {
             let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
             let unclear = listing.files().filter(|stored| {
                 let is_pulled = self.is_pulled(stored);
-                is_pulled && trust.holds_unreleased()
-                    || !stored.is_given_by(&self.judged, is_pulled)
+                is_pulled && trust.holds_unreleased() || !is_given(stored, &self.judged, is_pulled)
             });
             held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), trust, &redactor)));
         }
@@ -286,7 +295,7 @@ impl Survey<'_> {
         let (store, trust) = (&self.stores.project, &self.trust);
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = move |stored: &Stored| {
-            !stored.is_given_by(&self.judged, true)
+            !is_given(stored, &self.judged, true)
                 && trust
                     .held_as(&stored.memory, &redactor, true)
                     .is_some_and(|held| held.order.is_some())

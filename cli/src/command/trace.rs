@@ -89,10 +89,11 @@ pub fn run(
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
-    let recall = Recall::open(&world.dirs, &stores.tree).with_traces();
+    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
+    recall.traces = true;
     let recalled = match trial {
-        Trial::Prompt => recall.prompt(query, world.now, &|_| false),
-        Trial::File => recall.file(query, world.now, &|_| false),
+        Trial::Prompt => recall.prompt(query, None, world.now, &|_| false),
+        Trial::File => recall.file(query, None, world.now, &|_| false),
         Trial::Error => recall.error("", query, world.now, &|_| false),
     };
     if json { view::json(&view_of(&recalled), out) } else { show(&recalled, others, out) }

@@ -189,7 +189,7 @@ fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
             .code(crate::exit::NOT_SET_UP)
             .hint("`throughline init` sets a project up; `throughline trust DIR` is about another folder."));
     }
-    Ok(identity::trust(&world.dirs, &observed, super::random()?, world.now)?)
+    Ok(identity::vouch(&world.dirs, &observed, None, super::random()?, world.now)?)
 }
 
 fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {

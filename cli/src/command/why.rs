@@ -128,7 +128,7 @@ pub fn titles(
     let memories = stores.list()?.memories.into_iter();
     let mut titles: HashMap<MemoryId, String> =
         memories.map(|stored| (stored.memory.id, stored.memory.title)).collect();
-    add_turns(&mut titles, &Recall::open(&world.dirs, &stores.tree), receipts);
+    add_turns(&mut titles, &Recall::open(&world.dirs, &stores.tree, None), receipts);
     Ok(titles)
 }
 

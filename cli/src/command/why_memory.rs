@@ -90,7 +90,8 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result {
     let id = stored.memory.id;
-    let recall = Recall::open(&world.dirs, &stores.tree).with_traces();
+    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
+    recall.traces = true;
     let prompts = prompts(world, stores, count)?;
     let view = View {
         id,
@@ -99,7 +100,7 @@ pub fn run(
         prompts: prompts
             .into_iter()
             .map(|(at, prompt)| {
-                let recalled = recall.prompt(&prompt, world.now, &|_| false);
+                let recalled = recall.prompt(&prompt, None, world.now, &|_| false);
                 let traced = recalled.trace.iter().find(|traced| traced.id == id);
                 let silent = recalled.silent.map(trace::reason);
                 asked(at, prompt, traced, silent)

@@ -165,12 +165,10 @@ impl Machine {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(self.path("bin/throughline"));
+        let mut command = testutils::sealed(self.path("bin/throughline"), &self.path("home"));
         command
             .args(args)
             .current_dir(self.work())
-            .env_clear()
-            .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
             .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE", "full")

@@ -45,9 +45,8 @@ impl Team {
     }
 
     fn git_command(&self) -> Command {
-        let mut git = Command::new("git");
-        git.current_dir(self.0.work()).env_clear().env("PATH", "/usr/bin:/bin");
-        git.env("HOME", self.0.path("home"));
+        let mut git = testutils::sealed("git", &self.0.path("home"));
+        git.current_dir(self.0.work());
         git
     }
 
@@ -118,8 +117,7 @@ impl Team {
     }
 
     fn place(&self) -> (UserDirs, Tree) {
-        let get = |name: &str| (name == "HOME").then(|| self.0.path("home").into());
-        let dirs = UserDirs::resolve(get).unwrap();
+        let dirs = testutils::dirs_of(&self.0.path("home"));
         let tree = Tree::find(&dirs, &self.0.work()).unwrap();
         (dirs, tree)
     }
@@ -127,14 +125,14 @@ impl Team {
     /// The block that a session starts with, by the index as it is.
     fn started(&self) -> String {
         let (dirs, tree) = self.place();
-        let started = Recall::open(&dirs, &tree).start(now(), 10_000);
+        let started = Recall::open(&dirs, &tree, None).start(now(), 10_000);
         render::start(None, &started.hits, "", 10_000).text
     }
 
     /// Asks for a prompt's memories, by the index as it is.
     fn prompted(&self, text: &str) -> String {
         let (dirs, tree) = self.place();
-        let brought = Recall::open(&dirs, &tree).prompt(text, now(), &|_| false);
+        let brought = Recall::open(&dirs, &tree, None).prompt(text, None, now(), &|_| false);
         render::injection("prompt", &brought.hits, 10_000).text
     }
 

@@ -17,6 +17,7 @@ use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 use serde_json::{Value, json};
+use testutils::SealedHome;
 
 pub use search_mode::SearchMode;
 pub(crate) use search_mode::in_each_search_mode;
@@ -32,7 +33,7 @@ pub const NOW: &str = "2026-10-02T12:00:00Z";
 pub const PROJECT: ProjectId = ProjectId([7; 16]);
 
 pub struct World {
-    home: tempfile::TempDir,
+    home: SealedHome,
     pub root: PathBuf,
     pub dirs: UserDirs,
     variables: Vec<(String, String)>,
@@ -48,13 +49,11 @@ pub struct Ran {
 impl World {
     /// A home and a project that nobody vouched for.
     pub fn untrusted() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let root = home.path().canonicalize().unwrap().join("work");
+        let home = SealedHome::new();
+        let root = home.path().join("work");
         fs::create_dir_all(root.join("src")).unwrap();
-        let at = home.path().to_owned();
-        let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| at.clone().into()));
-        let search = SearchMode::Words;
-        Self { home, root, dirs: dirs.unwrap(), variables: Vec::new(), search }
+        let (dirs, search) = (home.dirs.clone(), SearchMode::Words);
+        Self { home, root, dirs, variables: Vec::new(), search }
     }
 
     /// A home and a project that this machine vouches for; nothing is in its store.
@@ -73,7 +72,7 @@ impl World {
     pub fn trust(&self) {
         let record = self.dirs.by_path(&self.root);
         fs::create_dir_all(record.parent().unwrap()).unwrap();
-        fs::write(record, by_path_record(PROJECT, &self.root)).unwrap();
+        fs::write(record, by_path_record(PROJECT, &self.root, None)).unwrap();
     }
 
     /// A trusted project with some memories, of which wishes stand in the start block.
@@ -121,16 +120,16 @@ impl World {
     ) {
         let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
         let store = Store::open(&self.dirs, &tree).unwrap();
-        fs::create_dir_all(store.folder()).unwrap();
+        fs::create_dir_all(&store.folder).unwrap();
         for memory in memories {
             let file = MemoryFile::new(memory.clone()).unwrap();
-            fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
+            fs::write(store.folder.join(file_name(memory)), file.text().as_bytes()).unwrap();
         }
         let index = self.state().index.clone();
-        let publisher = Publisher::begin(&index).unwrap();
+        let mut publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
         let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
-        let publisher = publisher.from_repository(ids.collect());
+        publisher.from_repository = ids.collect();
         let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,
@@ -229,11 +228,8 @@ impl World {
     }
 
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = self.home.command(program);
         command
-            .env_clear()
-            .env("HOME", self.home())
-            .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE_NOW", NOW)
             .envs(self.search.variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))

@@ -57,7 +57,7 @@ impl Local {
                 return Ok(Some(Found { store, trust, stored, scope }));
             }
             if !recall.has_index() {
-                match store.find(id) {
+                match store.list().and_then(|all| all.find(id)) {
                     Ok(stored) => return Ok(Some(Found { store, trust, stored, scope })),
                     Err(Error::NotFound { found: 0, .. }) => {}
                     Err(error) => return Err(error.into()),
@@ -95,6 +95,7 @@ pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
 
 /// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
 pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), Failure> {
-    let trust = Trust::of(&store, settings)?.asking_singly();
+    let mut trust = Trust::of(&store, settings)?;
+    trust.asks_singly = true;
     Ok((store.judged(trust.clone(), settings), trust))
 }

@@ -36,7 +36,7 @@ impl Local {
         let Found { store, trust, stored, scope } = found;
         // The title of a quarantined memory is not repeated.
         let redactor = store.redactor(&settings);
-        let held = trust.held(&stored, &redactor).is_some();
+        let held = trust.judgement(&stored, &redactor).held.is_some();
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);

@@ -109,7 +109,7 @@ impl Local {
             "event": format!("mcp {}", told.event),
             "session": self.environment.session.as_deref().unwrap_or_default(),
             "memories": memories,
-            "tokens": told.rendered.tokens(),
+            "tokens": render::tokens(&told.rendered.text),
             "micros": u64::try_from(told.started.elapsed().as_micros()).unwrap_or(u64::MAX),
             "text_bytes": told.rendered.text.len(),
         });

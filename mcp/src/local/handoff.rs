@@ -16,6 +16,7 @@ use memory_store::recall::render::Rendered;
 use memory_store::recall::{Hit, render};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::read_bounded;
+use memory_store::time::DAY_MS;
 use serde::Deserialize;
 
 use super::Local;
@@ -98,7 +99,9 @@ impl Local {
     fn unused(&self, memories: &[(Hit, bool)], tree: &Tree) -> Vec<String> {
         let given = self.given_lately(tree);
         let old = memories.iter().rev().filter(|(hit, pinned)| {
-            !pinned && !given.contains(&hit.id) && hit.date.days_until(self.now()) > UNUSED_DAYS
+            !pinned
+                && !given.contains(&hit.id)
+                && (self.now().0 - hit.date.0) / DAY_MS > UNUSED_DAYS
         });
         old.take(NAMED_MAX).map(|(hit, _)| line(hit)).collect()
     }

@@ -114,7 +114,7 @@ impl Local {
                 true => render::titles("search", &hits, tokens),
                 false => render::injection("search", &hits, tokens),
             };
-            room = room.saturating_sub(rendered.tokens());
+            room = room.saturating_sub(render::tokens(&rendered.text));
             match rendered.pieces.is_empty() {
                 true => left_out.push(name),
                 false => others.push(Other::new(name, tree, hits, rendered)),
@@ -136,7 +136,8 @@ impl Local {
     ) -> Vec<Other> {
         let mut others = Vec::new();
         for tree in self.shared_trees(own) {
-            let recall = self.indexed(&tree).with_expired();
+            let mut recall = self.indexed(&tree);
+            recall.expired = true;
             let mut hits = Vec::new();
             missing.retain(|id| {
                 let ids = recall.ids_ending(id);

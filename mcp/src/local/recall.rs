@@ -1,6 +1,7 @@
 //! Finds memories: by words, by ids, or for the files of a task.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 use memory_store::file::MemoryFile;
@@ -94,9 +95,7 @@ impl Local {
             recall = recall.as_of(now);
         }
         recall = recall.with_documents(expired, now);
-        if request.history {
-            recall = recall.with_expired();
-        }
+        recall.expired = request.history;
         Ok((recall, now))
     }
 
@@ -196,7 +195,8 @@ impl Local {
         let (settings, _) = settings_file::load(dirs, Some(tree));
         let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
         let redactor = store.redactor(&settings);
-        let named = recall.named_files().iter().map(|file| in_tree(file, tree)).collect();
+        let named = recall.files(&[Collection::Memories], usize::MAX).unwrap_or_default();
+        let named = named.keys().map(|file| in_tree(Path::new(file), tree)).collect();
         let mut memories = store.unlisted(&named);
         memories.retain(|stored| stored.memory.is_expired(self.now()));
         // Of several files with one id, one of this machine that is not held counts.
@@ -225,7 +225,8 @@ impl Local {
         now: Timestamp,
         started: Instant,
     ) -> Result<Option<RecallResponse>, Failure> {
-        let mut history = self.indexed(tree).with_expired();
+        let mut history = self.indexed(tree);
+        history.expired = true;
         if ids.iter().any(|id| history.ids_ending(id).is_empty()) {
             let expired = self.expired(tree, &history)?;
             history = history.with_documents(expired, now);

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
-use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement};
+use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
@@ -119,7 +119,7 @@ impl Local {
         let redactor = store.redactor(&settings);
         let before = &stored.memory;
         let short = before.id.short();
-        if trust.held(&stored, &redactor).is_some() {
+        if trust.judgement(&stored, &redactor).held.is_some() {
             return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
         }
         let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
@@ -273,7 +273,8 @@ impl Local {
             .filter(|near| near.id != own)
             .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
             .collect();
-        let asking: Vec<&Neighbour> = near.iter().filter(|near| near.asks()).collect();
+        let asking: Vec<&Neighbour> =
+            near.iter().filter(|near| near.verdict != Verdict::Near).collect();
         if !both_hold {
             notes.extend(asking.iter().map(|near| question(near, own)));
         } else if !asking.is_empty() {
@@ -285,7 +286,7 @@ impl Local {
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
         // A settled pair is no contradiction any more.
-        Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
+        Ok(near.into_iter().filter(|near| !(both_hold && near.verdict != Verdict::Near)).collect())
     }
 
     fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {
@@ -332,7 +333,7 @@ impl Local {
         for id in ids {
             let found = self.find(id, tree, recall, settings)?;
             let redactor = found.store.redactor(settings);
-            if found.trust.held(&found.stored, &redactor).is_some() {
+            if found.trust.judgement(&found.stored, &redactor).held.is_some() {
                 return Err(Failure::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));

@@ -221,7 +221,7 @@ fn history_reads_only_the_files_that_the_index_does_not_name(search: SearchMode)
     }
     world.publish(Vec::new());
     // A reader finds another thing there now than the index has.
-    for entry in fs::read_dir(world.store().folder()).unwrap() {
+    for entry in fs::read_dir(&world.store().folder).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("frozen") {
             fs::write(&path, "---\nid: 01k6hxs0000000000000000000\nkind: fact\nvalid_until: 2026-01-01\n---\n# The probe pool was read\n").unwrap();

@@ -81,7 +81,7 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
     }
     world.publish(Vec::new());
     // A reader finds no memory now.
-    for entry in fs::read_dir(world.store().folder()).unwrap() {
+    for entry in fs::read_dir(&world.store().folder).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("fact-7-of") {
             fs::write(path, "no memory").unwrap();
@@ -130,7 +130,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     }
     let tree = world.tree();
     let reviewed = Reviewed::read(&world.dirs.project(tree.project));
-    assert_eq!(reviewed.confirmed(MemoryId([3; 16])), Some(now()));
+    assert_eq!(reviewed.confirmed.get(&MemoryId([3; 16])).copied(), Some(now()));
     // A last day is no other word, either.
     save(
         &world,
@@ -141,7 +141,7 @@ fn what_is_still_true_keeps_its_date_and_its_file(search: SearchMode) {
     );
     let until = json!({"id": MemoryId([4; 16]).short(), "valid_until": "2026-12-31"});
     assert!(!server.call("remember", until).2);
-    let found = world.store().find(&MemoryId([4; 16]).to_string()).unwrap();
+    let found = world.store().list().unwrap().find(&MemoryId([4; 16]).to_string()).unwrap();
     assert_eq!(found.memory.occurred, asked);
     assert_eq!(server.end(), Some(0));
 }

@@ -65,7 +65,7 @@ fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_s
     let theirs =
         Memory::new(MemoryId([1; 16]), Kind::Fact, "The probe pool is open", "It is.", now());
     let text = MemoryFile::new(theirs).unwrap();
-    fs::write(world.store().folder().join("theirs.md"), text.text()).unwrap();
+    fs::write(world.store().folder.join("theirs.md"), text.text()).unwrap();
     world.publish(Vec::new());
     let mut found = || {
         let (said, found, _) = server.call("recall", json!({"query": "probe pool"}));
@@ -174,7 +174,7 @@ fn nothing_is_united_with_what_came_since_the_last_sync(search: SearchMode) {
 
 /// One that a pull brings.
 fn pull(world: &World, memory: Memory) {
-    let path = world.store().folder().join(format!("{}.md", memory.id.short()));
-    fs::create_dir_all(world.store().folder()).unwrap();
+    let path = world.store().folder.join(format!("{}.md", memory.id.short()));
+    fs::create_dir_all(&world.store().folder).unwrap();
     fs::write(path, MemoryFile::new(memory).unwrap().text()).unwrap();
 }

@@ -7,7 +7,7 @@ fn stock(world: &World, memories: Vec<Memory>) -> Tree {
     let other = world.root.parent().unwrap().join("stock");
     fs::create_dir_all(&other).unwrap();
     let observed = Observed { root: other.clone(), ..Observed::default() };
-    identity::init(&world.dirs, &observed, Mode::Committed, [6; 16], now()).unwrap();
+    identity::vouch(&world.dirs, &observed, Some(Mode::Committed), [6; 16], now()).unwrap();
     let tree = Tree::find(&world.dirs, &other).unwrap();
     let store = Store::open(&world.dirs, &tree).unwrap();
     for memory in memories {

@@ -1,6 +1,6 @@
 //! Vectors of the second space, for which the processor is asked.
 
-use memory_store::custom_embedder::{Direction, Given, TextHash, write};
+use memory_store::custom_embedder::{Direction, Given, TextHash, encode};
 use memory_store::settings::Embedder;
 
 use super::*;
@@ -27,7 +27,7 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
         .collect();
     let space = embedder.space();
     let given = Given { model: &space, digest: [0; 16], complete: true, vectors: &vectors };
-    write(&world.dirs.tree(&world.root).second, &given).unwrap();
+    fs::write(world.dirs.tree(&world.root).second, encode(&given).unwrap()).unwrap();
 
     let recalled = |script: &str| {
         let mut server = world.connect_beside(script, &[]);

@@ -21,7 +21,7 @@ fn a_status_names_files_that_cannot_be_read_beside_an_index() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     save(&world, fact(2, "The quota is asked each hour", "By the probe."));
-    let folder = world.store().folder().to_owned();
+    let folder = world.store().folder.to_owned();
     let was_there = folder.join("was-there.md");
     fs::write(&was_there, "---\nkind: [\n---\n").unwrap();
     world.publish(Vec::new());
@@ -79,7 +79,7 @@ fn a_status_says_where_files_are_too_many_to_look_at() {
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     world.publish(Vec::new());
     for number in 0..2_000 {
-        fs::write(world.store().folder().join(format!("came-{number}.md")), "").unwrap();
+        fs::write(world.store().folder.join(format!("came-{number}.md")), "").unwrap();
     }
     let mut server = world.connect(&[]);
     let (said, status, _) = server.call("status", json!({}));

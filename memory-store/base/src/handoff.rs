@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::short_session;
 use crate::text::clean;
-use crate::time::Timestamp;
+use crate::time::{DAY_MS, Timestamp};
 
 /// Handoff of a working tree, newest session first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Handoff {
 impl LeftSession {
     /// Returns whether it is merged or long ago.
     fn is_over(&self, now: Timestamp) -> bool {
-        self.merged || self.last.days_until(now) > STALE_DAYS
+        self.merged || (now.0 - self.last.0) / DAY_MS > STALE_DAYS
     }
 
     /// Returns whether there is something in it to go on with.

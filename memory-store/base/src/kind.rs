@@ -85,11 +85,6 @@ impl Kind {
         alias.or_else(|| Self::ALL.into_iter().find(|kind| kind.name() == name))
     }
 
-    /// The kind with this number in an index, if there is one.
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
-    }
-
     /// Days after which a memory that was not renewed counts half in ranking.
     pub(crate) const fn half_life_days(self) -> u32 {
         match self {

@@ -104,11 +104,6 @@ impl UserDirs {
         self.data.join("by-path").join(path_hash(root))
     }
 
-    /// Held by the one `throughline watch` of this user.
-    pub fn watch_lock(&self) -> PathBuf {
-        self.state.join("watch.lock")
-    }
-
     /// The key with which values are hashed that are to be recognised again (`redact::known`).
     pub fn secrets_key(&self) -> PathBuf {
         self.data.join("secrets.key")
@@ -341,29 +336,25 @@ impl Tree {
     }
 }
 
-/// The first line of a `by-path` record: the project and the path, so that a record is never taken
-/// for another path's. In the second one is the fingerprint, in the third one a checksum of both; records of older versions
-/// have none.
-pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
-    let mut record = format!("{project} ").into_bytes();
-    record.extend_from_slice(root.as_os_str().as_encoded_bytes());
-    record.push(b'\n');
-    record
-}
-
 /// Prefix of the checksum in a `by-path` record.
 const SUM: &str = "sum ";
 
-/// A whole `by-path` record: one bit that flips must not lead to another project.
-pub fn fingerprint_record(
+/// A `by-path` record. In its first line are the project and the path, so that a record is never taken for another
+/// path's; in the second one is the fingerprint, in the third one a checksum of both: one bit that flips must not lead
+/// to another project. Records of older versions have the first line alone.
+pub fn by_path_record(
     project: ProjectId,
     root: &Path,
-    fingerprint: &TreeFingerprint,
+    fingerprint: Option<&TreeFingerprint>,
 ) -> Vec<u8> {
-    let mut record = by_path_record(project, root);
-    record.extend_from_slice(format!("{fingerprint}\n").as_bytes());
-    let sum = sum(&record);
-    record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
+    let mut record = format!("{project} ").into_bytes();
+    record.extend_from_slice(root.as_os_str().as_encoded_bytes());
+    record.push(b'\n');
+    if let Some(fingerprint) = fingerprint {
+        record.extend_from_slice(format!("{fingerprint}\n").as_bytes());
+        let sum = sum(&record);
+        record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
+    }
     record
 }
 
@@ -405,7 +396,7 @@ impl ByPath {
             }
         }
         let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
-        let rest = record.strip_prefix(by_path_record(project, root).as_slice())?;
+        let rest = record.strip_prefix(by_path_record(project, root, None).as_slice())?;
         let fingerprint = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
             Some(fingerprint) => TreeFingerprint::parse(fingerprint)
                 .map_or(KnownFingerprint::Broken, KnownFingerprint::As),
@@ -490,13 +481,13 @@ mod tests {
 
         let project = ProjectId([3; 16]);
         std::fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
-        std::fs::write(dirs.by_path(&root), by_path_record(project, &root)).unwrap();
+        std::fs::write(dirs.by_path(&root), by_path_record(project, &root, None)).unwrap();
         let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
         assert_eq!((tree.project, tree.root), (project, root.clone()));
 
         // A sealed tree must match its record; a record of an older version has no fingerprint.
         let sealed = |fingerprint: &str| {
-            let mut record = by_path_record(project, &root);
+            let mut record = by_path_record(project, &root, None);
             record.extend_from_slice(fingerprint.as_bytes());
             std::fs::write(dirs.by_path(&root), record).unwrap();
             Tree::locate(&dirs, &root.join("src"))
@@ -510,7 +501,7 @@ mod tests {
         }
 
         // A record that names another path is not believed.
-        std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere")))
+        std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere"), None))
             .unwrap();
         assert_eq!(Tree::find(&dirs, &root), None);
     }
@@ -525,7 +516,8 @@ mod tests {
         std::fs::create_dir_all(&linked).unwrap();
         std::fs::write(linked.join(".git"), format!("gitdir: {}\n", gitdir.display())).unwrap();
         std::fs::create_dir_all(dirs.by_path(&main).parent().unwrap()).unwrap();
-        std::fs::write(dirs.by_path(&main), by_path_record(ProjectId([3; 16]), &main)).unwrap();
+        std::fs::write(dirs.by_path(&main), by_path_record(ProjectId([3; 16]), &main, None))
+            .unwrap();
         assert_eq!(Tree::find(&dirs, &linked), None);
 
         std::fs::write(gitdir.join("gitdir"), format!("{}\n", linked.join(".git").display()))

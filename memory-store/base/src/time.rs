@@ -40,11 +40,6 @@ impl Timestamp {
             Err(_) => "unknown date".to_owned(),
         }
     }
-
-    /// Whole days from this time to `later`; 0 when `later` is earlier.
-    pub fn days_until(self, later: Self) -> i64 {
-        ((later.0 - self.0) / DAY_MS).max(0)
-    }
 }
 
 impl fmt::Display for Timestamp {
@@ -167,12 +162,6 @@ mod tests {
         let time = Timestamp::parse("2026-10-02T09:30:00.250Z").unwrap();
         assert_eq!(time.to_string(), "2026-10-02T09:30:00.25Z");
         assert_eq!(time.date(), "2026-10-02");
-        assert_eq!(
-            Timestamp::parse("2026-10-02")
-                .unwrap()
-                .days_until(Timestamp::parse("2026-10-05").unwrap()),
-            3
-        );
         assert_eq!(Timestamp::parse("yesterday"), None);
     }
 

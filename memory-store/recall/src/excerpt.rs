@@ -11,7 +11,7 @@ use crate::index::Index;
 use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
 use crate::signature::{error_signature, names_cause, signature_hash};
-use crate::suspicion::suspicion;
+use crate::suspicion::{Origin, suspicion};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
@@ -49,7 +49,8 @@ pub(crate) fn of_error(
     found.sort_by(|a, b| b.date.cmp(&a.date).then(b.id.cmp(&a.id)));
     found.into_iter().take(READ_MAX).find_map(|hit| {
         // Turns are not judged when they are indexed: most are never given.
-        let text = piece(query, &hit.text).filter(|text| suspicion("", text).is_none())?;
+        let text =
+            piece(query, &hit.text).filter(|text| suspicion("", text, Origin::Own).is_none())?;
         Some(Hit { text, why: "the same error came up".to_owned(), ..hit })
     })
 }

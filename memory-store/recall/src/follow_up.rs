@@ -37,11 +37,6 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Returns whether it has no terms.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
     /// Its terms in hexadecimal digits, [`TERM_DIGITS`] each.
     pub fn to_hex(&self) -> String {
         let mut digits = String::with_capacity(self.terms.len() * TERM_DIGITS);
@@ -97,7 +92,7 @@ impl Followed {
     /// Joins a prompt and a topic; `None` when the prompt stands by itself, or says nothing of its
     /// own.
     pub(crate) fn new(query: &Query, topic: &Topic) -> Option<Self> {
-        if topic.is_empty() || !goes_on(query) {
+        if topic.terms.is_empty() || !goes_on(query) {
             return None;
         }
         let own: Vec<f32> = query

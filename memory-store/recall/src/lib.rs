@@ -219,32 +219,26 @@ pub struct Recall {
     sources: Sources,
     /// Folder of the embedder's files.
     models: Option<PathBuf>,
-    /// The transformer that others ask, too, where there is one.
-    shared: Option<Arc<SharedTransformer>>,
+    /// Transformer that others ask, too; without one, it is opened where it is needed.
+    pub shared: Option<Arc<SharedTransformer>>,
     /// State kept open from one query to the next. The table does not: to read it again is cheap, and its memory is
     /// used for other things meanwhile.
     embedder: OnceCell<Box<dyn Embed>>,
     /// Source of vectors of the second space.
     second: Option<Asking>,
     stamps: Stamps,
-    traces: bool,
-    /// True if what expired is given, too.
-    expired: bool,
+    /// True if a trace of every query is kept, in [`Recalled::trace`].
+    pub traces: bool,
+    /// True if what expired is given, too, with the time at which it did.
+    pub expired: bool,
 }
 
 impl Recall {
-    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own. Read errors
-    /// are told in every answer as [`Recalled::degraded`].
-    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        Self::of(dirs, Sources::open(dirs, tree, None))
-    }
-
-    /// Opens them as [`Recall::open`] does, with the journals that this process knows already.
-    pub fn open_with(dirs: &UserDirs, tree: &Tree, known: &KnownJournals) -> Self {
-        Self::of(dirs, Sources::open(dirs, tree, Some(known)))
-    }
-
-    fn of(dirs: &UserDirs, sources: Sources) -> Self {
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own; a process that
+    /// asks often has the journals that it `known` already. Read errors are told in every answer as
+    /// [`Recalled::degraded`].
+    pub fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
+        let sources = Sources::open(dirs, tree, known);
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
         Self {
@@ -259,29 +253,11 @@ impl Recall {
         }
     }
 
-    /// Asks a transformer that others ask, too, instead of opening one.
-    #[must_use]
-    pub fn with_transformer(self, shared: Arc<SharedTransformer>) -> Self {
-        Self { shared: Some(shared), ..self }
-    }
-
-    /// Gives what expired, too, with the time at which it did.
-    #[must_use]
-    pub fn with_expired(self) -> Self {
-        Self { expired: true, ..self }
-    }
-
     /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries. Problems are told
     /// once, in [`Recalled::notes`].
     #[must_use]
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
         self.second = Some(Asking::new(ask));
-        self
-    }
-
-    /// Keeps a trace of every query.
-    pub fn with_traces(mut self) -> Self {
-        self.traces = true;
         self
     }
 
@@ -326,17 +302,12 @@ impl Recall {
         self.sources.docs()
     }
 
-    /// Finds what helps with a prompt. `skip` says which memories were shown already.
-    pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
-        self.prompt_about(text, &mut Topic::default(), now, skip)
-    }
-
-    /// Finds what helps with a prompt that may go on with the topic of those before it, and makes
-    /// the topic that of this prompt.
-    pub fn prompt_about(
+    /// Finds what helps with a prompt. It may go on with the `topic` of those before it, which becomes that of this
+    /// prompt. `skip` says which memories were shown already.
+    pub fn prompt(
         &self,
         text: &str,
-        topic: &mut Topic,
+        topic: Option<&mut Topic>,
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
@@ -345,7 +316,8 @@ impl Recall {
             return self.silent(Reason::Acknowledgement);
         }
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
-        let before = std::mem::replace(topic, topic.then(&query));
+        let before =
+            topic.map_or_else(Topic::default, |topic| std::mem::replace(topic, topic.then(&query)));
         let mut candidates = self.for_prompt(&query, found, text, now);
         if let Some(followed) = Followed::new(&query, &before) {
             let found = Found::look_up(&self.sources, &followed.query.terms);
@@ -374,22 +346,19 @@ impl Recall {
         }
     }
 
-    /// Finds what is known about a file, given relative to the tree's root with `/`.
-    pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
-        self.file_about(path, &Topic::default, now, skip)
-    }
-
-    /// Finds what is known about a file that is touched for the sake of a topic, what matters to that first. The topic is
-    /// asked only where several memories are about the file: most files have none.
-    pub fn file_about(
+    /// Finds what is known about a file, given relative to the tree's root with `/`. Where it is touched for the sake of a
+    /// topic, what matters to that comes first; the topic is asked only where several memories are about the file: most
+    /// files have none.
+    pub fn file(
         &self,
         path: &str,
-        topic: &dyn Fn() -> Topic,
+        topic: Option<&dyn Fn() -> Topic>,
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
         let query = Query::file(path);
-        let candidates = exact::file(&self.sources, &query, path, topic, now);
+        let candidates =
+            exact::file(&self.sources, &query, path, topic.unwrap_or(&Topic::default), now);
         let places = self.sources.settings.tool_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
@@ -809,7 +778,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
     let entry = &candidate.entry;
     Hit {
         id: entry.id,
-        kind: Kind::from_number(entry.kind).unwrap_or(Kind::Fact),
+        kind: entry.kind_of().unwrap_or(Kind::Fact),
         date: record.date(),
         title: record.title,
         text: record.text,

@@ -1,8 +1,7 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use super::candidate::Candidate;
 use super::lexical::Found;
@@ -190,18 +189,6 @@ impl Recall {
             Some((super::hit(&candidate, record, file, Collection::Memories), pinned))
         });
         standing.collect()
-    }
-
-    /// Returns the files that the project's index names, whatever became of them.
-    pub fn named_files(&self) -> BTreeSet<PathBuf> {
-        let of_project = self
-            .entries()
-            .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
-        let files = of_project.filter_map(|Candidate { at, entry, .. }| {
-            let record = self.sources.record(at, &entry).ok()?;
-            Some(self.sources.file(at, &record.file))
-        });
-        files.collect()
     }
 
     /// Counts the memories.

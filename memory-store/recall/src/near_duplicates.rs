@@ -6,7 +6,7 @@
 
 use super::Hit;
 use memory_store_base::id::MemoryId;
-use memory_store_base::text::{hash_bytes, is_stop_word, is_unspaced, telling};
+use memory_store_base::text::{is_stop_word, is_unspaced, telling, term_hash};
 
 /// Least similarity of two texts that say the same.
 pub const SAME: f32 = 0.85;
@@ -81,7 +81,7 @@ impl Words {
                 self.add_word(piece);
                 continue;
             }
-            self.telling.extend(telling(piece).map(|word| hash_bytes(word.as_bytes())));
+            self.telling.extend(telling(piece).map(|word| term_hash(&word)));
             for c in piece.chars() {
                 if c.is_alphanumeric() && !is_unspaced(c) {
                     word.extend(c.to_lowercase());
@@ -99,7 +99,7 @@ impl Words {
         // Text in backticks is code, which differs with every change.
         for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
             let words: Vec<&str> = code.split_whitespace().collect();
-            self.telling.push(hash_bytes(words.join(" ").as_bytes()));
+            self.telling.push(term_hash(&words.join(" ")));
         }
     }
 
@@ -107,7 +107,7 @@ impl Words {
     fn add_word(&mut self, word: &str) {
         let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
         if !word.is_empty() && !single && !is_stop_word(word) {
-            self.all.push(hash_bytes(word.as_bytes()));
+            self.all.push(term_hash(word));
         }
     }
 

@@ -8,7 +8,7 @@ use crate::index::vectors::{Embedded, Near, nearest};
 
 /// A query's vector, and the space it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// The space it lies in.
     pub space: Space,
     /// The vector.

@@ -78,9 +78,9 @@ pub struct Query {
     /// The text that its vector is made of.
     pub text: String,
     /// Its vector, where there is something to make one with.
-    pub probe: Option<Probe>,
+    pub(crate) probe: Option<Probe>,
     /// Similarities of memories to it in the second space, where that is asked.
-    pub likenesses: Option<Likenesses>,
+    pub(crate) likenesses: Option<Likenesses>,
 }
 
 impl Query {

@@ -47,13 +47,6 @@ pub struct Piece {
     pub range: Range<usize>,
 }
 
-impl Rendered {
-    /// Returns how many tokens it takes.
-    pub fn tokens(&self) -> u32 {
-        tokens(&self.text)
-    }
-}
-
 /// Returns how many tokens a text takes: a quarter of its characters, rounded up.
 pub fn tokens(text: &str) -> u32 {
     u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
@@ -513,7 +506,7 @@ mod tests {
         for budget in [40, 100, 400] {
             let rendered = whole(&[long.clone(), fact.clone()], budget);
             assert_eq!(rendered.pieces.len(), 1);
-            assert!(rendered.tokens() <= budget, "{} > {budget}", rendered.tokens());
+            assert!(tokens(&rendered.text) <= budget, "{} > {budget}", tokens(&rendered.text));
         }
     }
 
@@ -560,7 +553,7 @@ mod tests {
             [hit(Kind::Fact, "A", &long), hit(Kind::Fix, "B", &long), hit(Kind::Fact, "C", "d")];
         for budget in [0, 30, 60, 120, 200, 400, 1200] {
             let rendered = injection("prompt", &hits, budget);
-            assert!(rendered.tokens() <= budget, "{} > {budget}", rendered.tokens());
+            assert!(tokens(&rendered.text) <= budget, "{} > {budget}", tokens(&rendered.text));
             for piece in &rendered.pieces {
                 assert!(rendered.text[piece.range.clone()].starts_with("- ["));
             }
@@ -626,7 +619,7 @@ mod tests {
         #[test]
         fn any_memory_is_rendered_within_budget(title in "\\PC{0,80}", text in "\\PC{0,400}", budget in 0u32..300) {
             let rendered = injection("file", &[hit(Kind::Convention, &title, &text)], budget);
-            proptest::prop_assert!(rendered.tokens() <= budget);
+            proptest::prop_assert!(tokens(&rendered.text) <= budget);
         }
     }
 }

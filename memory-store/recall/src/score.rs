@@ -12,7 +12,6 @@ use super::session_context;
 use super::sources::{At, Sources};
 use super::start_rank::freshness;
 use crate::index::record::FLAG_STALE;
-use memory_store_base::kind::Kind;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
@@ -64,7 +63,9 @@ impl Candidate {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if super::is_pinned(self) { PIN } else { 0.0 };
         let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
-        let fresh = Kind::from_number(self.entry.kind)
+        let fresh = self
+            .entry
+            .kind_of()
             .map_or(0.0, |kind| freshness(kind, self.entry.when, settings, now));
         CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin + stale
     }
@@ -212,6 +213,7 @@ mod tests {
     use crate::index::record::Record;
     use crate::index::testing;
     use memory_store_base::id::MemoryId;
+    use memory_store_base::kind::Kind;
 
     fn document(number: u8, title: &str) -> Document {
         let record = Record { title: title.to_owned(), ..Record::default() };

@@ -27,7 +27,7 @@ pub(crate) struct Asking {
 
 /// Likenesses to memories.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Likenesses {
+pub(crate) struct Likenesses {
     /// Of each source, in the order of their ids.
     sources: Vec<Vec<(MemoryId, f32)>>,
 }

@@ -30,7 +30,7 @@ impl Standing {
     /// Of a memory of an index; `None` when its kind is of a later version.
     pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
         Some(Self {
-            kind: Kind::from_number(entry.kind)?,
+            kind: entry.kind_of()?,
             confidence: entry.confidence(),
             pinned: entry.has(FLAG_PINNED),
             when: entry.when,

@@ -240,6 +240,7 @@ fn trimmed(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RedactOptions;
 
     fn known(values: &[&str]) -> Redactor {
         let known = Known::new([7; KEY_BYTES]);
@@ -247,7 +248,7 @@ mod tests {
             assert!(known.learn(value), "{value}");
             assert!(!known.learn(value), "it is known: {value}");
         }
-        Redactor::default().with_known(known)
+        Redactor::new(&RedactOptions { known, ..RedactOptions::default() })
     }
 
     #[test]
@@ -276,15 +277,17 @@ mod tests {
         let redactor =
             known(&["umber-Cobaltheron6629", "Cobaltheron6629", "6629-umber-Tallow7704"]);
         let hidden = "[redacted:known-secret]";
-        for redactor in [redactor.only_known(), redactor] {
+        for only_known in [true, false] {
+            let redactor = Redactor { only_known, ..redactor.clone() };
             for text in ["umber-Cobaltheron6629", "Cobaltheron6629", "umber-Cobaltheron6629"] {
                 assert_eq!(redactor.redact(&format!("say {text}!")), format!("say {hidden}!"));
             }
         }
         // One begins in the other.
         let both = known(&["umber-Cobaltheron6629", "Cobaltheron6629-brine7704"]);
+        let both = Redactor { only_known: true, ..both };
         let text = "umber-Cobaltheron6629-brine7704";
-        assert_eq!(both.only_known().redact(text), hidden);
+        assert_eq!(both.redact(text), hidden);
     }
 
     #[test]
@@ -312,7 +315,8 @@ mod tests {
         redactor.redact_and_learn("password: Cobaltheron6629", &known);
         redactor.redact_and_learn("<private>Umbergannet4417</private>", &known);
         assert_eq!(known.len(), 1, "what is private is not looked for elsewhere");
-        let only = Redactor::default().with_known(known).only_known();
+        let options = RedactOptions { known, ..RedactOptions::default() };
+        let only = Redactor { options, only_known: true };
         let text = "Cobaltheron6629 and password: Ferrystone8102";
         assert_eq!(only.redact(text), "[redacted:known-secret] and password: Ferrystone8102");
     }

@@ -35,8 +35,6 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-use memory_store_base::settings::Settings;
-
 pub use asked::{Answer, Given};
 pub use deny::PatternError;
 use known::Known;
@@ -64,9 +62,10 @@ const BLOB_BYTES_MIN: usize = 256;
 /// Hides secrets in text. Cheap to make and to share between threads.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
-    options: RedactOptions,
-    /// True if it hides what is known and nothing else.
-    only_known: bool,
+    /// Handling of what it finds, with the names and known secrets that it hides.
+    pub options: RedactOptions,
+    /// True if it hides the secrets that were recognised elsewhere and nothing else.
+    pub only_known: bool,
 }
 
 /// A secret in a text.
@@ -82,29 +81,6 @@ impl Redactor {
     /// Returns a redactor with the built-in rules.
     pub fn new(options: &RedactOptions) -> Self {
         Self { options: options.clone(), only_known: false }
-    }
-
-    /// The redactor of what only this user reads, as the settings have it.
-    pub fn private(settings: &Settings) -> Self {
-        Self::new(&RedactOptions::for_store(settings, false))
-    }
-
-    /// Returns a redactor that hides these names of people, too.
-    #[must_use]
-    pub fn with_names(&self, names: Names) -> Self {
-        Self { options: RedactOptions { names, ..self.options.clone() }, ..*self }
-    }
-
-    /// Returns a redactor that also hides secrets that were recognised elsewhere.
-    #[must_use]
-    pub fn with_known(&self, known: Known) -> Self {
-        Self { options: RedactOptions { known, ..self.options.clone() }, ..*self }
-    }
-
-    /// Returns a redactor that only hides secrets that were recognised elsewhere.
-    #[must_use]
-    pub fn only_known(&self) -> Self {
-        Self { options: self.options.clone(), only_known: true }
     }
 
     /// [`redact`](Self::redact), which has `known` learn the secrets that rules found.

@@ -1,7 +1,5 @@
 //! Options of redaction, for files that only this user reads and for committed ones.
 
-use std::collections::BTreeMap;
-
 use memory_store_base::settings::{RedactSettings, Settings};
 
 use super::deny::{DenyPatterns, PatternError};
@@ -44,31 +42,22 @@ pub enum OptionsError {
 }
 
 impl RedactOptions {
-    /// Returns the options for files that only this user reads.
-    pub fn private(settings: &RedactSettings) -> Result<Self, OptionsError> {
-        Self::of(settings, Personal::PRIVATE, &settings.private)
-    }
-
-    /// Returns the options for files that are committed.
-    pub fn committed(settings: &RedactSettings) -> Result<Self, OptionsError> {
-        Self::of(settings, Personal::COMMITTED, &settings.committed)
-    }
-
     /// Returns the options for a store: one with a root is committed. The settings were checked when their file was
     /// read; should they not be usable all the same, the defaults hold.
     pub fn for_store(settings: &Settings, is_committed: bool) -> Self {
-        let (options, personal) = match is_committed {
-            true => (Self::committed(&settings.redact), Personal::COMMITTED),
-            false => (Self::private(&settings.redact), Personal::PRIVATE),
-        };
-        options.unwrap_or(Self { personal, ..Self::default() })
+        let personal = if is_committed { Personal::COMMITTED } else { Personal::PRIVATE };
+        Self::of(&settings.redact, is_committed).unwrap_or(Self { personal, ..Self::default() })
     }
 
-    fn of(
-        settings: &RedactSettings,
-        mut personal: Personal,
-        policies: &BTreeMap<String, String>,
-    ) -> Result<Self, OptionsError> {
+    /// Returns the options for committed files, or for those that only this user reads.
+    ///
+    /// # Errors
+    /// When a pattern, a class or a policy cannot be used.
+    pub fn of(settings: &RedactSettings, is_committed: bool) -> Result<Self, OptionsError> {
+        let (mut personal, policies) = match is_committed {
+            true => (Personal::COMMITTED, &settings.committed),
+            false => (Personal::PRIVATE, &settings.private),
+        };
         for (name, policy) in policies {
             let class = Class::from_name(name).ok_or_else(|| OptionsError::Class(name.clone()))?;
             let policy = Policy::from_name(policy).ok_or_else(|| OptionsError::Policy {
@@ -85,6 +74,8 @@ impl RedactOptions {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn policies(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -97,22 +88,22 @@ mod tests {
         let of = |options: Result<RedactOptions, OptionsError>, class| {
             options.unwrap().personal.of(class)
         };
-        assert_eq!(of(RedactOptions::private(&none), Class::Email), Policy::Keep);
-        assert_eq!(of(RedactOptions::committed(&none), Class::Email), Policy::Mask);
+        assert_eq!(of(RedactOptions::of(&none, false), Class::Email), Policy::Keep);
+        assert_eq!(of(RedactOptions::of(&none, true), Class::Email), Policy::Mask);
         let some = RedactSettings {
             private: policies(&[("email", "drop")]),
             committed: policies(&[("ip", "keep")]),
             ..RedactSettings::default()
         };
-        assert_eq!(of(RedactOptions::private(&some), Class::Email), Policy::Drop);
-        assert_eq!(of(RedactOptions::committed(&some), Class::Ip), Policy::Keep);
+        assert_eq!(of(RedactOptions::of(&some, false), Class::Email), Policy::Drop);
+        assert_eq!(of(RedactOptions::of(&some, true), Class::Ip), Policy::Keep);
     }
 
     #[test]
     fn what_cannot_be_used_is_told() {
         let told = |pairs: &[(&str, &str)]| {
             let settings = RedactSettings { private: policies(pairs), ..RedactSettings::default() };
-            RedactOptions::private(&settings).unwrap_err().to_string()
+            RedactOptions::of(&settings, false).unwrap_err().to_string()
         };
         assert!(
             told(&[("mail", "mask")]).starts_with("`mail` is no class; there are: email, phone")

@@ -19,7 +19,9 @@ pub struct MergedFront {
     /// The front matter with both fences.
     head: String,
     /// Keys that both sides changed in different ways. `head` has our side of them.
-    pub conflicts: Vec<FrontConflict>,
+    conflicts: Vec<FrontConflict>,
+    /// True if both sides changed a key in different ways.
+    pub has_conflicts: bool,
     /// The text below our front matter, with `\n` at the ends of lines.
     pub ours: String,
     /// The text below the ancestor's.
@@ -31,11 +33,11 @@ pub struct MergedFront {
 
 /// A key that both sides changed in different ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FrontConflict {
+struct FrontConflict {
     /// Our lines; empty where the key was removed.
-    pub ours: String,
+    ours: String,
     /// Their lines.
-    pub theirs: String,
+    theirs: String,
 }
 
 /// How conflicts are marked.
@@ -91,6 +93,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Option<MergedFront> {
         return None;
     }
     Some(MergedFront {
+        has_conflicts: !merge.conflicts.is_empty(),
         conflicts: merge.conflicts,
         ours: our_side.body.to_owned(),
         base: base_side.body.to_owned(),

@@ -16,9 +16,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use memory_store_recall::index::document::{Document, Turn};
-use memory_store_recall::index::freeze::{Frozen, carry, freeze};
+use memory_store_recall::index::freeze::{self, Frozen};
 use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
-use memory_store_recall::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SUPERSEDED};
+use memory_store_recall::index::record::{
+    FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
+};
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::{format, read_manifest, write};
@@ -115,18 +117,22 @@ pub struct Publisher<'a> {
     dir: PathBuf,
     /// The journal and its length when the store was about to be listed.
     mark: Option<(u64, u64)>,
-    /// Memories that Claude Code tells anyway.
-    said: BTreeSet<MemoryId>,
-    /// Releases by a person, and the policy for what is from the repository.
-    trust: Trust,
-    /// Changes to the files of memories since these were learned.
-    stale: BTreeMap<MemoryId, Staleness>,
-    /// Memories that are from the repository.
-    from_repository: BTreeSet<MemoryId>,
-    vectors: Option<&'a dyn Vectors>,
-    graphs: Option<&'a dyn Graphs>,
-    /// True if nothing of the present memories is read or kept.
-    afresh: bool,
+    /// Memories that Claude Code tells every session anyway: they are found by those who ask, and not injected.
+    pub said: BTreeSet<MemoryId>,
+    /// Releases by a person, which are given as anything else, and the policy for what is from the repository.
+    pub trust: Trust,
+    /// Changes to the files of memories since these were learned: such memories are labelled and ranked lower.
+    pub stale: BTreeMap<MemoryId, Staleness>,
+    /// Memories that are from the repository: they are labelled, and held where [`Self::trust`] gives only what is
+    /// released. They stand in the place of none that is not.
+    pub from_repository: BTreeSet<MemoryId>,
+    /// Source of the vectors; without it, the index is searched by words alone.
+    pub vectors: Option<&'a dyn Vectors>,
+    /// Builder that links vectors into graphs; without it, all vectors are compared.
+    pub graphs: Option<&'a dyn Graphs>,
+    /// True if the segment of memories is made anew and nothing of the present one is read: it may be damaged where no
+    /// header tells.
+    pub afresh: bool,
 }
 
 /// Handling of the turns, each of them at most once.
@@ -182,52 +188,6 @@ impl<'a> Publisher<'a> {
             graphs: None,
             afresh: false,
         }
-    }
-
-    /// Names the memories that Claude Code tells every session anyway, so that they are found by
-    /// those who ask, and not injected.
-    pub fn said(mut self, said: BTreeSet<MemoryId>) -> Self {
-        self.said = said;
-        self
-    }
-
-    /// Brings what a person released, so that it is given as anything else, and the policy for what is from the repository.
-    pub fn trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
-        self
-    }
-
-    /// Names the memories that are from the repository, so that they are labelled, and held where [`Self::trust`] gives
-    /// only what is released. They stand in the place of none that is not.
-    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>) -> Self {
-        self.from_repository = ids;
-        self
-    }
-
-    /// Names the memories whose files changed much since they were learned: they are labelled and ranked
-    /// lower.
-    pub fn stale(mut self, stale: BTreeMap<MemoryId, Staleness>) -> Self {
-        self.stale = stale;
-        self
-    }
-
-    /// Returns where the vectors come from; without, the index is searched by words alone.
-    pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
-        self.vectors = Some(vectors);
-        self
-    }
-
-    /// Sets the builder that links vectors into graphs; without it, all vectors are compared.
-    pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
-        self.graphs = Some(graphs);
-        self
-    }
-
-    /// Makes the segment of memories anew, and reads nothing of the present one: it may be damaged where no
-    /// header tells.
-    pub fn afresh(mut self, afresh: bool) -> Self {
-        self.afresh = afresh;
-        self
     }
 
     /// Writes the next generation, unless it would say what the present one says.
@@ -331,7 +291,7 @@ impl<'a> Publisher<'a> {
                 self.trust.judge(document);
                 // After it was judged: what a person let out is known by all that the file says.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
-                    document.mark_stale(staleness.clone());
+                    mark_stale(document, staleness.clone());
                 }
             }
             name_successors(&mut memories.documents, memories.now);
@@ -341,8 +301,7 @@ impl<'a> Publisher<'a> {
         write::segment(Collection::Memories, documents, memories.start, space, graph)
     }
 
-    /// The graph over the memories' vectors, where there are enough: that of the present segment
-    /// while most of it still holds, for to make one takes a millisecond for each vector.
+    /// The graph over the memories' vectors, where there are enough and something links them.
     fn graph(
         &self,
         old: Option<&Manifest>,
@@ -350,17 +309,10 @@ impl<'a> Publisher<'a> {
         space: Space,
     ) -> Option<Frozen> {
         let graphs = self.graphs?;
-        let vectored = write::vectored(documents, space);
-        if vectored.len() < graphs.vectors_min() {
-            return None;
-        }
         let old = old.filter(|_| !self.afresh).and_then(kept_memories);
         let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
-        let carried = old.and_then(|old| carry(&old, documents, space).ok().flatten());
-        carried.or_else(|| {
-            let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
-            Some(freeze(&vectored, graphs.link(&vectors)))
-        })
+        let link = |vectors: &[&Vector]| graphs.link(vectors);
+        Some(freeze::graph(old.as_ref(), documents, space, graphs.vectors_min(), &link))
     }
 
     /// The journal that the next generation goes on with, and from where; `None` for a new one,
@@ -493,7 +445,7 @@ impl<'a> Publisher<'a> {
         let space = vectors.space();
         let mut present = if self.afresh { None } else { Present::open(&self.dir, space) };
         for document in documents {
-            let text = document.embedding_text();
+            let text = document.record.embedding_text();
             let embedded = |(encoder, vector)| Embedded { space, encoder, vector };
             let best = vectors.best(&text).map(embedded);
             let known = || present.as_mut()?.vector(document.entry.id, &text);
@@ -521,7 +473,7 @@ impl<'a> Publisher<'a> {
     /// Removes segments and journals that the manifest does not name: all of them where there is none. The writers'
     /// lock is held. A reader that holds one open keeps it; one that is about to open one reads the new manifest.
     pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
-        let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+        let named = manifest.map(|manifest| files(manifest, &self.dir)).unwrap_or_default();
         for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
             if ours && !named.contains(&file.path()) {
@@ -531,6 +483,25 @@ impl<'a> Publisher<'a> {
             }
         }
     }
+}
+
+/// Marks a memory as stale. One whose file moved is found by the new path, too.
+fn mark_stale(document: &mut Document, staleness: Staleness) {
+    let paths = &mut document.record.paths;
+    if let Some(target) = &staleness.target
+        && !paths.contains(target)
+        && paths.len() < REPEATED_MAX
+    {
+        paths.push(target.clone());
+    }
+    document.entry.flags |= FLAG_STALE;
+    document.record.staleness = Some(staleness);
+}
+
+/// Returns the files that a manifest names: its segments and its journal.
+pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
+    let segments = manifest.segments.iter().map(|segment| segment.path(dir));
+    segments.chain([manifest.journal_path(dir)]).collect()
 }
 
 /// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
@@ -623,7 +594,7 @@ impl Present {
     fn open(dir: &Path, space: Space) -> Option<Self> {
         let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
         let segment = Segment::open(dir, &reference).ok()?;
-        (segment.space().ok()? == Some(space)).then_some(Self { segment, next: 0 })
+        (segment.vector_head().ok()??.space == space).then_some(Self { segment, next: 0 })
     }
 
     /// The vector of a memory that says the same there. Later calls are about later memories.

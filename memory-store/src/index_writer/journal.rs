@@ -21,7 +21,7 @@ use crate::store::Stored;
 use crate::trust::Judgement;
 
 /// The change that a memory was saved, without its secrets; `root` as in [`build::document`].
-pub fn put(stored: &Stored, root: &Path) -> Entry {
+fn put(stored: &Stored, root: &Path) -> Entry {
     let mut document = build::document(stored, root);
     document.read();
     Entry::Put(Arc::new(document))
@@ -37,19 +37,9 @@ fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
     entry
 }
 
-/// Appends a change to the journal of the index in `dir`, so that the next hook sees it. Without
-/// an index there is nothing to do: the first one will be made from the files.
-///
-/// ```text
-/// journal::append(&dirs.tree(&tree.root).index, &put(&stored, &tree.root))?;
-/// journal::append(&dirs.user_state().index, &put(&stored, &dirs.data))?;
-/// ```
-pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
-    append_within(dir, entry, LOCK_WAIT)
-}
-
-/// Appends an entry, waiting at most this long while somebody publishes.
-pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
+/// Appends a change to the journal of the index in `dir`, so that the next hook sees it. While somebody publishes it
+/// waits, at most so long. Without an index there is nothing to do: the first one will be made from the files.
+pub fn append(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     if !dir.join(manifest::FILE_NAME).exists() {
         return Ok(());
     }
@@ -98,5 +88,5 @@ pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> R
         }
         Change::Gone(id) => Entry::Remove(id),
     };
-    append(&index, &entry)
+    append(&index, &entry, LOCK_WAIT)
 }

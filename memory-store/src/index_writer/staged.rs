@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::{
-    Publisher, Turns, Vectors, collect_turns, create_private_dir, publish_turns, turn_segments,
+    Publisher, Vectors, collect_turns, create_private_dir, files, publish_turns, turn_segments,
 };
 use super::lock;
 use super::turns::Maker;
@@ -31,18 +31,12 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Begins with the turns that the index in `dir` has. One at a time may bring turns there.
-    pub fn onto(dir: &Path) -> Result<Self> {
-        let manifest = swept(dir)?;
+    /// Begins with the turns that the index in `dir` has, or `afresh` with none. One at a time may bring turns there.
+    pub fn begin(dir: &Path, afresh: bool) -> Result<Self> {
+        let manifest = swept(dir)?.filter(|_| !afresh);
         let segments = turn_segments(manifest.as_ref());
         let base = manifest.map(|manifest| manifest.generation);
         Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
-    }
-
-    /// Begins with none.
-    pub fn afresh(dir: &Path) -> Result<Self> {
-        swept(dir)?;
-        Ok(Self { dir: dir.to_owned(), base: None, segments: Vec::new(), written: Vec::new() })
     }
 
     /// Adds turns, in place of those of the same session and number.
@@ -64,11 +58,6 @@ impl Staged {
         self.segments = publisher.write_turns(parts, &mut generation, &mut written)?;
         self.written.extend(written);
         Ok(())
-    }
-
-    /// Returns the change to the turns of a generation.
-    pub fn turns(self) -> Turns<'static> {
-        Turns::Staged(self)
     }
 
     /// Publishes them beside the memories that there are. Says whether any was new.
@@ -112,7 +101,7 @@ impl Drop for Staged {
         if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
             && let Ok(manifest) = read_manifest(&self.dir)
         {
-            let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+            let named = manifest.map(|manifest| files(&manifest, &self.dir)).unwrap_or_default();
             let unnamed = self.written.iter().filter(|path| !named.contains(*path));
             unnamed.for_each(|path| drop(fs::remove_file(path)));
         }

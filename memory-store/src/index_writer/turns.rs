@@ -189,7 +189,7 @@ impl Maker<'_> {
         if known.is_some_and(|known| known.encoder == Encoder::Transformer) {
             return known;
         }
-        let text = document.embedding_text();
+        let text = document.record.embedding_text();
         let made = if known.is_some() { vectors.best(&text) } else { vectors.of(&text) };
         made.map(|(encoder, vector)| Embedded { space, encoder, vector }).or(known)
     }

@@ -42,7 +42,8 @@ pub struct Statement {
     paths: Vec<String>,
     cues: Vec<String>,
     pub(super) title_words: Words,
-    pub(super) words: Words,
+    /// The words of its title and text.
+    pub words: Words,
     /// Numbers, flags, paths and code names: two rules that differ in one of them are different rules.
     pub(super) telling: Words,
     frame: OnceLock<Frame>,
@@ -98,11 +99,6 @@ impl Statement {
         let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
         let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
         cosine.map_or(words, |cosine| words.max(cosine / super::COSINE_MIN))
-    }
-
-    /// Returns the share of words that two statements have in common, of the shorter one, 0 to 1.
-    pub fn overlap(&self, other: &Self) -> f32 {
-        self.words.overlap(&other.words)
     }
 
     /// Returns how their files lie to each other.

@@ -201,7 +201,7 @@ impl<'r> Decision<'r, '_> {
         if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
             return path.to_owned();
         }
-        let folder = self.survey.store(&entry.root).folder();
+        let folder = &self.survey.store(&entry.root).folder;
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
     }
 
@@ -337,7 +337,7 @@ impl<'r> Decision<'r, '_> {
 
     /// The file as the ledger has it.
     fn remembered(&self, before: &Entry) -> Result<MemoryFile> {
-        parse_kept(&self.survey.store(&before.root).folder().join(&before.name), &before.text)
+        parse_kept(&self.survey.store(&before.root).folder.join(&before.name), &before.text)
     }
 
     /// Writes again what a person wrote, without what they want hidden by now.
@@ -414,15 +414,15 @@ impl<'r> Decision<'r, '_> {
         memory: &Memory,
     ) -> Result<bool> {
         let store = self.survey.store(&entry.root);
-        if holds_memory(&store.folder().join(file_name(memory)), memory.id) {
+        if holds_memory(&store.folder.join(file_name(memory)), memory.id) {
             self.plan.outcome.unsettled = true;
             return Ok(false);
         }
-        let was_at = store.folder().join(&before.name);
+        let was_at = store.folder.join(&before.name);
         let is_theirs = !before.name.is_empty() && !before.named.contains(&before.name);
         let path = match is_theirs && store.may_create(&was_at) {
             true => was_at,
-            false => free_path_in(store.folder(), memory)?,
+            false => free_path_in(&store.folder, memory)?,
         };
         let name = self.name(&entry, &path);
         if !is_theirs || name != before.name {

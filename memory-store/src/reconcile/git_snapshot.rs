@@ -34,7 +34,8 @@ pub struct GitSnapshot {
     shared: PathBuf,
     files: Vec<Option<Mark>>,
     is_locked: bool,
-    is_unfinished: bool,
+    /// True if a merge, a rebase or the like waited for a person.
+    pub is_unfinished: bool,
     swept: Option<String>,
 }
 
@@ -65,11 +66,6 @@ impl GitSnapshot {
     pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
-    }
-
-    /// Returns whether a merge, a rebase or the like waited for a person.
-    pub fn is_unfinished(&self) -> bool {
-        self.is_unfinished
     }
 
     /// The last time that git threw away what no commit holds and left HEAD where it was, as far as its
@@ -163,8 +159,8 @@ mod tests {
         fs::remove_file(own.join(LOCK)).unwrap();
         assert!(before.have_moved());
         assert!(!GitSnapshot::take(&own, shared).have_moved());
-        assert!(!GitSnapshot::take(&own, shared).is_unfinished());
+        assert!(!GitSnapshot::take(&own, shared).is_unfinished);
         fs::create_dir(own.join("rebase-merge")).unwrap();
-        assert!(GitSnapshot::take(&own, shared).is_unfinished());
+        assert!(GitSnapshot::take(&own, shared).is_unfinished);
     }
 }

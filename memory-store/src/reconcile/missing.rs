@@ -97,7 +97,7 @@ impl<'a> Traces<'a> {
         }
         match self.why_at_rest(entry) {
             // A merge or rebase that is given up brings it back.
-            MissingFile::Deleted(_) if self.git.marks.is_unfinished() => MissingFile::Unclear,
+            MissingFile::Deleted(_) if self.git.marks.is_unfinished => MissingFile::Unclear,
             certain => certain,
         }
     }

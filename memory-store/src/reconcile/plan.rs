@@ -32,7 +32,7 @@ impl Plan {
     ) -> Result<()> {
         let writes = &self.writes[..self.writes.len().min(changes_max)];
         for (store, path, _) in writes {
-            if path.starts_with(store.folder()) && store.root().is_some_and(&wants_readme) {
+            if path.starts_with(&store.folder) && store.root.as_deref().is_some_and(&wants_readme) {
                 store.create()?;
             }
         }

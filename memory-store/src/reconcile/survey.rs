@@ -52,8 +52,8 @@ impl<'a> Survey<'a> {
         texts: &Texts,
         trees: &'a [GitState],
     ) -> Result<Self> {
-        let is_private = store.root().is_none();
-        let main_root = match (store.root(), trees.first()) {
+        let is_private = store.root.is_none();
+        let main_root = match (store.root.as_deref(), trees.first()) {
             (None, _) => PathBuf::new(),
             (Some(_), Some(main)) => main.root.clone(),
             (Some(root), None) => root.to_owned(),
@@ -69,7 +69,7 @@ impl<'a> Survey<'a> {
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
         // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.
         let is_moving =
-            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
+            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
         let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
         let traces = BTreeMap::new();
@@ -84,7 +84,7 @@ impl<'a> Survey<'a> {
                 .map(|entry| (entry, survey.is_there(entry)))
                 .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
             let seen = ledger.seen(root);
-            let traces = Traces::gather(git.unwrap_or(&NO_GIT), seen, store.folder(), known);
+            let traces = Traces::gather(git.unwrap_or(&NO_GIT), seen, &store.folder, known);
             survey.traces.insert(root.clone(), traces);
         }
         Ok(survey)
@@ -108,8 +108,8 @@ impl<'a> Survey<'a> {
     fn is_unreadable(&self, entry: &Entry) -> bool {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
-                Aside::No => store.folder().to_owned(),
-                Aside::Review | Aside::Held => store.home().drafts.clone(),
+                Aside::No => store.folder.clone(),
+                Aside::Review | Aside::Held => store.home.drafts.clone(),
             };
             let suffix = format!("-{}.md", entry.id.short());
             self.disk.unreadable.iter().filter(|path| path.starts_with(&folder)).any(|path| {
@@ -176,7 +176,7 @@ impl<'a> Survey<'a> {
 
     /// Returns the memory from the repository that stands where this memory's own file would be.
     fn replacement(&self, entry: &Entry) -> Option<&Read> {
-        let path = self.stores.get(&entry.root)?.folder().join(&entry.name);
+        let path = self.stores.get(&entry.root)?.folder.join(&entry.name);
         let mut files = self.files(&entry.root, entry.id).iter();
         let file = files.find(|file| file.stored.path == path)?;
         Some(file).filter(|file| entry.aside == Aside::No && !self.is_own(file))
@@ -189,7 +189,7 @@ impl<'a> Survey<'a> {
 
     /// The private folder of files that wait.
     pub(crate) fn aside_folder(&self) -> PathBuf {
-        self.store.home().drafts.clone()
+        self.store.home.drafts.clone()
     }
 
     /// The store of a tree.
@@ -219,7 +219,7 @@ impl<'a> Survey<'a> {
 
     /// Returns whether a file that was missing is there by now.
     fn has_come(&self, entry: &Entry) -> bool {
-        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
         // A file that somebody put in its place was read.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
@@ -235,7 +235,7 @@ impl<'a> Survey<'a> {
 
     /// Returns whether what stands under a memory's name is of others, or no memory.
     fn is_displaced(&self, entry: &Entry) -> bool {
-        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
         let path = folder.join(&entry.name);
         self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
     }
@@ -292,12 +292,12 @@ impl Disk {
             Self { files: BTreeMap::new(), aside: BTreeMap::new(), unreadable: BTreeSet::new() };
         for (root, store) in stores {
             store.check_folder()?;
-            for read in disk.folder(store.folder(), is_foreign)? {
+            for read in disk.folder(&store.folder, is_foreign)? {
                 let key = (root.clone(), read.stored.memory.id);
                 disk.files.entry(key).or_default().push(read);
             }
         }
-        for read in disk.folder(&store.home().drafts, is_foreign)? {
+        for read in disk.folder(&store.home.drafts, is_foreign)? {
             disk.aside.entry(read.stored.memory.id).or_insert(read);
         }
         Ok(disk)

@@ -65,6 +65,8 @@ pub struct Field {
     pub form: Form,
     /// Its default as it would be written; `None` where nothing is set.
     pub default: Option<&'static str>,
+    /// The default as JSON; `None` where nothing is set.
+    pub default_json: Option<serde_json::Value>,
     /// True if the table is ignored without it.
     pub is_required: bool,
     /// Meaning, without its range.
@@ -72,28 +74,29 @@ pub struct Field {
 }
 
 impl Field {
-    /// Returns its default as JSON; `None` where nothing is set.
-    pub fn default_json(&self) -> Option<serde_json::Value> {
-        let table: toml::Table = format!("value = {}", self.default?).parse().ok()?;
-        super::json(table.get("value")?)
-    }
-
     pub(super) fn new(
         name: &'static str,
         form: Form,
         default: &'static str,
         meaning: &'static str,
     ) -> Self {
-        Self { name, form, default: Some(default), is_required: false, meaning }
+        let default_json = json_of(default);
+        Self { name, form, default: Some(default), default_json, is_required: false, meaning }
     }
 
     pub(super) fn unset(name: &'static str, form: Form, meaning: &'static str) -> Self {
-        Self { name, form, default: None, is_required: false, meaning }
+        Self { name, form, default: None, default_json: None, is_required: false, meaning }
     }
 
     pub(super) fn required(name: &'static str, form: Form, meaning: &'static str) -> Self {
-        Self { name, form, default: None, is_required: true, meaning }
+        Self { name, form, default: None, default_json: None, is_required: true, meaning }
     }
+}
+
+/// Reads a default, as it would be written, as JSON.
+fn json_of(default: &str) -> Option<serde_json::Value> {
+    let table: toml::Table = format!("value = {default}").parse().ok()?;
+    super::json(table.get("value")?)
 }
 
 /// A setting as documents and editors know it.

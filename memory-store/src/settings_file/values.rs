@@ -179,8 +179,8 @@ fn policies(
 }
 
 fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
-    RedactOptions::private(settings)?;
-    RedactOptions::committed(settings)?;
+    RedactOptions::of(settings, false)?;
+    RedactOptions::of(settings, true)?;
     Ok(())
 }
 

@@ -65,7 +65,7 @@ impl Store {
         if !is_ours {
             let origin = match ledger.texts().origin(&stored) {
                 // Nobody has looked yet where it is from; rewritten, it would look like the user's own.
-                Origin::Unknown if self.root().is_some() => Origin::Pulled,
+                Origin::Unknown if self.root.is_some() => Origin::Pulled,
                 known => known,
             };
             ledger.inherit(file.text(), origin)?;
@@ -73,7 +73,7 @@ impl Store {
         if tells && !is_ours {
             // By another name it would be a file that nobody has seen.
             if file.text() != before {
-                self.write(path, file.bytes())?;
+                self.write(path, file.text().as_bytes())?;
             }
             return Err(refused(path, "its name holds a secret", "Give it another name."));
         }
@@ -82,7 +82,7 @@ impl Store {
         if is_ours {
             ledger.cleaned(file.memory.id, self.relative(&to).as_deref(), file.text())?;
         }
-        self.write(&to, file.bytes())?;
+        self.write(&to, file.text().as_bytes())?;
         if to == *path { Ok(()) } else { self.remove(path) }
     }
 

@@ -13,7 +13,6 @@ use crate::fs::file_name;
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
 use crate::memory::Memory;
-use crate::recall::Judged;
 
 /// Files of one store that are read; what is beyond is reported.
 pub const FILES_MAX: usize = 200_000;
@@ -44,13 +43,6 @@ pub struct Stored {
     pub len: u64,
     /// The hash of its text (see [`crate::ledger::text_hash`]).
     pub text: String,
-}
-
-impl Stored {
-    /// Returns whether an index gives this very file, by the same label.
-    pub fn is_given_by(&self, judged: &Judged, from_repository: bool) -> bool {
-        judged.gives(&self.path, self.len, self.modified_ns, from_repository)
-    }
 }
 
 /// Contents of a store.
@@ -289,7 +281,7 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
                 path: path.to_owned(),
                 memory: written.memory.clone(),
                 modified_ns: 0,
-                len: written.bytes().len() as u64,
+                len: written.text().len() as u64,
                 text: text_hash(written.text()),
             })
         }

@@ -208,7 +208,7 @@ impl Store {
         let mut file = MemoryFile::new(memory.clone())?;
         let hidden = file.redact(redactor)?;
         let path = self.free_path(&file.memory)?;
-        let unnamed = UnnamedFile::write(&self.write_of(&path, file.bytes()));
+        let unnamed = UnnamedFile::write(&self.write_of(&path, file.text().as_bytes()));
         Ok(NewFile { file, unnamed, hidden })
     }
 
@@ -221,7 +221,7 @@ impl Store {
             Some(path) => path,
             None => {
                 let path = self.free_path(&new.file.memory)?;
-                self.write(&path, new.file.bytes())?;
+                self.write(&path, new.file.text().as_bytes())?;
                 path
             }
         };

@@ -174,14 +174,14 @@ impl Store {
         let origin = ledger.texts().origin(stored);
         file.set(rest)?;
         ledger.inherit(file.text(), origin)?;
-        self.write(path, file.bytes())
+        self.write(path, file.text().as_bytes())
     }
 }
 
 /// Refuses a file that is not as it was read: an editor or git keeps no lock of ours.
 fn check_unchanged(path: &Path, file: &MemoryFile) -> Result<()> {
     let (now, _) = super::read_bounded(path, FILE_BYTES_MAX)?;
-    if now == file.bytes() {
+    if now == file.text().as_bytes() {
         return Ok(());
     }
     Err(disk::refused(path, "it was changed meanwhile", "Run this again."))

@@ -47,9 +47,11 @@ pub enum ReadmeState {
     Changed,
 }
 
-/// Returns the place of the note beside a folder of memory files.
-pub fn path(memories: &Path) -> Option<PathBuf> {
-    Some(memories.parent()?.join("README.md"))
+/// The name of the note, beside the folder of memory files.
+pub const NAME: &str = "README.md";
+
+fn path(memories: &Path) -> Option<PathBuf> {
+    Some(memories.parent()?.join(NAME))
 }
 
 /// Returns the state of the note beside a folder of memory files.
@@ -95,7 +97,7 @@ pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
             && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
     };
     let others = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
-    let is_alone = others.into_iter().all(|name| name == "README.md" || name == "memories");
+    let is_alone = others.into_iter().all(|name| name == NAME || name == "memories");
     if state(memories) != ReadmeState::Ours || !is_alone || !is_empty(memories) && memories.exists()
     {
         return None;

@@ -6,8 +6,8 @@
 //!
 //! - [`Trust::judge`] for a document that comes into an index: publishing, and expired memories in the MCP server. Hooks,
 //!   search and the MCP server go by its mark in the index, `FLAG_HELD`.
-//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index, and [`Trust::held`] where
-//!   the answer alone is wanted: the commands and the MCP server.
+//! - [`Trust::judgement`] and [`Trust::judgement_now`] for a file and the journal of an index: the commands and the MCP
+//!   server.
 //! - [`Trust::held_as`] for a memory whose label is known: the plan of a session's start, and which of two files counts.
 //!
 //! A reader of an index adds what came since it was written: settings that are stricter by now, and files that no
@@ -83,6 +83,8 @@ pub struct Trust {
     releases: Releases,
     origin: Origin,
     pulled: Pulled,
+    /// True if the ledger is asked about each file by itself, for who asks about few.
+    pub asks_singly: bool,
 }
 
 impl Trust {
@@ -93,14 +95,7 @@ impl Trust {
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
         let origin = Origin::of(store);
         let pulled = origin.policy(settings)?;
-        Ok(Self { releases: Releases::read(store.home())?, origin, pulled })
-    }
-
-    /// Asks the ledger about each file by itself, for who asks about few.
-    #[must_use]
-    pub fn asking_singly(mut self) -> Self {
-        self.origin.asks_singly = true;
-        self
+        Ok(Self { releases: Releases::read(&store.home)?, origin, pulled, asks_singly: false })
     }
 
     /// Forgets what the ledger said, for who knows that it says more by now.
@@ -111,7 +106,10 @@ impl Trust {
 
     /// Returns whether this machine did not derive, write or release what a file says.
     pub fn is_from_repository(&self, stored: &Stored) -> bool {
-        self.origin.is_repository(stored)
+        match self.asks_singly {
+            true => self.origin.is_repository_alone(stored),
+            false => self.origin.is_repository(stored),
+        }
     }
 
     /// Returns whether what is from the repository is held until it is released.
@@ -124,11 +122,6 @@ impl Trust {
         let order = of_record(record).filter(|_| !self.releases.have(record));
         let unreleased = record.from_repository && self.holds_unreleased();
         (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
-    }
-
-    /// Returns why a file is held, if it is; `redactor` is that of its store.
-    pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
-        self.judgement(stored, redactor).held
     }
 
     /// Judges a memory that was saved a moment ago, of which the ledger knows by now.

@@ -18,14 +18,12 @@ pub(super) struct Origin {
     home: Option<ProjectDir>,
     /// Read at the first question about a file.
     texts: OnceLock<Texts>,
-    /// True if the ledger is asked about single files, and not read whole.
-    pub asks_singly: bool,
 }
 
 impl Origin {
     pub(crate) fn of(store: &Store) -> Self {
         // Nobody else can write a private store.
-        Self { home: store.root().map(|_| store.home().clone()), ..Self::default() }
+        Self { home: store.root.as_deref().map(|_| store.home.clone()), ..Self::default() }
     }
 
     /// Forgets what the ledger said.
@@ -47,11 +45,14 @@ impl Origin {
     pub(crate) fn is_repository(&self, stored: &Stored) -> bool {
         let Some(home) = &self.home else { return false };
         // Without a ledger nothing is known to be this machine's.
-        if self.asks_singly {
-            return !Lookup::new(home).owns(stored).unwrap_or_default();
-        }
         let texts = || Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         !self.texts.get_or_init(texts).owns(stored)
+    }
+
+    /// Returns the same without reading the whole ledger.
+    pub(crate) fn is_repository_alone(&self, stored: &Stored) -> bool {
+        let Some(home) = &self.home else { return false };
+        !Lookup::new(home).owns(stored).unwrap_or_default()
     }
 }
 
@@ -60,8 +61,8 @@ impl Origin {
 /// # Errors
 /// When the ledger cannot be written.
 pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
-    let _lock = lock(store.home())?;
-    Ledger::open(store.home())?.own(released.iter().flat_map(|stored| hashes(stored)))
+    let _lock = lock(&store.home)?;
+    Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
 }
 
 /// Notes that what these files say came with the repository.
@@ -72,6 +73,6 @@ pub fn note_pulled(store: &Store, files: &[Stored]) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let _lock = lock(store.home())?;
-    Ledger::open(store.home())?.pulled(files.iter().flat_map(hashes))
+    let _lock = lock(&store.home)?;
+    Ledger::open(&store.home)?.pulled(files.iter().flat_map(hashes))
 }

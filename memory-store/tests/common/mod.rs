@@ -4,16 +4,20 @@ pub mod vectors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns};
+use memory_store::index::build::{self, Content, Published, Publisher, StartPlan, Turns};
+use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
 use memory_store::recall::Recall;
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
+use testutils::SealedHome;
 
 /// The time of every test.
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -123,9 +127,16 @@ pub fn memories() -> Vec<Memory> {
     ]
 }
 
+/// Returns the change of a journal that says that a memory was saved.
+pub fn put(stored: &Stored, root: &Path) -> Entry {
+    let mut document = build::document(stored, root);
+    document.read();
+    Entry::Put(Arc::new(document))
+}
+
 /// A sealed home with one project.
 pub struct Fixture {
-    _home: tempfile::TempDir,
+    _home: SealedHome,
     pub dirs: UserDirs,
     pub tree: Tree,
 }
@@ -133,12 +144,8 @@ pub struct Fixture {
 impl Fixture {
     /// A project without memories.
     pub fn empty() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let base = home.path().to_owned();
-        let dirs =
-            UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into_os_string()))
-                .unwrap();
-        let root = home.path().join("work");
+        let home = SealedHome::new();
+        let (dirs, root) = (home.dirs.clone(), home.path().join("work"));
         fs::create_dir_all(root.join(".throughline/memories")).unwrap();
         let tree = Tree { project: ProjectId([5; 16]), root: root.clone(), main_root: root };
         Self { _home: home, dirs, tree }
@@ -163,7 +170,14 @@ impl Fixture {
     }
 
     pub fn recall(&self) -> Recall {
-        Recall::open(&self.dirs, &self.tree)
+        Recall::open(&self.dirs, &self.tree, None)
+    }
+
+    /// Opens the index to ask what became of each candidate.
+    pub fn tracing(&self) -> Recall {
+        let mut recall = self.recall();
+        recall.traces = true;
+        recall
     }
 
     pub fn write(&self, memory: Memory) -> Stored {
@@ -193,6 +207,13 @@ impl Fixture {
     pub fn publish_turns(&self, turns: Turns<'_>) -> Published {
         let publisher = Publisher::begin(&self.index()).unwrap();
         self.publish_with(publisher, &self.list(), turns)
+    }
+
+    /// Begins to publish the project's index, with these vectors.
+    pub fn publisher<'a>(&self, vectors: &'a dyn Vectors) -> Publisher<'a> {
+        let mut publisher = Publisher::begin(&self.index()).unwrap();
+        publisher.vectors = Some(vectors);
+        publisher
     }
 
     pub fn publish_with(
@@ -254,7 +275,7 @@ pub fn content<'a, 't>(
 
 pub fn write(folder: &Path, memory: Memory) -> Stored {
     let path = folder.join(file_name(&memory));
-    fs::write(&path, MemoryFile::new(memory.clone()).unwrap().bytes()).unwrap();
+    fs::write(&path, MemoryFile::new(memory.clone()).unwrap().text().as_bytes()).unwrap();
     stored(path, memory)
 }
 

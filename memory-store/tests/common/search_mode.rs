@@ -72,15 +72,16 @@ impl SearchMode {
         let Some(search) = self.setting() else { return publisher.publish(content).unwrap() };
         let vectors = Shipped::open();
         let settings = Settings { index: IndexSettings { search }, ..content.settings.clone() };
-        let publisher = publisher.vectors(&vectors);
-        let publisher = match self {
-            Self::Graph => publisher.graphs(&Nearest),
-            Self::Words | Self::Scan => publisher,
-        };
+        // It may have borrowed for longer.
+        let mut publisher = publisher;
+        publisher.vectors = Some(&vectors);
+        if self == Self::Graph {
+            publisher.graphs = Some(&Nearest);
+        }
         let published = publisher.publish(Content { settings: &settings, ..content }).unwrap();
         let segment = Index::open(dir).unwrap().unwrap().memories.unwrap();
         assert_eq!(
-            segment.space().unwrap().is_some() && segment.has_graph(),
+            segment.vector_head().unwrap().is_some() && segment.has_graph(),
             self == Self::Graph && published.memories > 0
         );
         published

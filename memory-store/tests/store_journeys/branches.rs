@@ -104,7 +104,7 @@ fn a_worktree_leaves_its_memories_behind_when_it_goes() {
 
     // One is committed on the worktree's branch, one is not.
     let side = Store::open(&journey.dirs, &Tree { root: linked.clone(), ..journey.tree.clone() });
-    let committed = side.unwrap().find(&memory(1).id.to_string()).unwrap().path;
+    let committed = side.unwrap().list().unwrap().find(&memory(1).id.to_string()).unwrap().path;
     journey.git_in(&linked, &format!("add {}", committed.display()));
     journey.git_in(&linked, "commit -q -m memory");
     journey.sync();
@@ -176,8 +176,15 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     journey.desired.push(Desired { memory: memory(1), root: clone.clone() });
     let sync = |journey: &Journey, roots: [&Path; 2]| {
         let trees = roots.map(|root| journey.git_state(root));
-        reconcile(&journey.store(), &Redactor::default(), journey.desired.clone(), &trees, NOW)
-            .unwrap()
+        reconcile(
+            &journey.store(),
+            &Redactor::default(),
+            journey.desired.clone(),
+            &trees,
+            NOW,
+            &|_| false,
+        )
+        .unwrap()
     };
     let here = journey.root().to_owned();
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);

@@ -205,8 +205,15 @@ fn without_git_a_deleted_file_stays_deleted_and_a_lost_folder_comes_back() {
     fs::remove_dir_all(journey.root().join(".git")).unwrap();
     let sync = || {
         let trees = [GitState { root: journey.root().to_owned(), ..GitState::default() }];
-        reconcile(&journey.store(), &Redactor::default(), journey.desired.clone(), &trees, NOW)
-            .unwrap()
+        reconcile(
+            &journey.store(),
+            &Redactor::default(),
+            journey.desired.clone(),
+            &trees,
+            NOW,
+            &|_| false,
+        )
+        .unwrap()
     };
     sync();
     journey.delete(1);

@@ -1,10 +1,8 @@
 //! World of the journeys, and its observation.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
@@ -14,12 +12,13 @@ use memory_store::reconcile::{Desired, GitSnapshot, GitState, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use testutils::SealedHome;
 
 pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
 /// A repository of a user with nothing else, and a processor that learned some memories.
 pub struct Journey {
-    pub home: tempfile::TempDir,
+    pub home: SealedHome,
     pub dirs: UserDirs,
     pub tree: Tree,
     pub desired: Vec<Desired>,
@@ -32,14 +31,11 @@ impl Journey {
     }
 
     pub fn with_mode(count: u8, mode: Mode) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| OsString::from(&path)));
-        let dirs = dirs.unwrap();
-        let root = path.join("work");
+        let home = SealedHome::new();
+        let (dirs, root) = (home.dirs.clone(), home.path().join("work"));
         fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [7; 16], NOW).unwrap();
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [7; 16], NOW).unwrap();
         let desired = (0..count).map(|n| Desired { memory: memory(n), root: root.clone() });
         let journey = Self { home, dirs, tree, desired: desired.collect() };
         journey.git("init -q -b main");
@@ -67,14 +63,12 @@ impl Journey {
     }
 
     pub fn try_git(&self, root: &Path, arguments: &str) -> Result<String, String> {
-        let output = Command::new("git")
+        let output = self
+            .home
+            .command("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "gc.auto=0"])
             .args(arguments.split(' '))
             .current_dir(root)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
         match output.status.success() {
@@ -98,7 +92,7 @@ impl Journey {
         let folders = line("rev-parse --path-format=absolute --git-dir --git-common-dir").unwrap();
         let (own, shared) = folders.split_once('\n').unwrap();
         let marks = GitSnapshot::take(Path::new(own), Path::new(shared));
-        let heads = Ledger::open(self.store().home()).unwrap().heads();
+        let heads = Ledger::open(&self.store().home).unwrap().heads();
         let old = heads.into_iter().find(|(known, _)| known == root).map(|(_, head)| head);
         let head = line("rev-parse -q --verify HEAD");
         let branch = line("symbolic-ref -q --short HEAD");
@@ -143,8 +137,15 @@ impl Journey {
     }
 
     pub fn reconcile_once(&self) -> Outcome {
-        reconcile(&self.store(), &Redactor::default(), self.desired.clone(), &self.trees(), NOW)
-            .unwrap()
+        reconcile(
+            &self.store(),
+            &Redactor::default(),
+            self.desired.clone(),
+            &self.trees(),
+            NOW,
+            &|_| false,
+        )
+        .unwrap()
     }
 
     /// Reconciles, and again to see that this changes nothing.
@@ -206,7 +207,7 @@ impl Journey {
     }
 
     pub fn path(&self, n: u8) -> PathBuf {
-        let stored = self.store().find(&memory(n).id.to_string()).unwrap();
+        let stored = self.store().list().unwrap().find(&memory(n).id.to_string()).unwrap();
         assert!(stored.path.starts_with(self.root()), "{}", stored.path.display());
         stored.path
     }
@@ -238,5 +239,5 @@ pub fn number(text: &str) -> u8 {
 }
 
 pub fn drafts(journey: &Journey) -> usize {
-    fs::read_dir(&journey.store().home().drafts).map_or(0, Iterator::count)
+    fs::read_dir(&journey.store().home.drafts).map_or(0, Iterator::count)
 }

@@ -52,7 +52,8 @@ fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
         for _ in 0..2 {
             let desired = journey.desired.clone();
             let outcome =
-                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW).unwrap();
+                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW, &|_| false)
+                    .unwrap();
             assert!(outcome.unsettled && outcome.written == 0, "{moves:?}: {outcome:?}");
             assert_eq!(journey.tombstones(), [], "{moves:?}");
         }
@@ -77,7 +78,7 @@ fn what_git_moves_in_a_linked_tree_is_left_for_the_next_sync() {
     let lock = journey.root().join(".git/worktrees/linked/index.lock");
     fs::write(&lock, "").unwrap();
     let store = journey.store().at(&linked);
-    fs::remove_file(store.find(&memory(2).id.to_string()).unwrap().path).unwrap();
+    fs::remove_file(store.list().unwrap().find(&memory(2).id.to_string()).unwrap().path).unwrap();
     journey.sync();
     assert_eq!(journey.tombstones(), []);
     fs::remove_file(&lock).unwrap();

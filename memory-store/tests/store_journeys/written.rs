@@ -106,7 +106,7 @@ fn forgetting_is_remembered_and_restoring_gives_the_same_bytes() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("Text of 1."), "{}", path.display());
     }
-    assert!(store.find(&memory(1).id.short()).is_err());
+    assert!(store.list().unwrap().find(&memory(1).id.short()).is_err());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_private_project_writes_nothing_into_the_repository() {
     journey.sync();
     assert_eq!(journey.known(), [0, 1]);
     assert_eq!(journey.git("status --porcelain"), "");
-    let path = journey.store().find(&memory(0).id.short()).unwrap().path;
+    let path = journey.store().list().unwrap().find(&memory(0).id.short()).unwrap().path;
     journey.git("checkout -q -b other");
     journey.git("clean -fdq");
     fs::remove_file(path).unwrap();
@@ -165,9 +165,15 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
             .to_string()
             .contains("symbolic link")
     );
-    let error =
-        reconcile(&store, &Redactor::default(), journey.desired.clone(), &journey.trees(), NOW)
-            .unwrap_err();
+    let error = reconcile(
+        &store,
+        &Redactor::default(),
+        journey.desired.clone(),
+        &journey.trees(),
+        NOW,
+        &|_| false,
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
@@ -175,8 +181,8 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let draft = Memory { body: token, status: Status::Draft, ..memory(6) };
     let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
-    fs::create_dir_all(&store.home().drafts).unwrap();
-    for folder in [store.home().drafts.clone(), elsewhere.join("memories")] {
+    fs::create_dir_all(&store.home.drafts).unwrap();
+    for folder in [store.home.drafts.clone(), elsewhere.join("memories")] {
         fs::write(folder.join("draft.md"), &text).unwrap();
     }
     assert_eq!(store.files().len(), 1);

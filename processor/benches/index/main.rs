@@ -220,10 +220,9 @@ fn length(vector: &Vector) -> f32 {
 }
 
 fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Result<()> {
-    let mut publisher = Publisher::begin(folder)?.vectors(rows);
-    if let Some(graphs) = graphs {
-        publisher = publisher.graphs(graphs);
-    }
+    let mut publisher = Publisher::begin(folder)?;
+    publisher.vectors = Some(rows);
+    publisher.graphs = graphs;
     let memory = |number: usize| {
         let mut entropy = [0; 10];
         entropy[2..].copy_from_slice(&(number as u64).to_be_bytes());

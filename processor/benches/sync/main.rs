@@ -207,7 +207,13 @@ impl Bench {
         }
         let tree = match Tree::find(&dirs, &root) {
             Some(tree) => tree,
-            None => identity::init(&dirs, &git::observe(&root), Mode::Committed, PROJECT, end()?)?,
+            None => identity::vouch(
+                &dirs,
+                &git::observe(&root),
+                Some(Mode::Committed),
+                PROJECT,
+                end()?,
+            )?,
         };
         Ok(Self { options, home, dirs, tree, corpus: Corpus::read()? })
     }

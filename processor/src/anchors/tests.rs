@@ -94,7 +94,7 @@ impl AnchoredProject {
     }
 
     fn told(&self, id: MemoryId) -> Option<String> {
-        let recall = Recall::open(&self.project.dirs, &self.project.tree);
+        let recall = Recall::open(&self.project.dirs, &self.project.tree, None);
         let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
         let hits = recall.search(&search, self.now).hits;
         let hit = hits.into_iter().find(|hit| hit.id == id).unwrap();
@@ -144,7 +144,7 @@ fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
     bench.publish();
     assert_eq!(bench.told(three), None);
     assert_eq!(bench.told(two).as_deref(), Some("a.rs was rewritten since"));
-    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree, None);
     let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
     let ids: Vec<MemoryId> = recall.search(&search, NOW).hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [three, two]);
@@ -152,7 +152,7 @@ fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
     bench.write("c.rs", 50..90);
     bench.remember(1, Kind::Fact, NOW, &["c.rs"]);
     bench.publish();
-    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree, None);
     let ids: Vec<MemoryId> = recall.search(&search, NOW).hits.iter().map(|hit| hit.id).collect();
     assert_eq!(ids, [two, three]);
 }
@@ -194,8 +194,8 @@ fn a_renamed_file_is_named_and_its_memory_found_by_the_new_path() {
     git(bench.root(), &["mv", "src/b.rs", "c.rs"]);
     bench.commit(-2);
     assert_eq!(bench.published(id).as_deref(), Some("src/a.rs moved to c.rs since"));
-    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
-    assert_eq!(recall.file("c.rs", NOW, &|_| false).hits.len(), 1);
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree, None);
+    assert_eq!(recall.file("c.rs", None, NOW, &|_| false).hits.len(), 1);
     git(bench.root(), &["rm", "-q", "c.rs"]);
     bench.commit(-3);
     assert_eq!(bench.published(id).as_deref(), Some("src/a.rs is gone since"));

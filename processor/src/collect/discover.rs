@@ -258,9 +258,9 @@ fn look(path: &Path, marks: &[Vec<u8>], territory: &Territory, memo: &mut Seen) 
             memo.session = found.session;
             return Ok(());
         }
-        memo.looked = from + lines.consumed();
+        memo.looked = from + lines.consumed;
     }
-    memo.looked = from + lines.consumed();
+    memo.looked = from + lines.consumed;
     Ok(())
 }
 

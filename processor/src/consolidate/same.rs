@@ -19,8 +19,8 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         let statement = entry.statement();
         let same = kept.iter_mut().find(|(known, of)| {
             is_duplicate(&statement, of)
-                || repeats(known, &entry) && of.overlap(&statement) >= REPEAT_SHARE
-                || retells(known, &entry) && of.overlap(&statement) >= RETELL_SHARE
+                || repeats(known, &entry) && of.words.overlap(&statement.words) >= REPEAT_SHARE
+                || retells(known, &entry) && of.words.overlap(&statement.words) >= RETELL_SHARE
         });
         let name: MemoryId = super::id(project, &entry.draft);
         let merged = entry.merged.clone();

@@ -1,6 +1,7 @@
 //! Tests of extraction: findings of a session, and texts that are not findings, one behaviour at a time.
 
 use memory_store::memory::SaidBy;
+use memory_store::suspicion::{Origin, suspicion};
 use memory_store::{Kind, Timestamp};
 use proptest::prelude::*;
 
@@ -670,7 +671,7 @@ fn a_task_of_a_todo_list_is_no_order() {
             .mined();
         let tasks = of(&drafts, Kind::Task);
         assert_eq!(tasks.len(), 1, "{drafts:#?}");
-        let held = memory_store::suspicion::suspicion(&tasks[0].title, &tasks[0].body);
+        let held = suspicion(&tasks[0].title, &tasks[0].body, Origin::Own);
         assert_eq!(held, None, "{item}");
     }
 }

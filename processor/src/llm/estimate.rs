@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use memory_store::redact::Redactor;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
 use super::ending::Ending;
@@ -37,7 +37,7 @@ pub struct Estimate {
 
 /// Estimates from the newest transcripts; `None` where there is none that can be read.
 pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estimate> {
-    let redactor = Redactor::private(settings);
+    let redactor = Redactor::new(&RedactOptions::for_store(settings, false));
     let room = Room::of(settings.llm.as_ref().unwrap_or(&Llm::default()));
     let mut newest: Vec<&Transcript> = transcripts
         .iter()

@@ -41,7 +41,8 @@ impl Masks {
 
     /// Masks a text with these names of people in it.
     pub fn mask(&self, text: &str, names: Names) -> Masked {
-        let others = self.others.with_names(names);
+        let mut others = self.others.clone();
+        others.options.names = names;
         let ending = ending(text);
         let mut masked =
             Masked { text: String::with_capacity(text.len()), ending, masks: Vec::new() };

@@ -38,7 +38,7 @@ pub use usage::Usage;
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
-use memory_store::redact::{Names, Redactor};
+use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
 use crate::extract::draft::Draft;
@@ -216,7 +216,7 @@ impl Model {
             provider,
             cache: AnswerCache::new(cache_dir),
             room: Room::of(all.llm.as_ref().unwrap_or(&Llm::default())),
-            redactor: Redactor::private(all),
+            redactor: Redactor::new(&RedactOptions::for_store(all, false)),
             masks,
             names,
             meter,

@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use memory_store::MemoryId;
-use memory_store::custom_embedder::{Ask, Direction, Given, Second, TextHash, write};
+use memory_store::custom_embedder::{Ask, BYTES_MAX, Direction, Given, Second, TextHash, encode};
 use memory_store::index::Index;
 use memory_store::layout::TreeDir;
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Embedder, Settings};
-use memory_store::store::remove;
+use memory_store::store::{Privacy, remove, replace};
 
 use crate::llm::Fault;
 use crate::llm::host::Server;
@@ -228,7 +228,7 @@ impl KnownVectors {
 
     fn add_file(&mut self, file: &Second) {
         if *self.dimensions.get_or_insert(file.dimensions) == file.dimensions {
-            let vectors = (0..file.count).map(|at| (file.text(at), file.direction(at)));
+            let vectors = (0..file.count).map(|at| (file.memory(at).1, file.direction(at)));
             self.files.extend(vectors.filter_map(|(text, direction)| Some((text, direction?))));
         }
     }
@@ -281,9 +281,7 @@ impl KnownVectors {
         let complete = vectors.len() == wanted.memories.len();
         let says_so = |old: &Second| {
             let same = |(at, (id, text, direction)): (usize, &(MemoryId, TextHash, Direction))| {
-                old.id(at) == *id
-                    && old.text(at) == *text
-                    && direction.components().len() == old.dimensions
+                old.memory(at) == (*id, *text) && direction.components().len() == old.dimensions
             };
             old.digest == wanted.digest
                 && old.complete == complete
@@ -296,7 +294,12 @@ impl KnownVectors {
         }
         let model = embedder.space();
         let given = Given { model: &model, digest: wanted.digest, complete, vectors: &vectors };
-        write(&wanted.state.second, &given)?;
+        let path = &wanted.state.second;
+        let bytes = encode(&given).with_context(|| {
+            let most = BYTES_MAX >> 20;
+            format!("{}: vectors of more than {most} MiB are not written", path.display())
+        })?;
+        replace(path, &bytes, Privacy::Private)?;
         Ok(true)
     }
 }

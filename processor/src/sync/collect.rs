@@ -135,7 +135,8 @@ fn collect_batch(
         return Ok(());
     }
     // Known secrets are hidden later, once a session is read as a whole.
-    let rules = context.redactor.with_known(Known::default());
+    let mut rules = context.redactor.clone();
+    rules.options.known = Known::default();
     let collector = Collector {
         archive,
         expired,

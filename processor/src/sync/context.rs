@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
-use memory_store::redact::Redactor;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::{settings_file, thinking};
 
@@ -71,7 +71,10 @@ impl<'a> SyncContext<'a> {
         let context = Self {
             options,
             sessions,
-            redactor: Redactor::private(&settings).with_known(secrets.known().clone()),
+            redactor: Redactor::new(&RedactOptions {
+                known: secrets.known().clone(),
+                ..RedactOptions::for_store(&settings, false)
+            }),
             secrets,
             settings,
             trees: trees::present(options.dirs, options.tree),

@@ -31,7 +31,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
     let mut found = IndexHealth::default();
     for folder in context.indexes() {
         let health = inspect(&folder, depth);
-        if health.is_sound() {
+        if health.memories.is_none() && health.turns.is_none() {
             continue;
         }
         // Where there is none it is published for the first time.

@@ -34,7 +34,9 @@ impl HiddenNames {
         let found = finder.as_mut().map_err(|problem| problem.clone());
         match found.and_then(|finder| finder.find(&text)) {
             Ok(names) => {
-                redactor.with_names(names).redact_memory(memory);
+                let mut redactor = redactor.clone();
+                redactor.options.names = names;
+                redactor.redact_memory(memory);
                 true
             }
             Err(problem) => {

@@ -9,7 +9,7 @@ use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
 use memory_store::memory::Status;
-use memory_store::reconcile::{Desired, GitState, Outcome, reconcile_keeping};
+use memory_store::reconcile::{self, Desired, GitState, Outcome};
 use memory_store::settings::Promote;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
@@ -53,7 +53,7 @@ pub(super) fn reconcile(
     // The archive holds what only this user reads; committed files are held to more.
     let redactor = store.redactor_for_writing(settings)?;
     let mut names = HiddenNames::default();
-    if store.root().is_some() {
+    if store.root.is_some() {
         names = HiddenNames::open(settings, options.ollama_host, &context.home);
     }
     let desired = memories
@@ -74,7 +74,7 @@ pub(super) fn reconcile(
     trust::look(options.dirs, &context.trees, settings, options.now)?;
     let lost = RefCell::default();
     let keeps = |memory: &Memory| lost::rests_on_lost_turns(context, state, (memory, mined), &lost);
-    let files = reconcile_keeping(&store, &redactor, desired, &states, options.now, &keeps)?;
+    let files = reconcile::reconcile(&store, &redactor, desired, &states, options.now, &keeps)?;
     warnings.extend(lost::mark_lost(context, lost.into_inner())?);
     let trees = if files.unsettled { String::new() } else { of_trees(context) };
     warnings.extend(files.refused.iter().cloned());
@@ -100,8 +100,8 @@ fn desired(
 fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
     let ledger = Ledger::open(&context.home)?;
     // One torn line is what a crash leaves.
-    if ledger.damaged() > 1 {
-        let (path, count) = (context.home.ledger.clone(), ledger.damaged());
+    if ledger.damaged > 1 {
+        let (path, count) = (context.home.ledger.clone(), ledger.damaged);
         warnings.push(format!(
             "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
             path.display()

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use memory_store::redact::Redactor;
 use rayon::prelude::*;
 
 use super::context::SyncContext;
@@ -31,7 +32,7 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
         return Ok(Hidden::default());
     }
     context.secrets.save()?;
-    let only = context.redactor.only_known();
+    let only = Redactor { only_known: true, ..context.redactor.clone() };
     let (unclean, unread) = sessions_with_known(context)?;
     if !unclean.is_empty() {
         // An index keeps the bytes of turns that were replaced until all of them are written again.

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use memory_store::embed::{Space, Table};
 use memory_store::index::build;
-use memory_store::index::waiting;
 use memory_store::store::Store;
 
 use super::context::SyncContext;
@@ -16,7 +15,7 @@ use super::models::Models;
 use super::publish::publish_memories;
 use super::stage::StagedTrees;
 use crate::lock::Busy;
-use crate::publish::embed::{Embedding, Texts};
+use crate::publish::embed::{Embedding, Texts, waiting};
 use crate::state::State;
 
 /// How long a sync that somebody waits for embeds. What is left is done by the next one.
@@ -174,5 +173,5 @@ fn add_memories(context: &SyncContext<'_>, store: &Store, texts: &mut Texts) {
     let files = store.files();
     texts
         .memories
-        .extend(files.iter().map(|stored| build::document(stored, root).embedding_text()));
+        .extend(files.iter().map(|stored| build::document(stored, root).record.embedding_text()));
 }

@@ -87,8 +87,7 @@ impl Staging<'_> {
             }
             let mut begun = match staged.take() {
                 Some(begun) => begun,
-                None if all => Staged::afresh(&folder)?,
-                None => Staged::onto(&folder)?,
+                None => Staged::begin(&folder, all)?,
             };
             begun.add(self.vectors, &mut turns.iter().cloned())?;
             *staged = Some(begun);

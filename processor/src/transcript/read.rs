@@ -140,7 +140,7 @@ impl<'r> SessionBuilder<'r> {
         while let Some(line) = lines.next_line()? {
             self.add(&line);
         }
-        Ok(lines.consumed())
+        Ok(lines.consumed)
     }
 
     /// Adds complete lines until a part is to be closed; whether one is.

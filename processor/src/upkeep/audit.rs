@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 pub use clean::clean_known;
 use memory_store::file::{EXTENSION, parts};
 use memory_store::redact::known::Known;
-use memory_store::redact::{Redactor, texts};
+use memory_store::redact::{RedactOptions, Redactor, texts};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
@@ -78,7 +78,8 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     let known = Known::read_file(options.dirs, &home);
-    let private = Redactor::private(&settings).with_known(known);
+    let private =
+        Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) });
     let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
         let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else { return Ok(None) };
@@ -109,7 +110,7 @@ impl Audit<'_> {
             let state = options.dirs.tree(&tree.root);
             self.folder(&state.folder, private, Some(&state.second), is_memory);
             let store = Store::open(options.dirs, &tree)?;
-            if store.root().is_some() {
+            if store.root.is_some() {
                 let committed = store.redactor(settings);
                 self.folder(&tree.store(), &committed, None, |_| true);
                 self.history(&tree, &committed, &mut seen);

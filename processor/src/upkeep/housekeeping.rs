@@ -1,6 +1,6 @@
 //! Disposable state that grew old: hooks write it and never delete.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
@@ -59,7 +59,10 @@ fn remove_older(folder: &Path, now_ms: i64, days: i64) {
 /// Returns the entries of a folder: the path, whether it is a folder, and when it was last touched.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
-    all.filter(|entry| !file_pool::is_spare(&entry.file_name())).filter_map(|entry| {
+    let is_spare = |entry: &DirEntry| {
+        entry.file_name().as_encoded_bytes().starts_with(file_pool::START.as_bytes())
+    };
+    all.filter(move |entry| !is_spare(entry)).filter_map(|entry| {
         let metadata = entry.metadata().ok()?;
         Some((entry.path(), metadata.is_dir(), newest(&entry.path(), &metadata)))
     })

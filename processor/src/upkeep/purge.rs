@@ -16,8 +16,8 @@ use memory_store::Timestamp;
 use memory_store::id::MemoryId;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
-use memory_store::redact::Redactor;
 use memory_store::redact::known::Known;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings_file;
 use memory_store::store::Store;
 use serde::Serialize;
@@ -511,7 +511,8 @@ impl Purge {
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
         let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
         let known = Known::read_file(options.dirs, &self.home);
-        let redactor = Redactor::private(&settings).with_known(known);
+        let redactor =
+            Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) });
         state.published.clear();
         state.sessions.clear();
         state.all_turns = true;

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_shorter_period_of_claude_code_wins() {
         let home = tempfile::tempdir().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        let dirs = testutils::dirs_of(home.path());
         let now = Timestamp(1_000 * DAY_MS);
         let settings = Settings::default();
         let days = |dirs: &UserDirs| (now.0 - Limits::of(&settings, dirs, now).oldest.0) / DAY_MS;

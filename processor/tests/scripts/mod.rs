@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use memory_store::Timestamp;
 use memory_store::identity::{self, Mode, Observed};
@@ -12,6 +13,7 @@ use processor::progress::Silent;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::{Redact, SessionBuilder, session::Session};
 use serde_json::{Value, json};
+use testutils::SealedHome;
 
 /// The time of the tests.
 pub const NOW: &str = "2026-11-21T12:00:00Z";
@@ -222,7 +224,7 @@ pub fn read(bytes: &[u8], session: &str, agent: Option<&str>) -> Vec<Session> {
 
 /// A home of its own with one project.
 pub struct Sealed {
-    _home: tempfile::TempDir,
+    home: SealedHome,
     pub base: PathBuf,
     pub dirs: UserDirs,
     pub tree: Tree,
@@ -234,18 +236,24 @@ impl Sealed {
     }
 
     pub fn with_mode(mode: Mode) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let base = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let home = SealedHome::new();
+        let (base, dirs) = (home.path().to_owned(), home.dirs.clone());
         let root = base.join("work");
         std::fs::create_dir_all(&root).unwrap();
         let observed = Observed { root, ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, mode, [7; 16], now()).unwrap();
-        Self { _home: home, base, dirs, tree }
+        let tree = identity::vouch(&dirs, &observed, Some(mode), [7; 16], now()).unwrap();
+        Self { home, base, dirs, tree }
     }
 
     pub fn root(&self) -> &str {
         self.tree.root.to_str().unwrap()
+    }
+
+    /// Returns a command of the user who lives there, at the time of the tests.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = self.home.command(program);
+        command.env("THROUGHLINE_NOW", NOW);
+        command
     }
 
     /// Has what the model thought indexed, as a search for it does.

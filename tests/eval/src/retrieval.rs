@@ -190,12 +190,14 @@ impl Retrieval {
         group: &'a Group,
         asked: &[TimedQuery<'a>],
     ) -> Vec<RetrievalLine<'a>> {
-        let mut recall = shelved.recall().with_traces();
+        let mut recall = shelved.recall();
+        recall.traces = true;
         asked
             .iter()
             .map(|&(question, now)| {
                 if self.as_of {
-                    recall = shelved.recall().with_traces().as_of(now);
+                    recall = shelved.recall().as_of(now);
+                    recall.traces = true;
                 }
                 self.line(group, question, &self.ask(&recall, &question.text, now))
             })
@@ -204,7 +206,7 @@ impl Retrieval {
 
     fn ask(&self, recall: &Recall, text: &str, now: Timestamp) -> Recalled {
         match self.mode {
-            Mode::Lexical | Mode::Hooks if self.gate => recall.prompt(text, now, &|_| false),
+            Mode::Lexical | Mode::Hooks if self.gate => recall.prompt(text, None, now, &|_| false),
             Mode::Lexical | Mode::Hooks => recall.ranked(text, now, PLACES),
             Mode::Search | Mode::Second => {
                 let search = Search { text: text.to_owned(), limit: PLACES, ..Search::default() };

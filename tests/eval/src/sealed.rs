@@ -52,7 +52,8 @@ impl Sealed {
             worktrees: stage.recorded_root.iter().cloned().collect(),
             ..Observed::default()
         };
-        let tree = identity::init(&home.dirs, &observed, Mode::Private, PROJECT, Timestamp(0))?;
+        let tree =
+            identity::vouch(&home.dirs, &observed, Some(Mode::Private), PROJECT, Timestamp(0))?;
         let (programs, variables) = (machine.programs.clone(), machine.variables.clone());
         Ok(Self { home, tree, programs, variables })
     }

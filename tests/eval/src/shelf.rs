@@ -150,7 +150,7 @@ impl Shelf {
             let mut document = document(stored, &tree.root);
             document.read();
             document.vector = self.embedding.as_ref().and_then(|embedding| {
-                let (encoder, vector) = embedding.of(&document.embedding_text())?;
+                let (encoder, vector) = embedding.of(&document.record.embedding_text())?;
                 Some(Embedded { space: embedding.space(), encoder, vector })
             });
             document
@@ -173,17 +173,22 @@ impl Shelf {
         let mut project = [0; 16];
         project[..8].copy_from_slice(&(number as u64).to_be_bytes());
         let observed = Observed { root, ..Observed::default() };
-        let tree =
-            identity::init(&self.home.dirs, &observed, Mode::Private, project, Timestamp(0))?;
+        let tree = identity::vouch(
+            &self.home.dirs,
+            &observed,
+            Some(Mode::Private),
+            project,
+            Timestamp(0),
+        )?;
         let store = Store::open(&self.home.dirs, &tree)?;
         store.create()?;
         items
             .par_iter()
             .enumerate()
-            .try_for_each(|(place, item)| write(store.folder(), &memory(place, item)))?;
+            .try_for_each(|(place, item)| write(&store.folder, &memory(place, item)))?;
         if let Some(embedding) = &mut self.embedding {
             let listed = store.list()?.memories;
-            let text = |stored| document(stored, &tree.root).embedding_text();
+            let text = |stored| document(stored, &tree.root).record.embedding_text();
             let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
             embedding.learn(&texts, Instant::now() + EMBEDDING, progress)?;
         }
@@ -194,7 +199,7 @@ impl Shelf {
 impl Shelved<'_> {
     /// Opens recall of the group. It is not shared between threads.
     pub fn recall(&self) -> Recall {
-        let recall = Recall::open(self.dirs, &self.tree);
+        let recall = Recall::open(self.dirs, &self.tree, None);
         let strict = self.second.and_then(|second| {
             let asker = Asker::new(&second.settings, second.ollama_host.as_deref())?;
             Some(Strict { asker, problem: Arc::clone(&second.problem) })
@@ -236,7 +241,7 @@ fn title_and_body(text: &str) -> (&str, &str) {
 fn write(folder: &Path, memory: &Memory) -> Result<()> {
     let file = MemoryFile::new(memory.clone())?;
     let path = folder.join(file_name(memory));
-    Ok(fs::write(&path, file.bytes()).at(&path)?)
+    Ok(fs::write(&path, file.text().as_bytes()).at(&path)?)
 }
 
 #[cfg(test)]

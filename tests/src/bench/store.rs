@@ -115,12 +115,12 @@ impl BenchStore {
         fs::create_dir_all(&root)?;
         let dirs = user_dirs(&home)?;
         let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
-        write(&dirs.by_path(&root), &by_path_record(PROJECT, &root))?;
+        write(&dirs.by_path(&root), &by_path_record(PROJECT, &root, None))?;
 
         let now = now();
         let project = Store::open(&dirs, &tree)?;
         let memories =
-            name_files(project.folder(), (0..size).map(|n| corpus::memory(n, now, false)))?;
+            name_files(&project.folder, (0..size).map(|n| corpus::memory(n, now, false)))?;
         let turns = u32::try_from(size)?.checked_mul(turns_per_memory).ok_or("too many turns")?;
         let table = Table::load(models)?;
         let begin = Instant::now();
@@ -132,7 +132,7 @@ impl BenchStore {
 
         let user = Store::user(&dirs)?;
         let preferences = (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true));
-        let preferences = name_files(user.folder(), preferences)?;
+        let preferences = name_files(&user.folder, preferences)?;
         publish(&dirs.user_state().index, &dirs.data, &preferences, Turns::Keep, &table, now)?;
 
         let state = dirs.tree(&root);
@@ -227,7 +227,7 @@ fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<V
     for (number, memory) in (0..).zip(memories) {
         let path = folder.join(file_name(&memory));
         if number % NAMES_MAX == 0 {
-            write(&path, MemoryFile::new(memory.clone())?.bytes())?;
+            write(&path, MemoryFile::new(memory.clone())?.text().as_bytes())?;
             let metadata = fs::metadata(&path)?;
             let modified = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH)?;
             modified_ns = i128::try_from(modified.as_nanos())?;
@@ -268,7 +268,10 @@ fn publish(
     let start = StartPlan {
         memories: wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect(),
     };
-    Publisher::begin(index)?.vectors(&Upgraded(table)).graphs(&HnswGraphs).publish(Content {
+    let (mut publisher, vectors) = (Publisher::begin(index)?, Upgraded(table));
+    publisher.vectors = Some(&vectors);
+    publisher.graphs = Some(&HnswGraphs);
+    publisher.publish(Content {
         root,
         memories,
         turns,

@@ -21,6 +21,7 @@ use journeys::bench::run::{median, quantile};
 use journeys::bench::store::BenchStore;
 use memory_store::file::MemoryFile;
 use memory_store::index::Index;
+use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal::Entry;
 use memory_store::ledger::Ledger;
 use memory_store::store::Store;
@@ -311,8 +312,8 @@ fn is_memory(path: &Path, title: &str) -> bool {
 fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let index = Index::open(&store.state.index)?.ok_or("the index is gone")?;
-    faults.extend(index.damage.as_ref().map(ToString::to_string));
-    faults.extend(index.verify().err().map(|error| error.to_string()));
+    let damage = inspect(&store.state.index, Depth::Bytes).damage();
+    faults.extend(damage.map(|error| error.to_string()));
     let journalled: BTreeSet<&str> = index
         .journal
         .entries
@@ -325,8 +326,8 @@ fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<Strin
     let missing = acknowledged.iter().filter(|(title, _)| !journalled.contains(title.as_str()));
     faults.extend(missing.map(|(title, _)| format!("{title}: the journal does not know it")));
     let ledger = Ledger::open(&store.project)?;
-    if ledger.damaged() > 0 {
-        faults.push(format!("{} lines of the ledger are damaged", ledger.damaged()));
+    if ledger.damaged > 0 {
+        faults.push(format!("{} lines of the ledger are damaged", ledger.damaged));
     }
     let texts = ledger.texts();
     let known = Store::open(&store.dirs, &store.tree)?.files();

@@ -152,8 +152,10 @@ fn git() -> Check {
 fn readme(tree: &Tree) -> Option<Check> {
     const NAME: &str = "README";
     let memories = tree.store().join("memories");
-    let path = readme::path(&memories).filter(|_| memories.is_dir())?;
-    let path = super::view::path(path);
+    if !memories.is_dir() {
+        return None;
+    }
+    let path = super::view::path(tree.store().join(readme::NAME));
     Some(match readme::state(&memories) {
         ReadmeState::Ours => Check::good(NAME, path),
         ReadmeState::Changed => {
@@ -493,7 +495,7 @@ fn index(world: &World, tree: &Tree) -> Check {
     if let Some(damage) = crate::command::damage::of_indexes(world, tree, Depth::Bytes) {
         return Check::bad(NAME, damage.to_string(), REBUILD);
     }
-    let recall = Recall::open(&world.dirs, tree);
+    let recall = Recall::open(&world.dirs, tree, None);
     if let Some(degraded) = recall.degraded() {
         return Check::bad(NAME, degraded, REBUILD);
     }

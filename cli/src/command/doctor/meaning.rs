@@ -38,8 +38,8 @@ pub fn of(world: &World, tree: &Tree) -> Meaning {
     };
     let index = Index::open(&world.dirs.tree(&tree.root).index).ok().flatten();
     let memories = index.and_then(|index| index.memories).filter(|segment| segment.docs() > 0);
-    match memories.map(|segment| segment.space()) {
-        Some(Ok(space)) if space != Some(table.space()) => {
+    match memories.map(|segment| segment.vector_head()) {
+        Some(Ok(head)) if head.map(|head| head.space) != Some(table.space()) => {
             Meaning::Words("the index was made without this model: `throughline sync`".to_owned())
         }
         // Without memories there is nothing to compare; damage is told elsewhere.

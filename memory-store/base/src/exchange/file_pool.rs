@@ -9,16 +9,11 @@ use std::path::{Path, PathBuf};
 pub const COUNT: u64 = 8;
 
 /// Prefix of their names.
-const START: &str = "spare-";
+pub const START: &str = "spare-";
 
 /// The spare file with this number.
 pub fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{START}{}", number % COUNT))
-}
-
-/// Returns whether a file of this name is one.
-pub fn is_spare(name: &std::ffi::OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(START.as_bytes())
 }
 
 /// Makes those that are missing in a folder, and the folder.
@@ -54,6 +49,10 @@ mod tests {
         refill(&folder).unwrap();
         assert_eq!(count(), COUNT + 1);
         let spares = std::fs::read_dir(&folder).unwrap().flatten();
-        assert_eq!(spares.filter(|file| is_spare(&file.file_name())).count() as u64, COUNT);
+        assert_eq!(
+            spares.filter(|file| file.file_name().to_string_lossy().starts_with(START)).count()
+                as u64,
+            COUNT
+        );
     }
 }

@@ -102,6 +102,12 @@ impl Folder {
         open_at(&self.handle, OsStr::new("."), libc::O_WRONLY | libc::O_TMPFILE)
     }
 
+    /// Fails: only Linux has files without a name.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn create_unnamed(&self) -> io::Result<File> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
     /// Gives a file without a name this one; an error when something has it.
     #[cfg(target_os = "linux")]
     pub(crate) fn name(&self, file: &File, name: &OsStr) -> io::Result<()> {
@@ -118,6 +124,12 @@ impl Folder {
                 libc::AT_SYMLINK_FOLLOW,
             )
         })
+    }
+
+    /// Fails: only Linux has files without a name.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn name(&self, _: &File, _: &OsStr) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
     }
 
     /// Renames a file; what has the new name is replaced.

@@ -133,7 +133,6 @@ pub struct UnnamedFile {
 impl UnnamedFile {
     /// Writes the bytes of a file that is to get this path, in a folder that is there. `None` where it cannot be: the system has no such files, or the disk
     /// is full, which is told when the file is written otherwise.
-    #[cfg(target_os = "linux")]
     pub fn write(write: &Write) -> Option<Self> {
         let folder = Folder::open(write.root, parent(write.path).ok()?).ok()?;
         let mut file = folder.create_unnamed().ok()?;
@@ -143,30 +142,16 @@ impl UnnamedFile {
         Some(Self { file })
     }
 
-    /// Returns `None`: only Linux has such files.
-    #[cfg(not(target_os = "linux"))]
-    pub fn write(_: &Write) -> Option<Self> {
-        None
-    }
-
     /// Gives the file its name, and returns the folder, which is to be synced.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] where something has the name; others where the folder is another one by now, or
     /// the file system cannot do so.
-    #[cfg(target_os = "linux")]
     pub fn place(&self, root: &Path, path: &Path) -> io::Result<Folder> {
         let parent = parent(path).map_err(io::Error::other)?;
         let folder = Folder::open(root, parent).map_err(io::Error::other)?;
         folder.name(&self.file, file_name(path).map_err(io::Error::other)?)?;
         Ok(folder)
-    }
-
-    /// Fails: only Linux has such files.
-    #[cfg(not(target_os = "linux"))]
-    pub fn place(&self, _: &Path, _: &Path) -> io::Result<Folder> {
-        let Self { file: _ } = self;
-        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Syncs the file once more, now that it has a name: Btrfs skips files without one.

@@ -19,25 +19,16 @@ pub struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
     max: usize,
-    consumed: u64,
-    is_last_whole: bool,
+    /// Bytes of the complete lines read so far.
+    pub consumed: u64,
+    /// True if the end of the file counts as the end of its last line, for files that nobody appends to.
+    pub is_last_whole: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Reads from `reader`, keeping lines of at most `max` bytes.
     pub fn new(reader: R, max: usize) -> Self {
         Self { reader, buffer: Vec::new(), max, consumed: 0, is_last_whole: false }
-    }
-
-    /// Counts the end of the file as the end of its last line, for files that nobody appends to.
-    #[must_use]
-    pub fn of_all(self) -> Self {
-        Self { is_last_whole: true, ..self }
-    }
-
-    /// Bytes of the complete lines read so far.
-    pub fn consumed(&self) -> u64 {
-        self.consumed
     }
 
     /// The next complete line that is not too long.
@@ -102,14 +93,15 @@ mod tests {
             assert_eq!(lines.next_line().unwrap(), Some(Line::TooLong));
             assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"two")));
             assert_eq!(lines.next_line().unwrap(), None);
-            assert_eq!(lines.consumed(), 19);
+            assert_eq!(lines.consumed, 19);
             let reader = io::BufReader::with_capacity(buffer, &text[..]);
-            let mut lines = Lines::new(reader, 5).of_all();
+            let mut lines = Lines::new(reader, 5);
+            lines.is_last_whole = true;
             assert_eq!(lines.next_whole().unwrap(), Some(&b"one"[..]));
             assert_eq!(lines.next_whole().unwrap(), Some(&b"two"[..]));
             assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"hal")));
             assert_eq!(lines.next_line().unwrap(), None);
-            assert_eq!(lines.consumed(), text.len() as u64);
+            assert_eq!(lines.consumed, text.len() as u64);
         }
     }
 }

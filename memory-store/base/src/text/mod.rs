@@ -22,7 +22,7 @@ pub use excerpt::excerpt;
 pub use fold::fold as folded;
 pub use fold::is_unspaced;
 pub use split::each_word;
-pub use stop::{is_stop_word, stop_words};
+pub use stop::{STOP_WORDS, is_stop_word};
 
 use std::borrow::Cow;
 
@@ -152,13 +152,8 @@ pub fn telling(word: &str) -> Option<Cow<'_, str>> {
 /// Returns the number that stands for a term in an index: 64-bit FNV-1a, mixed once more so that
 /// its low bits may choose a slot.
 pub fn term_hash(term: &str) -> u64 {
-    hash_bytes(term.as_bytes())
-}
-
-/// FNV-1a of some bytes.
-pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = Hasher::new();
-    hasher.add(bytes);
+    hasher.add(term.as_bytes());
     hasher.finish()
 }
 

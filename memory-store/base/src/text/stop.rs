@@ -1,7 +1,7 @@
 //! English words that carry no subject.
 
 /// Sorted, so that those with one first letter lie together. Words of work (commit, test, push, run) are never among them.
-const STOP_WORDS: &[&str] = &[
+pub const STOP_WORDS: &[&str] = &[
     "a",
     "about",
     "above",
@@ -204,11 +204,6 @@ pub fn is_stop_word(word: &str) -> bool {
     let letter = usize::from(letter - b'a');
     let same_letter = usize::from(STARTS[letter])..usize::from(STARTS[letter + 1]);
     STOP_WORDS[same_letter].contains(&word)
-}
-
-/// The whole list.
-pub fn stop_words() -> impl Iterator<Item = &'static str> {
-    STOP_WORDS.iter().copied()
 }
 
 #[cfg(test)]

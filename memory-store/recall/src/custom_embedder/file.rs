@@ -99,18 +99,18 @@ impl Second {
         sorted.then_some(second)
     }
 
-    /// The memory at a place; places are in the order of ids.
-    pub fn id(&self, at: usize) -> MemoryId {
+    /// The memory at a place, and the text that its vector was made of; places are in the order of ids.
+    pub fn memory(&self, at: usize) -> (MemoryId, TextHash) {
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&self.entry(at)[16..32]);
+        (self.id(at), TextHash(hash))
+    }
+
+    /// The memory at a place.
+    pub(crate) fn id(&self, at: usize) -> MemoryId {
         let mut id = [0; 16];
         id.copy_from_slice(&self.entry(at)[..16]);
         MemoryId(id)
-    }
-
-    /// The text that the vector at a place was made of.
-    pub fn text(&self, at: usize) -> TextHash {
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&self.entry(at)[16..32]);
-        TextHash(hash)
     }
 
     /// The vector at a place.
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!((second.model.as_str(), second.digest), ("nomic-embed-text", [7; 16]));
         assert_eq!((second.count, second.dimensions, second.complete), (3, 3, true));
         assert_eq!([0, 1, 2].map(|at| second.id(at)), [1, 2, 3].map(id));
-        assert_eq!(second.text(1), TextHash::of("a"));
+        assert_eq!(second.memory(1), (id(2), TextHash::of("a")));
         assert_eq!(second.direction(0), Some(direction(0.3)));
         for (at, cosine) in second.cosines(&direction(0.6)).unwrap().into_iter().enumerate() {
             let expected = (0.3 * (at as f32 + 1.0) - 0.6).cos();

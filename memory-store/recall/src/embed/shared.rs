@@ -17,7 +17,7 @@ impl SharedTransformer {
     ///
     /// # Errors
     /// As [`Transformer::open`].
-    pub fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
+    pub(crate) fn get(&self, dir: &Path) -> Result<Arc<Transformer>> {
         let path = dir.join(Model::read(dir)?.transformer);
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, transformer)) = &*open
@@ -30,13 +30,8 @@ impl SharedTransformer {
         Ok(transformer)
     }
 
-    /// Lets it go; who still uses it keeps it until then.
-    pub fn release(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Returns whether it is open.
-    pub fn is_open(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    /// Lets it go, and returns whether it was open; who still uses it keeps it until then.
+    pub fn release(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
     }
 }

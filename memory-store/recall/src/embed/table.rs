@@ -45,12 +45,7 @@ impl Table {
 
     /// Opens the table of the model in `dir` and reads all of it, to embed many texts.
     pub fn load(dir: &Path) -> Result<Self> {
-        Self::load_file(&dir.join(Model::read(dir)?.table))
-    }
-
-    /// Opens a table's file and reads all of it.
-    pub fn load_file(path: &Path) -> Result<Self> {
-        Ok(Self(Rows::load(path, TABLE_MAGIC)?))
+        Ok(Self(Rows::load(&dir.join(Model::read(dir)?.table), TABLE_MAGIC)?))
     }
 
     /// The space of its vectors.

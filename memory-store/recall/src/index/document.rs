@@ -4,12 +4,10 @@ use std::path::Path;
 
 use super::format::{Cursor, put_bytes, put_varint};
 use super::record::{
-    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_STALE, FLAG_SUPERSEDED,
-    REPEATED_MAX, Record,
+    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
 };
 use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
-use crate::staleness::Staleness;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
@@ -128,19 +126,6 @@ impl Document {
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
     }
 
-    /// Marks a memory as stale. One whose file moved is found by the new path, too.
-    pub fn mark_stale(&mut self, staleness: Staleness) {
-        let paths = &mut self.record.paths;
-        if let Some(target) = &staleness.target
-            && !paths.contains(target)
-            && paths.len() < REPEATED_MAX
-        {
-            paths.push(target.clone());
-        }
-        self.entry.flags |= FLAG_STALE;
-        self.record.staleness = Some(staleness);
-    }
-
     /// A turn whose words were not looked at: [`Document::read_terms`] does.
     pub fn turn(turn: &Turn) -> Self {
         let record = Record {
@@ -180,15 +165,10 @@ impl Document {
         self.terms = terms.counted();
     }
 
-    /// The text whose vector stands for a document.
-    pub fn embedding_text(&self) -> String {
-        self.record.embedding_text()
-    }
-
     /// Gives it the best vector that can be had at once.
     pub(crate) fn embed(&mut self, vectors: &dyn Vectors) {
         let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
-        self.vector = vectors.of(&self.embedding_text()).map(embedded);
+        self.vector = vectors.of(&self.record.embedding_text()).map(embedded);
     }
 
     /// Returns how many terms it has, repeated ones counted.

@@ -26,16 +26,45 @@ const CARRIED_SHARE: usize = 4;
 #[derive(Debug, Default, PartialEq)]
 pub struct Frozen {
     /// Entry points of the graph.
-    pub seeds: Vec<u8>,
+    pub(crate) seeds: Vec<u8>,
     /// Its nodes.
-    pub graph: Vec<u8>,
+    pub(crate) graph: Vec<u8>,
     /// Documents with a vector that are no node.
-    pub unlinked: Vec<u8>,
+    pub(crate) unlinked: Vec<u8>,
+}
+
+/// Returns the graph over the vectors of documents, which are in the order of their ids; none for fewer than
+/// `vectors_min` vectors. That of an older segment is kept while most of it still holds, for to make one takes a
+/// millisecond for each vector: `link` returns for each vector the numbers of its neighbours, the nearest first.
+pub fn graph(
+    old: Option<&Segment>,
+    documents: &[Document],
+    space: Space,
+    vectors_min: usize,
+    link: &dyn Fn(&[&Vector]) -> Vec<Vec<u32>>,
+) -> Frozen {
+    let vectored = vectored(documents, space);
+    if vectored.len() < vectors_min {
+        return Frozen::default();
+    }
+    let carried = old.and_then(|old| carry(old, documents, space).ok().flatten());
+    carried.unwrap_or_else(|| {
+        let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
+        freeze(&vectored, link(&vectors))
+    })
+}
+
+/// The documents that have a vector of a space, and their vectors.
+pub(super) fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
+    let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
+        Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
+    });
+    embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
 }
 
 /// Freezes a graph over vectors, each of which belongs to a document. `links` are the numbers of
 /// each vector's neighbours, the nearest first.
-pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
+pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     if vectors.is_empty() || links.len() != vectors.len() {
         return Frozen::default();
     }
@@ -73,7 +102,7 @@ pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
 /// Nodes whose document is gone or has another vector stay, for others are reached through them, and
 /// stand for no document; documents that no node stands for are listed beside the graph. `None` when
 /// there is no graph of this space, or one had better be made.
-pub fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Option<Frozen>> {
+pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Option<Frozen>> {
     if !old.has_graph() || old.space()? != Some(space) {
         return Ok(None);
     }

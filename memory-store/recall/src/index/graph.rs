@@ -263,7 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::document::Document;
-    use super::super::freeze::{carry, freeze};
+    use super::super::freeze::{carry, freeze, vectored};
     use super::super::kernel;
     use super::super::testing;
     use super::super::vectors::tests::{exact, open, vector};
@@ -291,7 +291,7 @@ mod tests {
     fn bytes(docs: u32, degree: usize) -> (Vec<u8>, u32) {
         // Some documents have no vector.
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
-        let vectors = write::vectored(&documents, SPACE);
+        let vectors = vectored(&documents, SPACE);
         let graph = freeze(&vectors, links(&vectors, degree));
         let bytes = write::segment(Collection::Turns, &documents, &[], Some(SPACE), graph);
         (bytes, docs)

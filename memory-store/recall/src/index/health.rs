@@ -33,11 +33,6 @@ impl Health {
     pub fn damage(self) -> Option<Error> {
         self.memories.or(self.turns)
     }
-
-    /// Returns whether all of it can be read.
-    pub fn is_sound(&self) -> bool {
-        self.memories.is_none() && self.turns.is_none()
-    }
 }
 
 /// Looks at the index in `dir`. One that is not there has nothing that can be read.
@@ -46,7 +41,8 @@ pub fn inspect(dir: &Path, depth: Depth) -> Health {
     let before = generation();
     let health = look(dir, depth);
     // A publisher takes files away: then there is a newer generation, and that one counts.
-    if health.is_sound() || generation() == before { health } else { look(dir, depth) }
+    let is_sound = health.memories.is_none() && health.turns.is_none();
+    if is_sound || generation() == before { health } else { look(dir, depth) }
 }
 
 fn look(dir: &Path, depth: Depth) -> Health {

@@ -1,7 +1,6 @@
 //! The manifest: which files make up the index, the settings in effect and the gate's threshold.
 //! It is small, read whole by every hook, and replaced by rename.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
@@ -128,12 +127,6 @@ impl Manifest {
         self.segments
             .iter()
             .any(|segment| !length(segment).is_ok_and(|length| length == segment.bytes))
-    }
-
-    /// The files that it names: its segments and its journal.
-    pub fn files(&self, dir: &Path) -> BTreeSet<PathBuf> {
-        let segments = self.segments.iter().map(|segment| segment.path(dir));
-        segments.chain([self.journal_path(dir)]).collect()
     }
 
     /// Returns the bytes of the file.

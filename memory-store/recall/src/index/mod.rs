@@ -20,7 +20,6 @@ pub mod segment;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod vectors;
-pub mod waiting;
 pub mod write;
 
 use std::io::Read;
@@ -88,16 +87,6 @@ impl Index {
             damage.get_or_insert_with(|| format::damaged(&path, "a frame is damaged"));
         }
         Self { dir: dir.to_owned(), manifest, memories, journal, damage }
-    }
-
-    /// Compares all segments with the hashes in their headers: for `doctor`, since it reads them
-    /// whole. The generation must be one that no publisher is about to replace.
-    ///
-    /// # Errors
-    /// The first segment that cannot be read or has another hash.
-    pub fn verify(&self) -> Result<()> {
-        let segments = &self.manifest.segments;
-        segments.iter().try_for_each(|segment| Segment::open(&self.dir, segment)?.verify())
     }
 
     /// Opens the segments of turns, oldest first. Damaged ones are left out and told.

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
 use crate::staleness::Staleness;
 use memory_store_base::id::MemoryId;
+use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
 use memory_store_base::time::Timestamp;
 
 /// Fields of one kind that a record keeps.
-pub(crate) const REPEATED_MAX: usize = 64;
+pub const REPEATED_MAX: usize = 64;
 
 /// Another memory replaces it.
 pub const FLAG_SUPERSEDED: u8 = 1;
@@ -28,7 +29,7 @@ pub const FLAG_SAID: u8 = 32;
 /// It is in quarantine: not given unless somebody asks for it.
 pub const FLAG_HELD: u8 = 64;
 /// Its files changed much since it was learned.
-pub(crate) const FLAG_STALE: u8 = 128;
+pub const FLAG_STALE: u8 = 128;
 
 /// The most that an entry tells of the documents before it, and of those after it.
 pub(crate) const BESIDE_MAX: u8 = 15;
@@ -59,6 +60,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns the kind of the statement, if this version knows it.
+    pub(crate) fn kind_of(&self) -> Option<Kind> {
+        Kind::ALL.get(usize::from(self.kind)).copied()
+    }
+
     /// Returns the confidence, 0 to 1.
     pub(crate) fn confidence(&self) -> f32 {
         f32::from(self.confidence) / 255.0

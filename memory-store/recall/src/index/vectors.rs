@@ -193,7 +193,7 @@ impl Segment {
     }
 
     /// The space that the vectors lie in.
-    pub fn space(&self) -> Result<Option<Space>> {
+    pub(crate) fn space(&self) -> Result<Option<Space>> {
         Ok(self.vector_head()?.map(|head| head.space))
     }
 

@@ -16,7 +16,7 @@ use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
-use crate::embed::{Encoder, Space, Vector};
+use crate::embed::{Encoder, Space};
 use crate::signature::signature_hash;
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
@@ -287,14 +287,6 @@ fn lay_out(blocks: &Blocks, count: usize) -> (Vec<u8>, Vec<u8>) {
         out.extend_from_slice(bytes);
     }
     (slots, out)
-}
-
-/// The documents that have a vector of a space, and their vectors.
-pub fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
-    let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
-        Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
-    });
-    embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
 }
 
 /// The sections of vectors; all empty when no document has one.

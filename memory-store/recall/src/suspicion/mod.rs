@@ -111,7 +111,7 @@ impl fmt::Display for Place {
 pub fn of_record(record: &Record) -> Option<Suspicion> {
     let (title, body) = judged_text(record);
     let of = if record.from_repository { Origin::Repository } else { Origin::Own };
-    suspicion_of(title, &body, of)
+    suspicion(title, &body, of)
 }
 
 /// Returns the judged text of a memory: its title, its body, and its other prose.
@@ -137,7 +137,7 @@ pub fn fingerprint() -> [u8; 32] {
 
 /// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
 pub fn of_name(name: &str) -> Option<Suspicion> {
-    suspicion("", &prose(name))
+    suspicion("", &prose(name), Origin::Own)
 }
 
 /// Returns the sentences in a name: the steps of a path that have several words.
@@ -159,13 +159,8 @@ fn prose(name: &str) -> String {
     told
 }
 
-/// Judges a text of this machine with a title: `None` when it may be given to a model.
-pub fn suspicion(title: &str, body: &str) -> Option<Suspicion> {
-    suspicion_of(title, body, Origin::Own)
-}
-
-/// Judges a text by its origin.
-pub fn suspicion_of(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
+/// Judges a text with a title by its origin: `None` when it may be given to a model.
+pub fn suspicion(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
     // The title is a line of its own, and a paragraph.
     let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());

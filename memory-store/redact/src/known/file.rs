@@ -140,13 +140,13 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Redactor;
+    use crate::{RedactOptions, Redactor};
 
     #[test]
     fn what_was_written_is_known_to_who_has_the_key() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().to_owned();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let dirs = testutils::dirs_of(&base);
         let home = dirs.user_dir();
         assert!(Known::read_file(&dirs, &home).is_empty());
         let unclean = Pending { unclean: true, ..Pending::default() };
@@ -161,7 +161,8 @@ mod tests {
         // The first key stays.
         let (again, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(pending == unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
-        let redactor = Redactor::default().with_known(Known::read_file(&dirs, &home));
+        let known = Known::read_file(&dirs, &home);
+        let redactor = Redactor::new(&RedactOptions { known, ..RedactOptions::default() });
         assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
         // With another one what was hashed is worth nothing, and is begun anew.
         std::fs::remove_file(dirs.secrets_key()).unwrap();

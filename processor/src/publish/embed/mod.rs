@@ -7,6 +7,7 @@
 
 mod cache;
 pub(crate) mod records;
+pub(crate) mod waiting;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -64,7 +64,7 @@ impl Audit<'_> {
         for store in &stores {
             let cleaned = store.clean(&redactor(store))?;
             self.report.cleaned += cleaned.files;
-            self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
+            self.report.committed += if store.root.is_some() { cleaned.memories } else { 0 };
             for error in cleaned.refused {
                 self.report.left.extend(error.path().map(PathBuf::from));
                 self.report.failed.push(error.to_string());

@@ -180,7 +180,7 @@ impl Purge {
         let session = |session: &str| self.purged.has_session(session);
         let record = |record: &str| self.purged.has_record(record);
         // The user's own memories come from other projects, too, of which nothing goes.
-        let is_of_project = *store.home() == self.home;
+        let is_of_project = store.home == self.home;
         let before = self.purged.before.filter(|_| is_of_project);
         Ok(ask(&Gone { session: &session, record: &record, before, ids: &self.ids })?)
     }

@@ -39,7 +39,8 @@ pub struct Transformer {
     weights: Weights,
     first: Row<WIDTH>,
     last: Row<WIDTH>,
-    path: CodePath,
+    /// Way through the computation; the results of all are the same.
+    pub path: CodePath,
 }
 
 impl Transformer {
@@ -66,13 +67,6 @@ impl Transformer {
         };
         let (first, last) = (special("[CLS]")?, special("[SEP]")?);
         Ok(Self { rows, weights, first, last, path: CodePath::fastest() })
-    }
-
-    /// Takes another way through the same computation; the results are the same.
-    #[must_use]
-    pub fn with_path(mut self, path: CodePath) -> Self {
-        self.path = path;
-        self
     }
 
     /// The space of its vectors.

@@ -46,7 +46,7 @@ impl Cut {
     }
 
     /// Reads the bits; `None` when they ask for something unknown.
-    pub const fn of_bits(bits: u16) -> Option<Self> {
+    pub(crate) const fn of_bits(bits: u16) -> Option<Self> {
         if bits > 3 {
             return None;
         }

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use super::Index;
-use super::segment::Segment;
-use crate::embed::Space;
-use memory_store_base::error::Result;
+use memory_store::Result;
+use memory_store::embed::Space;
+use memory_store::index::Index;
+use memory_store::index::segment::Segment;
 
 /// Returns whether any document of the index in `dir` waits for a vector of this space by the transformer. A segment
 /// that cannot be read waits for nothing but the next sync.
-pub fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
+pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     let Some(index) = Index::open(dir)? else { return Ok(false) };
     let (turns, _) = index.turns();
     let mut segments = index.memories.iter().chain(&turns);
@@ -19,7 +19,7 @@ pub fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
 
 /// The texts of turns in the index in `dir` that wait, at most `most`, the latest first. `made` says
 /// of which texts the vector was made already: they wait for nothing but their segment.
-pub fn turns(
+pub(crate) fn turns(
     dir: &Path,
     space: Space,
     most: usize,

@@ -1,0 +1,84 @@
+//! Sealed homes: a test has a home folder of its own and never reads or writes that of the person who runs it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use memory_store_base::layout::UserDirs;
+
+/// Path for tools such as git and bash.
+pub const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A home folder below a temporary one, removed at the end.
+pub struct SealedHome {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    /// The folders of the user who lives there: no variable moves one.
+    pub dirs: UserDirs,
+}
+
+impl SealedHome {
+    /// Makes an empty home.
+    ///
+    /// # Panics
+    /// When the temporary folder cannot be written: no test goes on without a home.
+    #[expect(clippy::new_without_default, reason = "a default does not make folders")]
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // On macOS the temporary folder is a symbolic link, and projects are known by their real paths.
+        let path = folder.path().canonicalize().unwrap();
+        let dirs = dirs_of(&path);
+        Self { _folder: folder, path, dirs }
+    }
+
+    /// The home folder, with symbolic links resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns a command of the user who lives there, as [`sealed`] makes one.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        sealed(program, &self.path)
+    }
+}
+
+/// Resolves the folders of a user with this home and no variable that moves one.
+///
+/// # Panics
+/// When the path is relative, which names no home.
+pub fn dirs_of(home: &Path) -> UserDirs {
+    UserDirs::resolve(|name| (name == "HOME").then(|| home.as_os_str().to_owned())).unwrap()
+}
+
+/// Returns a command of a user with this home, which knows nothing of the caller's environment.
+pub fn sealed(program: impl AsRef<OsStr>, home: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home).env("PATH", SYSTEM_PATH).env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_and_its_commands_are_sealed() {
+        let home = SealedHome::new();
+        let dirs = &home.dirs;
+        for folder in [&dirs.data, &dirs.state, &dirs.config, &dirs.claude] {
+            assert!(folder.starts_with(home.path()), "{}", folder.display());
+        }
+        let printed = home.command("env").output().unwrap().stdout;
+        let printed = String::from_utf8(printed).unwrap();
+        let mut names: Vec<_> =
+            printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH"]);
+    }
+
+    #[test]
+    fn a_home_is_gone_with_its_test() {
+        let path = SealedHome::new().path().to_owned();
+        assert!(!path.exists());
+    }
+}
