@@ -140,6 +140,7 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
     for (script, options) in [
         ("scripts/release", &["--target", "--out"][..]),
         ("scripts/get", &["--from"]),
+        ("scripts/e2e-arm64", &["--from"]),
         ("scripts/package", &["--from", "--out", "--base-url"]),
     ] {
         assert!(workflow.contains(script), "{script}");
