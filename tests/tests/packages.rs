@@ -154,3 +154,19 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
     assert_eq!(workflow.matches("contents: write").count(), 1);
     assert!(workflow.contains("\npermissions:\n  contents: read\n"));
 }
+
+/// Cargo leaves symbols in the program of a package that has settings of its own in a profile, unless these say `strip`.
+#[test]
+fn packages_with_programs_are_stripped_in_a_release() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let mut sections = 0;
+    for section in manifest.split("\n[").filter(|section| section.starts_with("profile.release")) {
+        let (heading, settings) = section.split_once(']').unwrap();
+        let package = heading.rsplit('.').next().unwrap();
+        if ["release", "cli", "hooks", "mcp", "processor"].contains(&package) {
+            assert!(settings.contains("\nstrip = true\n"), "{heading}");
+            sections += 1;
+        }
+    }
+    assert!(sections >= 3, "{sections}");
+}
