@@ -32,7 +32,6 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
 const FLAGS: libc::c_int = libc::POSIX_SPAWN_SETSID as libc::c_int;
 /// Flags of the new process: a session of its own (the number stands in the system's `spawn.h` since macOS 10.15, and
 /// not in the library), with no handle but those that it is given.
-/// 10.15, and not in the library), with no handle but those that it is given.
 #[cfg(target_os = "macos")]
 const FLAGS: libc::c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
 

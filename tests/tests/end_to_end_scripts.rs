@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const SCRIPTS: [&str; 3] = ["e2e-claude-code", "e2e-mcp-clients", "e2e-model"];
+const SCRIPTS: [&str; 4] = ["e2e-arm64", "e2e-claude-code", "e2e-mcp-clients", "e2e-model"];
 
 fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();

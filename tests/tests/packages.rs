@@ -140,6 +140,7 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
     for (script, options) in [
         ("scripts/release", &["--target", "--out"][..]),
         ("scripts/get", &["--from"]),
+        ("scripts/e2e-arm64", &["--from"]),
         ("scripts/package", &["--from", "--out", "--base-url"]),
     ] {
         assert!(workflow.contains(script), "{script}");
@@ -152,4 +153,20 @@ fn the_release_workflow_builds_each_platform_that_packages_have() {
     assert!(workflow.contains("gh release create \"$GITHUB_REF_NAME\" --draft"));
     assert_eq!(workflow.matches("contents: write").count(), 1);
     assert!(workflow.contains("\npermissions:\n  contents: read\n"));
+}
+
+/// Cargo leaves symbols in the program of a package that has settings of its own in a profile, unless these say `strip`.
+#[test]
+fn packages_with_programs_are_stripped_in_a_release() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let mut sections = 0;
+    for section in manifest.split("\n[").filter(|section| section.starts_with("profile.release")) {
+        let (heading, settings) = section.split_once(']').unwrap();
+        let package = heading.rsplit('.').next().unwrap();
+        if ["release", "cli", "hooks", "mcp", "processor"].contains(&package) {
+            assert!(settings.contains("\nstrip = true\n"), "{heading}");
+            sections += 1;
+        }
+    }
+    assert!(sections >= 3, "{sections}");
 }

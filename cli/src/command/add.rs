@@ -51,10 +51,10 @@ pub struct Add {
     #[arg(long)]
     pin: bool,
     /// The memory that this one replaces: it stays in its file and is given no more; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     supersedes: Vec<String>,
     /// Add it although it seems to repeat or contradict another: both are true
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     both: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]

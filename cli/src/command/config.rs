@@ -29,16 +29,16 @@ pub struct Config {
     #[command(subcommand)]
     what: Option<ConfigAction>,
     /// Let this Ollama model help to extract memories
-    #[arg(long, value_name = "MODEL", conflicts_with = "no_llm")]
+    #[arg(long, hide_short_help = true, value_name = "MODEL", conflicts_with = "no_llm")]
     llm: Option<String>,
     /// Where Ollama answers, if not at OLLAMA_HOST or on this machine
-    #[arg(long, value_name = "ADDRESS", requires = "llm")]
+    #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "llm")]
     host: Option<String>,
     /// Agree to send redacted text to this host, by name; needed once for other machines
-    #[arg(long, value_name = "HOST", requires = "llm")]
+    #[arg(long, hide_short_help = true, value_name = "HOST", requires = "llm")]
     consent: Vec<String>,
     /// Extract by rules alone
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_llm: bool,
     /// Print JSON
     #[arg(long)]
@@ -93,7 +93,7 @@ struct Reading {
     #[arg(long, global = true, value_name = "COUNT")]
     tokens_per_day: Option<u64>,
     /// Tokens of question and answer together that the model takes, if fewer than 14336
-    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(4096..))]
+    #[arg(long, hide_short_help = true, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(4096..))]
     context: Option<u32>,
     /// US dollars that a day may cost; 0 for no bound
     #[arg(long, global = true, value_name = "AMOUNT")]

@@ -1,5 +1,8 @@
 //! Texts of `--help` beyond those that each command declares: commands in groups, the environment, and examples.
 
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use super::Args;
@@ -175,40 +178,97 @@ pub const ENVIRONMENT: [Entry; 4] = [
 
 /// Columns of a command with its text.
 const COLUMN: usize = 40;
+/// Columns of the whole text.
+const HELP_COLUMNS: usize = 80;
 /// Columns of a command's name.
 const NAME_COLUMNS: usize = 12;
 
-/// The command line with its help.
+/// Beginning of the help of `throughline` itself.
+const HEAD: &str =
+    "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n";
+/// End of a full help.
+const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
+/// Options of `throughline` itself, in its short help.
+const OPTIONS_IN_SHORT: &str =
+    "Options: -C DIR, --color WHEN, -q, -v, --no-pager, --json, -h, -V\n";
+
+/// The command line with its full help.
 pub fn command() -> Command {
-    let command = compact(Args::command()).help_template(format!(
-        "{{about}}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n{}{}",
-        groups(),
-        footer()
-    ));
-    with_examples(command, "")
+    let command = compact(Args::command());
+    let command = command.help_template(format!("{HEAD}{}{}", groups(), footer()));
+    with_examples(command, "", &|_| FOR_EVERY_COMMAND.into())
 }
 
-/// Adds their examples to a command, which is called so, and to those below it.
-fn with_examples(command: Command, path: &str) -> Command {
+/// The command line for these arguments: with the short help where they have `-h`, else with the full one.
+pub fn command_for(arguments: impl IntoIterator<Item = OsString>) -> Command {
+    let mut options = arguments.into_iter().take_while(|argument| argument != "--");
+    let is_short = options.any(|option| option == "-h");
+    if is_short { in_short() } else { command() }
+}
+
+/// The command line with a help of half a screen: each text is its first clause, and what is needed rarely is left out.
+fn in_short() -> Command {
+    let command = without_long_help(clauses(Args::command())).help_template(format!(
+        "{HEAD}{}\n{OPTIONS_IN_SHORT}{}",
+        groups_in_short(),
+        more("")
+    ));
+    with_examples(command, "", &more)
+}
+
+/// Says where the full help of a command is.
+fn more(path: &str) -> String {
+    format!("More: throughline{}{path} --help", if path.is_empty() { "" } else { " " })
+}
+
+/// Cuts each text of a command and of those below it after its first clause.
+fn clauses(command: Command) -> Command {
+    fn cut(text: Option<&StyledStr>) -> String {
+        clause(&text.map(ToString::to_string).unwrap_or_default()).to_owned()
+    }
+    let about = cut(command.get_about());
+    let command = command.about(about).mut_args(|arg| {
+        let help = cut(arg.get_help());
+        let takes_value = arg.get_action().takes_values();
+        let arg = arg.help(help);
+        if takes_value { arg.hide_possible_values(true) } else { arg }
+    });
+    each_below(command, &clauses)
+}
+
+/// Returns a text up to its first full stop, semicolon or colon.
+fn clause(text: &str) -> &str {
+    let ends = [". ", "; ", ": "].into_iter().filter_map(|end| text.find(end));
+    text[..ends.min().unwrap_or(text.len())].trim_end_matches('.')
+}
+
+/// Adds their examples to a command, which is called so, and to those below it; the last line is made from that name.
+fn with_examples(command: Command, path: &str, last: &dyn Fn(&str) -> String) -> Command {
     let command = each_below(command, &|below| {
         let path = format!("{path} {}", below.get_name());
-        with_examples(below, path.trim_start())
+        with_examples(below, path.trim_start(), last)
     });
     let Some([one, other]) = examples(path) else { return command };
     let alias = command.get_visible_aliases().next();
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\nFor every command: -C DIR, --color WHEN, -q, -v, --no-pager"
+        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{}",
+        last(path)
     ))
 }
 
 /// Returns the command line for manual pages, in which the first line about a command stands alone.
 pub fn for_pages() -> Command {
-    without_long_help(Args::command())
+    with_all_options(without_long_help(Args::command()))
 }
 
-/// Lets `--help` be as short as `-h`, with all that is said about the command itself: one screen.
+/// Shows also the options that the short help leaves out.
+fn with_all_options(command: Command) -> Command {
+    each_below(command.mut_args(|arg| arg.hide_short_help(false)), &with_all_options)
+}
+
+/// Gives `--help` the layout of `-h`, with all that is said about the command itself: one screen.
 fn compact(command: Command) -> Command {
     fn with_long_about(command: Command) -> Command {
         let command = match command.get_long_about().cloned() {
@@ -217,10 +277,10 @@ fn compact(command: Command) -> Command {
         };
         each_below(command, &with_long_about)
     }
-    with_long_about(without_long_help(command))
+    with_all_options(with_long_about(without_long_help(command)))
 }
 
-/// Lets `--help` be as short as `-h`.
+/// Gives `--help` the layout of `-h`.
 fn without_long_help(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
     let command = command.disable_help_flag(true).arg(help.help("Print help"));
@@ -249,6 +309,25 @@ fn groups() -> String {
             };
             text.push_str(&format!("{line}\n"));
         }
+    }
+    text
+}
+
+/// The commands of every day with what they do, and the names of the others.
+fn groups_in_short() -> String {
+    let text = groups();
+    let end = text.find(GROUPS[1].0).unwrap_or(text.len());
+    let mut text = text[..end].to_owned();
+    for (heading, entries) in &GROUPS[1..] {
+        let mut line = format!("{heading}:");
+        for (name, _) in *entries {
+            if line.len() + 1 + name.len() > HELP_COLUMNS {
+                text.push_str(&format!("{line}\n"));
+                line = " ".into();
+            }
+            line.push_str(&format!(" {name}"));
+        }
+        text.push_str(&format!("{line}\n"));
     }
     text
 }
@@ -301,7 +380,7 @@ mod tests {
             assert!(examples.iter().all(is_its), "{name}");
         }
         for line in groups().lines().chain(footer().lines()) {
-            assert!(line.chars().count() <= 80, "{line}");
+            assert!(line.chars().count() <= HELP_COLUMNS, "{line}");
         }
     }
 }

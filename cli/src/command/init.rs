@@ -37,7 +37,7 @@ pub struct Init {
     #[arg(long)]
     private: bool,
     /// Keep memories in the repository, which is the default for a new project
-    #[arg(long, conflicts_with = "private")]
+    #[arg(long, hide_short_help = true, conflicts_with = "private")]
     committed: bool,
     /// Let what is learned wait for `throughline review` before it comes into the repository; sets `promote` in
     /// your settings, for all projects
@@ -50,7 +50,7 @@ pub struct Init {
     #[arg(long, conflicts_with_all = ["preview", "register_only"])]
     dry_run: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     json: bool,
     /// Whose settings of Claude Code get the hooks: yours for all projects (user, the default), yours in this project
     /// (local), or everybody's in it (project)
@@ -59,16 +59,16 @@ pub struct Init {
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
-    /// Extras: skill, agents and rules tell Claude when to use memory, merge-driver lets git merge memory files,
-    /// ignore-lines keeps packages made here free of memories
+    /// Extras for Claude, git and packages: skill, agents and rules tell Claude when to use memory, merge-driver lets
+    /// git merge memory files, ignore-lines keeps packages made here free of memories
     #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     guides: Vec<Guide>,
     /// Add no lines to .npmignore, .dockerignore and Cargo.toml; these lines keep committed memories out of packages
     /// that are made here
-    #[arg(long, conflicts_with = "register_only")]
+    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
     pub no_ignore_lines: bool,
     /// Only register hooks and MCP server; works in any folder
-    #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["no_register", "private", "committed"])]
     register_only: bool,
     /// Do not read the sessions that are there
     #[arg(long)]

@@ -43,7 +43,7 @@ pub struct Search {
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
     /// Thoughts of Claude in sessions (redacted), as far as its transcripts tell, instead of memories
-    #[arg(long, conflicts_with_all = ["kind", "turns"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only this kind; may be repeated
     #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
@@ -55,22 +55,22 @@ pub struct Search {
     #[arg(long, short = 'p')]
     path: Vec<String>,
     /// Only of the Claude Code session whose id begins like this
-    #[arg(long, value_name = "ID")]
+    #[arg(long, hide_short_help = true, value_name = "ID")]
     session: Option<String>,
     /// Nothing older: a date, or for example "last week"
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
     /// Nothing newer: a date, or for example "last week"
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, hide_short_help = true, value_name = "DATE")]
     until: Option<String>,
     /// Also what was replaced by something newer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     all: bool,
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
     /// Whole texts instead of the place that fits
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     full: bool,
     /// Print JSON
     #[arg(long)]
