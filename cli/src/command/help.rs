@@ -233,7 +233,7 @@ fn clauses(command: Command) -> Command {
         let arg = arg.help(help);
         if takes_value { arg.hide_possible_values(true) } else { arg }
     });
-    each_below(command, &clauses)
+    command.mut_subcommands(clauses)
 }
 
 /// Returns a text up to its first full stop, semicolon or colon.
@@ -244,7 +244,7 @@ fn clause(text: &str) -> &str {
 
 /// Adds their examples to a command, which is called so, and to those below it; the last line is made from that name.
 fn with_examples(command: Command, path: &str, last: &dyn Fn(&str) -> String) -> Command {
-    let command = each_below(command, &|below| {
+    let command = command.mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());
         with_examples(below, path.trim_start(), last)
     });
@@ -265,7 +265,7 @@ pub fn for_pages() -> Command {
 
 /// Shows also the options that the short help leaves out.
 fn with_all_options(command: Command) -> Command {
-    each_below(command.mut_args(|arg| arg.hide_short_help(false)), &with_all_options)
+    command.mut_args(|arg| arg.hide_short_help(false)).mut_subcommands(with_all_options)
 }
 
 /// Gives `--help` the layout of `-h`, with all that is said about the command itself: one screen.
@@ -275,7 +275,7 @@ fn compact(command: Command) -> Command {
             Some(about) => command.about(about),
             None => command,
         };
-        each_below(command, &with_long_about)
+        command.mut_subcommands(with_long_about)
     }
     with_all_options(with_long_about(without_long_help(command)))
 }
@@ -284,14 +284,7 @@ fn compact(command: Command) -> Command {
 fn without_long_help(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
     let command = command.disable_help_flag(true).arg(help.help("Print help"));
-    each_below(command, &without_long_help)
-}
-
-/// Changes the commands below one.
-fn each_below(command: Command, change: &dyn Fn(Command) -> Command) -> Command {
-    let names: Vec<String> =
-        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, change))
+    command.mut_subcommands(without_long_help)
 }
 
 fn groups() -> String {
