@@ -2,16 +2,13 @@
 
 use std::cmp::Ordering;
 
-use super::block_max::limits;
 use super::candidate::Candidate;
-use super::posting_window::{Block, List, Scored, Window};
+use super::posting_window::{List, Scored, WINDOW, Window};
 use super::query::{Pair, Query, Term};
 use super::sources::{At, Source, Sources};
-use crate::index::bounds::{UNBOUNDED_DOCS_MAX, WINDOW};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
-use memory_store_base::error::Result;
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
@@ -24,12 +21,9 @@ const COMMON_SHARE: u32 = 10;
 const POSTINGS_MAX: u64 = 1 << 20;
 
 /// Weight of a term's rarity in technical text beside its rarity in the store: its power.
-pub(crate) const BACKGROUND: f32 = 0.3;
+const BACKGROUND: f32 = 0.3;
 /// Weight of two words of the query that stand side by side.
-pub(crate) const PAIR: f32 = 0.3;
-/// Windows of a large source that are looked at first, those with the highest limits: then it is known
-/// what a document must score to be among the best.
-const FIRST_WINDOWS: usize = 8;
+const PAIR: f32 = 0.3;
 
 /// Postings of a query's terms in all sources.
 pub(crate) struct Found<'a> {
@@ -139,26 +133,16 @@ impl<'a> Found<'a> {
             let mut damaged = || {
                 source.no_postings().iter().for_each(|error| sources.note(error));
             };
-            let plan = Plan::new(self, lists, query, source.docs(), keep);
-            for stage in [&plan.first, &plan.rest].into_iter().filter(|stage| !stage.is_empty()) {
-                let mut window = Window::new(lists, source.docs());
-                let mut last = 0;
-                for (place, &number) in stage.iter().enumerate() {
-                    let bounds = [number, number + 1].map(|number| number * WINDOW);
-                    let bounds = bounds.map(|end| asked.partition_point(|&doc| doc < end));
-                    let asked = &asked[bounds[0]..bounds[1]];
-                    if asked.is_empty() && plan.limit(number) < best.floor {
-                        continue;
-                    }
-                    if last < number || place == 0 {
-                        last = plan.run(&stage[place..], best.floor);
-                    }
-                    window.advance(number, last, &mut damaged);
-                    window.score(&self.weights, query);
-                    let entering = best.entering(&mut window);
-                    best.add(window.tell(entering.into_iter()).into_iter().map(at));
-                    others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
-                }
+            let mut window = Window::new(lists, source.docs());
+            for number in 0..source.docs().div_ceil(WINDOW) {
+                let ends = [number, number + 1].map(|number| number * WINDOW);
+                let ends = ends.map(|end| asked.partition_point(|&doc| doc < end));
+                let asked = &asked[ends[0]..ends[1]];
+                window.advance(&mut damaged);
+                window.score(&self.weights, query);
+                let entering = best.entering(&mut window);
+                best.add(window.tell(entering.into_iter()).into_iter().map(at));
+                others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
             }
         }
         let best = best.sorted();
@@ -182,12 +166,6 @@ impl<'a> Found<'a> {
         others.retain(|(at, _)| known.binary_search(at).is_err());
         candidates.extend(others.into_iter().filter_map(candidate));
         candidates
-    }
-
-    /// The limits of the first source, for tests of what they are worth.
-    #[cfg(test)]
-    pub(crate) fn limits(&self, query: &Query, docs: u32) -> Vec<f32> {
-        limits(&self.sources[0], &self.weights, query, docs)
     }
 
     /// The share of what a document could score at most that the best one scores. Of a long query no
@@ -261,7 +239,7 @@ fn lists<'a>(
     let wanted = (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
     let list = |(((number, term), slot), _): (((u16, &Term), &Option<Slot>), &bool)| {
         let block = source.segment().zip(slot.as_ref()).and_then(|(segment, slot)| {
-            block(segment, term, slot).map_err(|error| sources.note(&error)).ok()
+            segment.term_block(slot).map_err(|error| sources.note(&error)).ok()
         });
         let loose = (first..).zip(&source.loose).filter_map(|(doc, document)| {
             let count = document.count(term.hash);
@@ -270,58 +248,6 @@ fn lists<'a>(
         List { term: number, block, more: loose.collect() }
     };
     wanted.map(list).filter(|list| list.docs() > 0).collect()
-}
-
-/// Reads where in a segment a term occurs, or what is known of that where it is much.
-fn block<'a>(segment: &'a Segment, term: &Term, slot: &Slot) -> Result<Block<'a>> {
-    Ok(match segment.bounded(term.hash, *slot)? {
-        Some(bounded) => Block::Left(bounded),
-        None => Block::Read(segment.term_block(slot)?),
-    })
-}
-
-/// In which order the windows of a source are looked at.
-struct Plan {
-    /// Highest scores of the documents of each; nothing is known of small sources.
-    limits: Vec<f32>,
-    /// Documents to look at first, in this order.
-    first: Vec<u32>,
-    /// The others.
-    rest: Vec<u32>,
-}
-
-impl Plan {
-    fn new(found: &Found<'_>, lists: &[List<'_>], query: &Query, docs: u32, keep: usize) -> Self {
-        let windows = 0..docs.div_ceil(WINDOW);
-        if docs <= UNBOUNDED_DOCS_MAX || keep >= docs as usize {
-            return Self { limits: Vec::new(), first: Vec::new(), rest: windows.collect() };
-        }
-        let limits = limits(lists, &found.weights, query, docs);
-        let limit = |number: u32| limits[number as usize];
-        let mut first: Vec<u32> = windows.clone().collect();
-        let places = FIRST_WINDOWS.min(first.len() - 1);
-        first
-            .select_nth_unstable_by(places, |&a, &b| limit(b).total_cmp(&limit(a)).then(a.cmp(&b)));
-        first.truncate(places);
-        first.sort_unstable();
-        let rest = windows.filter(|number| first.binary_search(number).is_err()).collect();
-        Self { limits, first, rest }
-    }
-
-    fn limit(&self, number: u32) -> f32 {
-        self.limits.get(number as usize).copied().unwrap_or(f32::INFINITY)
-    }
-
-    /// The last of the windows that follow one another and have a document, perhaps, that scores as much
-    /// as `floor`.
-    fn run(&self, windows: &[u32], floor: f32) -> u32 {
-        let first = windows.first().copied().unwrap_or_default();
-        let following = windows.iter().zip(first..);
-        let run = following
-            .skip(1)
-            .take_while(|&(&number, expected)| number == expected && self.limit(number) >= floor);
-        first + run.count() as u32
-    }
 }
 
 /// The best documents so far.
@@ -531,6 +457,213 @@ mod tests {
                 let tolerance = step * 4.0 * query.terms.len() as f64;
                 prop_assert!((got - expected).abs() <= tolerance, "{got} {expected}");
                 prop_assert_eq!(got > 0.0, expected > 0.0);
+            }
+        }
+    }
+
+    /// Holds the ranking of many documents against scores that are made without an index.
+    mod exhaustive {
+        use std::sync::LazyLock;
+
+        use super::*;
+        use crate::posting_window::BEST_PARAGRAPHS;
+
+        /// Documents of the segment, and of the journal behind it.
+        const DOCS: u32 = 3 * WINDOW + 700;
+        const LOOSE: u32 = 5;
+        /// Different words: the first is in half of the documents, the last in hardly any.
+        const WORDS: u32 = 40;
+
+        fn noise(seed: u64) -> u64 {
+            let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        }
+
+        fn hash(word: u32) -> u64 {
+            noise(u64::from(word) << 32)
+        }
+
+        fn document(number: u32) -> Document {
+            let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+            let record = Record::default();
+            let mut document =
+                Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+            let holds = |word: &u32| {
+                // Some words are much more frequent in some stretch of the documents.
+                let dense = u64::from(number / WINDOW == word % 4) * 6 + 1;
+                noise(u64::from(number) << 8 | u64::from(*word)) % u64::from(2 + word * word * 4)
+                    < dense
+            };
+            let count =
+                |word: u32| 1 + (noise(u64::from(number) << 9 | u64::from(word)) % 7) as u32 / 3;
+            document.terms =
+                (0..WORDS).filter(holds).map(|word| (hash(word), count(word))).collect();
+            document.terms.sort_unstable();
+            document.pairs = vec![(noise(u64::from(number) << 10) % 2000) as u32];
+            document
+        }
+
+        struct Store {
+            documents: Vec<Document>,
+            /// Number of documents with each word.
+            counts: Vec<u32>,
+            average: f32,
+            bytes: Vec<u8>,
+        }
+
+        static STORE: LazyLock<Store> = LazyLock::new(|| {
+            let documents: Vec<Document> = (0..DOCS + LOOSE).map(document).collect();
+            let written = &documents[..DOCS as usize];
+            let terms: u64 = written.iter().map(|document| u64::from(document.length())).sum();
+            let bytes = testing::segment_bytes(written);
+            let holding =
+                |word| documents.iter().filter(move |it| it.count(hash(word)) > 0).count();
+            let counts = (0..WORDS).map(|word| holding(word) as u32).collect();
+            Store { average: terms as f32 / DOCS as f32, bytes, counts, documents }
+        });
+
+        impl Store {
+            fn sources(&self) -> Sources {
+                let bytes = self.bytes.clone();
+                let segment = testing::open(Collection::Memories, bytes, DOCS, &[]).unwrap();
+                let mut sources = Sources::of_segment(segment);
+                let loose = self.documents[DOCS as usize..].iter().cloned().map(Into::into);
+                sources.list[0].loose.extend(loose);
+                sources
+            }
+
+            /// Scores every document without an index, adding in the same order, so that sums are equal to the last bit.
+            fn reference(&self, query: &Query) -> Vec<(f32, u32, Vec<u16>)> {
+                let all = self.documents.len() as u32;
+                let weights: Vec<f32> = query
+                    .terms
+                    .iter()
+                    .map(|term| {
+                        let count = self.counts[term.text.parse::<usize>().unwrap()];
+                        inverse_frequency(all, count)
+                            * (term.background / rarity::IDF_MAX).powf(BACKGROUND)
+                    })
+                    .collect();
+                let pairs = query.pairs.iter().map(|pair| {
+                    let holding = self.documents.iter().filter(|it| it.pairs.contains(&pair.hash));
+                    (pair.hash, PAIR * inverse_frequency(all, holding.count() as u32))
+                });
+                let pairs: Vec<(u32, f32)> = pairs.collect();
+                let weight = |document: &Document, term: u16| {
+                    let count = document.count(query.terms[usize::from(term)].hash);
+                    let impact = impact_weight(impact(count, document.length(), self.average));
+                    (count > 0).then(|| weights[usize::from(term)] * impact)
+                };
+                let score = |document: &Document| -> f32 {
+                    if query.paragraphs.len() < 2 {
+                        let terms =
+                            (0..query.terms.len() as u16).filter_map(|term| weight(document, term));
+                        let pairs = pairs.iter().filter(|(pair, _)| document.pairs.contains(pair));
+                        return terms
+                            .chain(pairs.map(|&(_, weight)| weight))
+                            .fold(0.0, |a, b| a + b);
+                    }
+                    let mut scores: Vec<f32> = query
+                        .paragraphs
+                        .iter()
+                        .map(|terms| {
+                            let weights = terms.iter().filter_map(|&term| weight(document, term));
+                            weights.fold(0.0, |a, b| a + b) / (terms.len() as f32).sqrt()
+                        })
+                        .collect();
+                    scores.sort_unstable_by(|a, b| b.total_cmp(a));
+                    scores.resize(BEST_PARAGRAPHS, 0.0);
+                    scores.iter().sum()
+                };
+                let scored = (0..).zip(&self.documents).map(|(doc, document)| {
+                    let terms = 0..query.terms.len() as u16;
+                    let terms = terms.filter(|&term| weight(document, term).is_some()).collect();
+                    (score(document), doc, terms)
+                });
+                scored.collect()
+            }
+        }
+
+        fn term(word: u32) -> Term {
+            let background = 1.0 + (word % 5) as f32;
+            Term { hash: hash(word), background, text: word.to_string() }
+        }
+
+        fn query(words: &[u32], pairs: Vec<u32>, paragraphs: Vec<Vec<u16>>) -> Query {
+            let pair = |hash| Pair { hash, words: [None; 2] };
+            let pairs = pairs.into_iter().map(pair).collect();
+            let terms = words.iter().map(|&word| term(word)).collect();
+            Query { terms, pairs, paragraphs, ..Query::default() }
+        }
+
+        /// Different words, in any order.
+        fn words() -> impl Strategy<Value = Vec<u32>> {
+            prop::collection::hash_set(0..WORDS, 2..12)
+                .prop_map(|words| words.into_iter().collect())
+        }
+
+        fn holds(query: &Query, max: usize, also: &[u32]) -> Result<(), TestCaseError> {
+            let sources = STORE.sources();
+            let found =
+                Found::look_up_all(&sources, &query.terms).with_pairs(&sources, &query.pairs);
+            let ats: Vec<At> = also.iter().map(|&doc| At { source: 0, doc }).collect();
+            let best = found.best(&sources, query, max, &ats);
+            let mut best: Vec<(f32, u32, Vec<u16>)> = best
+                .into_iter()
+                .map(|candidate| (candidate.lexical, candidate.at.doc, candidate.shared))
+                .collect();
+            let all = STORE.reference(query);
+            let mut expected: Vec<_> =
+                all.iter().filter(|(score, ..)| *score > 0.0).cloned().collect();
+            expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            expected.truncate(max);
+            let ranked = expected.len();
+            for &doc in also {
+                if expected.iter().all(|(_, known, _)| *known != doc) {
+                    expected.push(all[doc as usize].clone());
+                }
+            }
+            // The order of additionally requested documents does not matter.
+            for list in [&mut best, &mut expected] {
+                let others = list.split_at_mut_checked(ranked).map(|(_, others)| others);
+                others.into_iter().for_each(|others| others.sort_by_key(|&(_, doc, _)| doc));
+            }
+            prop_assert_eq!(best, expected);
+            let damage = sources.damage.take();
+            prop_assert_eq!(damage, None);
+            Ok(())
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(16))]
+
+            #[test]
+            fn a_short_query_ranks_as_exhaustive_scoring_does(
+                words in words(),
+                pairs in prop::collection::hash_set(0u32..2000, 0..4),
+                max in 1usize..60,
+                also in prop::collection::hash_set(0..DOCS + LOOSE, 0..6),
+            ) {
+                let also: Vec<u32> = also.into_iter().collect();
+                let paragraph = (0..words.len() as u16).collect();
+                holds(&query(&words, pairs.into_iter().collect(), vec![paragraph]), max, &also)?;
+            }
+
+            #[test]
+            fn a_long_query_ranks_as_exhaustive_scoring_does(
+                words in words(),
+                paragraphs in prop::collection::vec(prop::collection::btree_set(0usize..12, 1..8), 2..6),
+                max in 1usize..60,
+            ) {
+                let of_query = |places: std::collections::BTreeSet<usize>| {
+                    places.into_iter().filter(|&place| place < words.len()).map(|it| it as u16).collect()
+                };
+                let mut paragraphs: Vec<Vec<u16>> = paragraphs.into_iter().map(of_query).collect();
+                paragraphs.retain(|paragraph| !paragraph.is_empty());
+                prop_assume!(paragraphs.len() > 1);
+                holds(&query(&words, Vec::new(), paragraphs), max, &[])?;
             }
         }
     }

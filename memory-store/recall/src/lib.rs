@@ -8,7 +8,6 @@
 //! This crate reads indexes and makes the bytes of their files. Of files it writes the embedder's alone (`embed::build`).
 
 mod acknowledgement;
-mod block_max;
 pub mod bytes;
 mod calibration;
 mod candidate;

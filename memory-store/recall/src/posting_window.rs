@@ -3,9 +3,11 @@
 //! is touched again and again.
 
 use super::query::Query;
-use crate::index::bounds::{Bounded, Part, RANGE, WINDOW};
 use crate::index::format::impact_weight;
 use crate::index::segment::{Postings, TermBlock};
+
+/// Documents of a window.
+pub(crate) const WINDOW: u32 = 2048;
 
 /// Paragraphs whose scores add up in a long prompt.
 pub(crate) const BEST_PARAGRAPHS: usize = 3;
@@ -16,31 +18,16 @@ pub(crate) struct List<'a> {
     /// Its number among those of the query.
     pub term: u16,
     /// In the segment.
-    pub block: Option<Block<'a>>,
+    pub block: Option<TermBlock<'a>>,
     /// In further documents, in rising order, and its weight in them.
     pub more: Vec<(u32, f32)>,
-}
-
-/// Postings of a term in a segment.
-#[derive(Debug)]
-pub(crate) enum Block<'a> {
-    /// All of it was read.
-    Read(TermBlock<'a>),
-    /// It is long: parts of it are read as they are looked at.
-    Left(Bounded<'a>),
 }
 
 /// A list that is being walked.
 struct Walk<'a> {
     term: u16,
-    postings: Option<WalkStep<'a>>,
+    postings: Option<Postings<'a>>,
     more: &'a [(u32, f32)],
-}
-
-/// Progress of a walk through a segment's documents.
-enum WalkStep<'a> {
-    Read(Postings<'a>),
-    Left(&'a Bounded<'a>, Part),
 }
 
 /// A term in a document of the window.
@@ -80,10 +67,7 @@ impl<'a> Window<'a> {
     pub(crate) fn new(lists: &'a [List<'_>], docs: u32) -> Self {
         let walk = |list: &'a List<'_>| Walk {
             term: list.term,
-            postings: list.block.as_ref().map(|block| match block {
-                Block::Read(block) => WalkStep::Read(block.postings()),
-                Block::Left(bounded) => WalkStep::Left(bounded, Part::default()),
-            }),
+            postings: list.block.as_ref().map(TermBlock::postings),
             more: &list.more,
         };
         let width = WINDOW.min(docs) as usize;
@@ -102,11 +86,10 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Goes on to a window that lies behind all before. It is the first of some that are looked at one
-    /// after another, the last of which is `last`. `damaged` is called for each list that makes no
-    /// sense from here on.
-    pub(crate) fn advance(&mut self, number: u32, last: u32, damaged: &mut dyn FnMut()) {
-        self.first = number * WINDOW;
+    /// Goes on to the next window, at first to the first one. `damaged` is called for each list that makes no sense from
+    /// here on.
+    pub(crate) fn advance(&mut self, damaged: &mut dyn FnMut()) {
+        self.first = self.end;
         self.end = self.docs.min(self.first.saturating_add(WINDOW));
         self.postings.clear();
         let (first, end) = (self.first, self.end);
@@ -115,21 +98,15 @@ impl<'a> Window<'a> {
             let posting =
                 |&(doc, weight): &(u32, f32)| Posting { doc: (doc - first) as u16, term, weight };
             let meet = |doc, impact| self.postings.push(posting(&(doc, impact_weight(impact))));
-            let walked = match &mut walk.postings {
-                Some(WalkStep::Read(postings)) => {
-                    postings.below(first, |_, _| {}).and_then(|()| postings.below(end, meet))
-                }
-                Some(WalkStep::Left(bounded, part)) => bounded.window(number, last, part, meet),
-                None => Some(()),
-            };
-            if walked.is_none() {
+            if let Some(postings) = &mut walk.postings
+                && postings.below(end, meet).is_none()
+            {
                 walk.postings = None;
                 damaged();
             }
-            let passed = walk.more.partition_point(|&(doc, _)| doc < first);
-            let here = walk.more.partition_point(|&(doc, _)| doc < end);
-            self.postings.extend(walk.more[passed..here].iter().map(posting));
-            walk.more = &walk.more[here..];
+            let (here, more) = walk.more.split_at(walk.more.partition_point(|&(doc, _)| doc < end));
+            self.postings.extend(here.iter().map(posting));
+            walk.more = more;
         }
     }
 
@@ -210,29 +187,7 @@ impl<'a> Window<'a> {
 impl List<'_> {
     /// Returns the number of documents with it.
     pub(crate) fn docs(&self) -> usize {
-        let block = self.block.as_ref().map_or(0, |block| match block {
-            Block::Read(block) => block.docs(),
-            Block::Left(bounded) => bounded.docs(),
-        });
-        block + self.more.len()
-    }
-
-    /// Calls `each` with ranges that have the term, some more than once, and with weights of which the
-    /// highest is that of the term in the range at most.
-    pub(crate) fn bounds(&self, mut each: impl FnMut(u32, f32)) {
-        match &self.block {
-            // A list that makes no sense is told of when it is walked; what came before holds.
-            Some(Block::Read(block)) => drop(
-                block
-                    .postings()
-                    .below(u32::MAX, |doc, impact| each(doc / RANGE, impact_weight(impact))),
-            ),
-            Some(Block::Left(bounded)) => {
-                bounded.bounds(|range, impact| each(range, impact_weight(impact)));
-            }
-            None => {}
-        }
-        self.more.iter().for_each(|&(doc, weight)| each(doc / RANGE, weight));
+        self.block.as_ref().map_or(0, TermBlock::docs) + self.more.len()
     }
 }
 

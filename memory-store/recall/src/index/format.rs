@@ -10,8 +10,7 @@ use memory_store_base::error::Error;
 ///
 /// - 1.0: manifest, memories and turns segments, journal.
 /// - 1.1: vectors in segments and in the journal, graphs.
-/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own; bounds
-///   over postings.
+/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own.
 /// - 1.3: graphs with fine codes, in sections of their own.
 /// - 1.4: what the user's settings file was like, in the manifest.
 pub const MAJOR: u16 = 1;
@@ -49,8 +48,8 @@ pub(crate) const B: f32 = 0.5;
 /// The highest weight a term can have in a document, quantised to 255.
 pub(crate) const IMPACT_MAX: f32 = K1 + 1.0;
 
-/// The kinds of section. Numbers 16 to 31 are kept for vectors and 32 to 47 for bounds over blocks
-/// of postings.
+/// The kinds of section. Numbers 16 to 31 are kept for vectors. Numbers 32 and 33 were bounds over long postings,
+/// which earlier builds of 1.2 to 1.4 wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum SectionKind {
@@ -88,14 +87,10 @@ pub(crate) enum SectionKind {
     Graph = 25,
     /// Documents with a vector that are no node of the graph.
     Unlinked = 26,
-    /// Hashed map from term to bounds over its postings: its slots.
-    BoundSlots = 32,
-    /// Its blocks.
-    BoundBlocks = 33,
 }
 
 /// One more than the highest kind of section.
-pub(crate) const KINDS: usize = 34;
+pub(crate) const KINDS: usize = 27;
 
 /// An error about a damaged or foreign index file.
 pub fn damaged(path: &Path, message: impl Into<String>) -> Error {

@@ -4,7 +4,6 @@
 //! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
 //! does not fit. Everything here can be deleted: it is made again from the files.
 
-pub(crate) mod bounds;
 pub mod document;
 pub mod format;
 pub mod freeze;

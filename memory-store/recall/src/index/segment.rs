@@ -138,25 +138,6 @@ impl Postings<'_> {
     }
 }
 
-impl<'a> Postings<'a> {
-    /// A walk that starts in the middle of a list: `bytes` follow the number of the document `first`.
-    pub(super) fn from_first(bytes: &'a [u8], first: u32, count: u32, docs: u32) -> Option<Self> {
-        (first < docs).then_some(Self { rest: Cursor(bytes), left: count, doc: first, docs })
-    }
-}
-
-impl Slot {
-    /// Returns where its block starts in the blocks' section.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Bytes of its block.
-    pub(super) fn length(&self) -> u32 {
-        self.length
-    }
-}
-
 impl Segment {
     /// Opens the segment that a manifest in `dir` names.
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
@@ -434,7 +415,7 @@ impl Segment {
         Some(*doc)
     }
 
-    pub(super) fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
+    fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
         let slots = self.section(kind).length / SLOT as u64;
         if slots == 0 {
             return Ok(None);
@@ -482,7 +463,7 @@ impl Segment {
         }
     }
 
-    pub(super) fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
+    fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
         if slot.length > BLOCK_BYTES_MAX {
             return Err(self.damaged("a block is too long"));
         }
@@ -639,7 +620,7 @@ fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::document::Document;
+    use crate::index::document::{Document, path_key};
     use crate::index::manifest::Collection;
     use crate::index::record::Record;
     use crate::index::testing;
@@ -672,5 +653,33 @@ mod tests {
             let error = open(bytes).term(hash).unwrap_err().to_string();
             assert!(error.contains("more items"), "{error}");
         }
+    }
+
+    /// Builds until 1.4 wrote sections 32 and 33, which are no longer read.
+    #[test]
+    fn sections_of_unknown_kinds_are_skipped() {
+        const KIND_BYTES: usize = 4;
+        let record =
+            Record { title: "anchor".into(), paths: vec!["a.rs".into()], ..Record::default() };
+        let id = MemoryId::new(Timestamp(1), [0; 10]);
+        let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+        let mut bytes = testing::segment_bytes(std::slice::from_ref(&document));
+        let hash = document.terms[0].0;
+        let mut header = Header::decode(Path::new("test.seg"), &bytes).unwrap();
+        let table = SEGMENT_HEADER..SEGMENT_HEADER + header.sections as usize * TABLE_ENTRY;
+        let renamed = [(SectionKind::PathSlots, 32), (SectionKind::PathBlocks, u32::MAX)];
+        for (kind, unknown) in renamed {
+            let mut entries = bytes[table.clone()].chunks_exact_mut(TABLE_ENTRY);
+            let is_it = |entry: &&mut [u8]| Cursor(entry).u32() == Some(kind as u32);
+            let entry = entries.find(is_it).unwrap();
+            entry[..KIND_BYTES].copy_from_slice(&u32::to_le_bytes(unknown));
+        }
+        header.table_checksum = checksum(&bytes[table]);
+        bytes[..SEGMENT_HEADER].copy_from_slice(&header.encode());
+        let segment = testing::open(Collection::Memories, bytes, 1, &[]).unwrap();
+        assert!(segment.term(hash).unwrap().is_some());
+        let mut paths = 0;
+        segment.paths(path_key("a.rs"), |_, _| paths += 1).unwrap();
+        assert_eq!(paths, 0);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::bounds;
 use super::document::{Document, path_key};
 use super::format::{
     ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
@@ -34,7 +33,6 @@ pub fn segment(
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
     let (docs, records) = docs_and_records(documents);
     let postings = postings(documents, average);
-    let (bound_slots, bound_blocks) = hashed_map(&bounds(&postings, documents.len() as u32));
     let (term_slots, term_blocks) = hashed_terms(&postings, collection);
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
@@ -46,12 +44,10 @@ pub fn segment(
     let sections = [
         (SectionKind::Docs, docs),
         (SectionKind::TermSlots, term_slots),
-        (SectionKind::BoundSlots, bound_slots),
         (SectionKind::PathSlots, path_slots),
         (SectionKind::ErrorSlots, error_slots),
         (SectionKind::Start, start_plan(documents, start)),
         (SectionKind::PairBuckets, pair_buckets),
-        (SectionKind::BoundBlocks, bound_blocks),
         (SectionKind::TermBlocks, term_blocks),
         (SectionKind::PathBlocks, path_blocks),
         (SectionKind::ErrorBlocks, error_blocks),
@@ -68,15 +64,13 @@ pub fn segment(
 }
 
 /// Sections that have nothing to do with vectors.
-const OF_WORDS: [SectionKind; 13] = [
+const OF_WORDS: [SectionKind; 11] = [
     SectionKind::Docs,
     SectionKind::TermSlots,
-    SectionKind::BoundSlots,
     SectionKind::PathSlots,
     SectionKind::ErrorSlots,
     SectionKind::Start,
     SectionKind::PairBuckets,
-    SectionKind::BoundBlocks,
     SectionKind::TermBlocks,
     SectionKind::PathBlocks,
     SectionKind::ErrorBlocks,
@@ -193,15 +187,6 @@ fn postings(documents: &[Document], average: f32) -> Blocks {
         }
     }
     writer.blocks
-}
-
-/// The bounds over those lists of postings that have some.
-fn bounds(postings: &Blocks, docs: u32) -> Blocks {
-    let long = postings.iter().filter(|(_, (count, _))| bounds::has_bounds(*count, docs));
-    let entries = |(&hash, (count, bytes)): (&u64, &(u32, Vec<u8>))| {
-        (hash, (docs.div_ceil(bounds::WINDOW), bounds::entries(bytes, *count, docs)))
-    };
-    long.map(entries).collect()
 }
 
 fn paths(documents: &[Document]) -> Blocks {
