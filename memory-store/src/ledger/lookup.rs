@@ -98,13 +98,13 @@ impl Lookup {
     /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
     pub(crate) fn origin(&self, stored: &Stored) -> Result<Origin> {
         let origin = self.origin_of(&stored.text)?;
-        // To put a text into its usual form takes longer than to read it: only what is unknown as it stands is.
-        if origin == Origin::Unknown
-            && let Some(hash) = meaning_hash(stored)
-        {
-            return self.origin_of(&hash);
+        if origin == Origin::Own {
+            return Ok(origin);
         }
-        Ok(origin)
+        match meaning_hash(stored).map(|hash| self.origin_of(&hash)).transpose()? {
+            Some(Origin::Unknown) | None => Ok(origin),
+            Some(of_form) => Ok(of_form),
+        }
     }
 
     /// Tells where the text with a hash is from.
@@ -292,6 +292,7 @@ fn has_word(line: &[u8], word: &[u8]) -> bool {
 mod tests {
     use std::path::Path;
 
+    use super::super::texts::hashes;
     use super::*;
     use crate::ledger::Ledger;
 
@@ -408,15 +409,20 @@ mod tests {
             text: text_hash(text),
         };
         let mut ledger = Ledger::open(&home).unwrap();
-        // What was pulled as it stands stays the repository's, though the same in another form was released.
-        let forms = ["theirs", "in another form"].map(|text| meaning_hash(&stored(text)).unwrap());
-        ledger.own([text_hash("mine")].into_iter().chain(forms)).unwrap();
-        ledger.pulled([text_hash("theirs")]).unwrap();
+        ledger.own([text_hash("mine")]).unwrap();
+        ledger.pulled(hashes(&stored("theirs"))).unwrap();
+        assert!(!ledger.texts().owns(&stored("theirs")));
+        // The same was released in another form, before and after it was pulled.
+        let forms =
+            ["in another form", "released"].map(|text| meaning_hash(&stored(text)).unwrap());
+        ledger.pulled(hashes(&stored("released"))).unwrap();
+        ledger.own(forms).unwrap();
+        ledger.pulled(hashes(&stored("in another form"))).unwrap();
         let new = Entry::new(id(1), Path::new("/work"));
         Lookup::new(&home).saved(None, new, "saved.md", "saved").unwrap();
         let ledger = Ledger::open(&home).unwrap();
-        let known = [("mine", true), ("in another form", true), ("theirs", false), ("saved", true)];
-        for (text, owns) in known.into_iter().chain([("other", false)]) {
+        let own = ["mine", "in another form", "released", "saved"].map(|text| (text, true));
+        for (text, owns) in own.into_iter().chain([("theirs", false), ("other", false)]) {
             assert_eq!(Lookup::new(&home).owns(&stored(text)).unwrap(), owns, "{text}");
             assert_eq!(ledger.texts().owns(&stored(text)), owns, "{text}");
         }

@@ -14,6 +14,8 @@ const TEXTS_MAX: usize = 50_000;
 pub struct Texts {
     own: Hashes,
     pulled: Hashes,
+    /// True if some text that was pulled is also of this machine: it was released.
+    both: bool,
 }
 
 /// Origin of a text.
@@ -36,10 +38,11 @@ struct Hashes {
 
 impl Texts {
     /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
-    /// that writes the front matter in another way changes nothing. A text that came with the repository as it stands is
-    /// the repository's until it is released.
+    /// that writes the front matter in another way changes nothing.
     pub fn owns(&self, stored: &Stored) -> bool {
-        self.is_own(&stored.text) || (!self.is_pulled(&stored.text) && self.owns_meaning(stored))
+        // With a text its usual form was noted as pulled: where nothing pulled became own, that did not, either.
+        let may_own = self.both || !self.is_pulled(&stored.text);
+        self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
     }
 
     /// Returns whether the origin of what a memory's file says is known.
@@ -83,6 +86,7 @@ impl Texts {
     }
 
     pub(crate) fn own(&mut self, hash: &str) {
+        self.both |= self.is_pulled(hash);
         self.own.add(hash);
     }
 
@@ -91,6 +95,7 @@ impl Texts {
     }
 
     pub(super) fn pulled(&mut self, hash: &str) {
+        self.both |= self.is_own(hash);
         self.pulled.add(hash);
     }
 
