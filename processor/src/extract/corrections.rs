@@ -6,7 +6,7 @@ use memory_store::Kind;
 use super::clean::{capital, plain};
 use super::draft::Draft;
 use super::episode::{self, Episode};
-use super::quoted::own_words;
+use super::quoted::{own_words, retells_order};
 use super::unit;
 use super::{DraftText, SessionMiner, prose, words};
 use crate::transcript::session::{PromptBy, Step, StepKind};
@@ -83,7 +83,11 @@ fn correction(
                 && !words::QUESTION.is_match(sentence)
         })
         .collect();
-    let said = capital(&said.join(" "));
+    let said = said.join(" ");
+    // A reply may retell what a page or a file told Claude to say.
+    if retells_order(&said) {
+        return None;
+    }
     let asks = words::QUESTION.is_match(&prompt);
     let stands = prose::split(&prompt).into_iter().map(str::trim).find(|sentence| {
         sentence.split_whitespace().count() >= WORDS_MIN
@@ -92,41 +96,52 @@ fn correction(
             && !words::POINTS_BACK.is_match(sentence)
             && !words::REQUEST.is_match(sentence)
     });
-    let (title, body, by_user) = match stands {
+    let (title, body, quote) = match stands {
         Some(title) if !asks => {
             let whole = title.len() == prompt.trim().len();
             let quoted = if whole { String::new() } else { format!("The user: \"{prompt}\" ") };
-            (words::LEAD_IN.replace(title, "").into_owned(), format!("{quoted}{said}"), true)
+            (
+                words::LEAD_IN.replace(title, "").into_owned(),
+                format!("{quoted}{}", capital(&said)),
+                None,
+            )
         }
         // A question or a request says nothing that stands; the reply says what was settled, in Claude's words.
         _ => {
             let sentences = prose::split(&said);
-            let title = sentences.first()?.trim().to_owned();
+            let quote = sentences.first()?.trim().to_owned();
+            let title = capital(&quote);
             if !unit::stands_alone(&title) || title.chars().count() > TITLE_CHARS_MAX {
                 return None;
             }
-            let rest = said[title.len()..].trim().to_owned();
-            (title, format!("{rest} The user had asked: \"{prompt}\"").trim().to_owned(), false)
+            let rest = said[quote.len()..].trim();
+            (
+                title,
+                format!("{rest} The user had asked: \"{prompt}\"").trim().to_owned(),
+                Some(quote),
+            )
         }
     };
     if unit::names_machine(&body) || body.chars().count() > unit::CHARS_MAX {
         return None;
     }
+    let by_user = quote.is_none();
+    let (first, second) = if by_user { (uuid, &*reply.uuid) } else { (&*reply.uuid, uuid) };
     let mut draft = miner.draft(
         std::slice::from_ref(episode),
         DraftText {
             kind: if by_user { Kind::Preference } else { Kind::Decision },
             title,
             body: body.trim().to_owned(),
-            quote: &prompt,
-            uuid,
-            at,
+            quote: quote.as_deref().unwrap_or(&prompt),
+            uuid: first,
+            at: if by_user { at } else { reply.at },
             step,
             by_user,
             confidence: SURE,
             worth: WORTH,
         },
     )?;
-    draft.turns.push(reply.uuid.clone());
+    draft.turns.push(second.to_owned());
     Some(draft)
 }

@@ -75,7 +75,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/8";
+pub const EXTRACTOR: &str = "rules/9";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;

@@ -21,7 +21,10 @@ pub fn is_memory_path(path: &str) -> bool {
         if !matches!(part, ".throughline" | ".claude" | "projects" | "throughline") {
             continue;
         }
-        let has_memory = || rest.clone().skip_while(|part| *part != "memory").nth(1).is_some();
+        let has_memory = || {
+            let mut inner = path.split(['/', '\\']).skip(1);
+            inner.any(|part| part == "memory") && inner.next().is_some()
+        };
         let mut below = rest.clone();
         let found = match (part, below.next(), below.next()) {
             (".throughline", Some(_), _) | (".claude", Some("rules"), Some(_)) => true,
@@ -98,6 +101,7 @@ mod tests {
             "/home/ada/.claude/projects/-home-ada-shop/memory/notes.md".to_owned(),
             r"C:\Users\ada\.claude\projects\C--shop\memory\notes.md".to_owned(),
             "/mnt/claude/projects/-home-ada-shop/memory/notes.md".to_owned(),
+            "/mnt/memory/projects/-home-ada-shop/notes.md".to_owned(),
             "shop/.claude/rules/tests.md".to_owned(),
             ".claude/agent-memory-local/reviewer.md".to_owned(),
             "docs/CLAUDE.md".to_owned(),
