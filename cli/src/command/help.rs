@@ -202,7 +202,10 @@ pub fn command() -> Command {
 /// The command line for these arguments: with the short help where they have `-h`, else with the full one.
 pub fn command_for(arguments: impl IntoIterator<Item = OsString>) -> Command {
     let mut options = arguments.into_iter().take_while(|argument| argument != "--");
-    let is_short = options.any(|option| option == "-h");
+    // Also behind other flags without a value, as in `-qh`.
+    let asks = |flags: &str| flags.ends_with('h') && flags.chars().all(|flag| "qvh".contains(flag));
+    let is_short =
+        options.any(|option| option.to_str().and_then(|it| it.strip_prefix('-')).is_some_and(asks));
     if is_short { in_short() } else { command() }
 }
 
