@@ -308,7 +308,8 @@ try {
   }
 } finally {
   await browser.close();
-  rmSync(home, { recursive: true, force: true });
+  // A sync in the background may still write there.
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }
 console.log(failed ? `${failed} claims do not hold.` : `All claims hold. Screenshots lie in ${out}.`);
 process.exit(failed ? 1 : 0);
