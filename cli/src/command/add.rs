@@ -136,7 +136,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     view::saved(done, &saved, held.as_ref(), out)?;
     out.write_all(&told)?;
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
-    if word == NeighbourWord::Unsaid && near.iter().any(|near| near.verdict != Verdict::Near) {
+    if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {
         writeln!(
             out,
             "The same `throughline add` with `--supersedes ID` lets it replace one of them, with `--both` it stands \
@@ -194,7 +194,7 @@ impl Add {
         if self.both {
             return Ok(NeighbourWord::Both);
         }
-        let Some(nearest) = near.first().filter(|near| near.verdict != Verdict::Near) else {
+        let Some(nearest) = near.first().filter(|near| near.asks()) else {
             return Ok(NeighbourWord::Unsaid);
         };
         if self.json || self.dry_run || !self.supersedes.is_empty() || !world.interactive {

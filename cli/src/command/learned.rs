@@ -8,7 +8,6 @@ use dialoguer::Input;
 use dialoguer::console::{Key, Term};
 use memory_store::index::journal::Change as Noted;
 use memory_store::memory::{Memory, Status};
-use memory_store::neighbour::Verdict;
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
@@ -204,7 +203,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
             }
             let near = neighbours::near(&recall, world, &stored.memory);
             near.iter()
-                .filter(|near| near.verdict != Verdict::Near)
+                .filter(|near| near.asks())
                 .try_for_each(|near| neighbours::line(near, out))?;
             out.flush()?;
             let word = ask()?;

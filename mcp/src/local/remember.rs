@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
-use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
+use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement};
 use memory_store::recall::{Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
@@ -273,8 +273,7 @@ impl Local {
             .filter(|near| near.id != own)
             .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
             .collect();
-        let asking: Vec<&Neighbour> =
-            near.iter().filter(|near| near.verdict != Verdict::Near).collect();
+        let asking: Vec<&Neighbour> = near.iter().filter(|near| near.asks()).collect();
         if !both_hold {
             notes.extend(asking.iter().map(|near| question(near, own)));
         } else if !asking.is_empty() {
@@ -286,7 +285,7 @@ impl Local {
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
         // A settled pair is no contradiction any more.
-        Ok(near.into_iter().filter(|near| !(both_hold && near.verdict != Verdict::Near)).collect())
+        Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
     fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {

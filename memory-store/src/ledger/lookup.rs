@@ -412,7 +412,7 @@ mod tests {
         ledger.own([text_hash("mine")]).unwrap();
         ledger.pulled(hashes(&stored("theirs"))).unwrap();
         assert!(!ledger.texts().owns(&stored("theirs")));
-        // The same was released in another form, before and after it was pulled.
+        // Each was released in another form, before and after it was pulled.
         let forms =
             ["in another form", "released"].map(|text| meaning_hash(&stored(text)).unwrap());
         ledger.pulled(hashes(&stored("released"))).unwrap();

@@ -54,6 +54,13 @@ pub fn find(
     neighbours
 }
 
+impl Neighbour {
+    /// Returns whether somebody should say how the two relate: they are not merely near.
+    pub fn asks(&self) -> bool {
+        self.verdict != Verdict::Near
+    }
+}
+
 /// Returns the links of a memory to the neighbours that it contradicts, as far as nobody says otherwise:
 /// `settled` are those that it replaces.
 pub fn contradictions(neighbours: &[Neighbour], settled: &[MemoryId]) -> Vec<Relation> {

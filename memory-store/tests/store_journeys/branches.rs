@@ -4,12 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use memory_store::layout::Tree;
-use memory_store::reconcile::reconcile;
 use memory_store::reconcile::{Desired, Outcome};
-use memory_store::redact::Redactor;
 use memory_store::store::Store;
 
-use super::journey::{Journey, NOW, drafts, memory};
+use super::journey::{Journey, drafts, memory};
 
 #[test]
 fn a_stash_is_not_in_the_way_of_its_return() {
@@ -176,15 +174,7 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     journey.desired.push(Desired { memory: memory(1), root: clone.clone() });
     let sync = |journey: &Journey, roots: [&Path; 2]| {
         let trees = roots.map(|root| journey.git_state(root));
-        reconcile(
-            &journey.store(),
-            &Redactor::default(),
-            journey.desired.clone(),
-            &trees,
-            NOW,
-            &|_| false,
-        )
-        .unwrap()
+        journey.reconcile(&trees).unwrap()
     };
     let here = journey.root().to_owned();
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);

@@ -3,7 +3,6 @@
 use std::fs;
 
 use memory_store::ledger::Reason;
-use memory_store::reconcile::reconcile;
 use memory_store::reconcile::{Desired, GitState};
 use memory_store::redact::Redactor;
 use memory_store::store::Change;
@@ -205,15 +204,7 @@ fn without_git_a_deleted_file_stays_deleted_and_a_lost_folder_comes_back() {
     fs::remove_dir_all(journey.root().join(".git")).unwrap();
     let sync = || {
         let trees = [GitState { root: journey.root().to_owned(), ..GitState::default() }];
-        reconcile(
-            &journey.store(),
-            &Redactor::default(),
-            journey.desired.clone(),
-            &trees,
-            NOW,
-            &|_| false,
-        )
-        .unwrap()
+        journey.reconcile(&trees).unwrap()
     };
     sync();
     journey.delete(1);

@@ -137,15 +137,13 @@ impl Journey {
     }
 
     pub fn reconcile_once(&self) -> Outcome {
-        reconcile(
-            &self.store(),
-            &Redactor::default(),
-            self.desired.clone(),
-            &self.trees(),
-            NOW,
-            &|_| false,
-        )
-        .unwrap()
+        self.reconcile(&self.trees()).unwrap()
+    }
+
+    /// Reconciles with these states of the working trees.
+    pub fn reconcile(&self, trees: &[GitState]) -> memory_store::Result<Outcome> {
+        let desired = self.desired.clone();
+        reconcile(&self.store(), &Redactor::default(), desired, trees, NOW, &|_| false)
     }
 
     /// Reconciles, and again to see that this changes nothing.

@@ -4,10 +4,8 @@ use std::fs;
 
 use memory_store::ledger::Reason;
 use memory_store::reconcile::Desired;
-use memory_store::reconcile::reconcile;
-use memory_store::redact::Redactor;
 
-use super::journey::{Journey, NOW, memory};
+use super::journey::{Journey, memory};
 
 /// A sync may fall between two steps of `git stash -u`: what is missing then is not taken for deleted, and not
 /// written into git's way.
@@ -50,10 +48,7 @@ fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
             journey.git(arguments);
         }
         for _ in 0..2 {
-            let desired = journey.desired.clone();
-            let outcome =
-                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW, &|_| false)
-                    .unwrap();
+            let outcome = journey.reconcile(&asked).unwrap();
             assert!(outcome.unsettled && outcome.written == 0, "{moves:?}: {outcome:?}");
             assert_eq!(journey.tombstones(), [], "{moves:?}");
         }

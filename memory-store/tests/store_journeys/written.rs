@@ -7,7 +7,6 @@ use memory_store::file::MemoryFile;
 use memory_store::identity::Mode;
 use memory_store::ledger::Reason;
 use memory_store::memory::Status;
-use memory_store::reconcile::reconcile;
 use memory_store::reconcile::{Desired, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Forget;
@@ -165,15 +164,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
             .to_string()
             .contains("symbolic link")
     );
-    let error = reconcile(
-        &store,
-        &Redactor::default(),
-        journey.desired.clone(),
-        &journey.trees(),
-        NOW,
-        &|_| false,
-    )
-    .unwrap_err();
+    let error = journey.reconcile(&journey.trees()).unwrap_err();
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
