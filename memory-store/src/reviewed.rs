@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::Result;
 use crate::fs::disk::{Privacy, replace};
@@ -23,13 +23,30 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 #[serde(default)]
 pub struct Reviewed {
     /// Memories that a person decided about.
+    #[serde(deserialize_with = "known_ids")]
     pub ids: BTreeSet<MemoryId>,
     /// When a person last said of a memory that it still holds.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "known_confirmed")]
     pub confirmed: BTreeMap<MemoryId, Timestamp>,
     /// Pairs that contradict each other by their words and both hold, each as two ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
+}
+
+/// Reads ids. One that cannot be read costs no other.
+fn known_ids<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<BTreeSet<MemoryId>, D::Error> {
+    let ids = Vec::<String>::deserialize(from)?;
+    Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+}
+
+/// Reads ids and times, as [`known_ids`] does.
+fn known_confirmed<'de, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<BTreeMap<MemoryId, Timestamp>, D::Error> {
+    let confirmed = BTreeMap::<String, Timestamp>::deserialize(from)?;
+    Ok(confirmed.iter().filter_map(|(id, time)| Some((id.parse().ok()?, *time))).collect())
 }
 
 impl Reviewed {
@@ -135,6 +152,13 @@ mod tests {
         // A record of an earlier version knows of no confirmations.
         fs::write(&home.reviewed, format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
         assert!(Reviewed::read(&home).ids.contains(&two));
+        // An id that cannot be read costs no other.
+        let confirmed =
+            format!("\"confirmed\":{{\"{two}\":\"2026-10-02T09:30:00Z\",\"x\":\"2026-10-02\"}}");
+        fs::write(&home.reviewed, format!("{{\"ids\":[\"no id\",\"{one}\"],{confirmed}}}"))
+            .unwrap();
+        let reviewed = Reviewed::read(&home);
+        assert_eq!((reviewed.ids, reviewed.confirmed.len()), (BTreeSet::from([one]), 1));
         fs::write(&home.reviewed, "no JSON").unwrap();
         assert_eq!(Reviewed::read(&home), Reviewed::default());
     }

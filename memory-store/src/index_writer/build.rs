@@ -309,10 +309,12 @@ impl<'a> Publisher<'a> {
         space: Space,
     ) -> Option<Frozen> {
         let graphs = self.graphs?;
-        let old = old.filter(|_| !self.afresh).and_then(kept_memories);
-        let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
+        let old = || {
+            let (segment, _) = old.filter(|_| !self.afresh).and_then(kept_memories)?;
+            Segment::open(&self.dir, &segment).ok()
+        };
         let link = |vectors: &[&Vector]| graphs.link(vectors);
-        Some(freeze::graph(old.as_ref(), documents, space, graphs.vectors_min(), &link))
+        Some(freeze::graph(old, documents, space, graphs.vectors_min(), &link))
     }
 
     /// The journal that the next generation goes on with, and from where; `None` for a new one,

@@ -84,10 +84,6 @@ fn correction(
         })
         .collect();
     let said = said.join(" ");
-    // A reply may retell what a page or a file told Claude to say.
-    if retells_order(&said) {
-        return None;
-    }
     let asks = words::QUESTION.is_match(&prompt);
     let stands = prose::split(&prompt).into_iter().map(str::trim).find(|sentence| {
         sentence.split_whitespace().count() >= WORDS_MIN
@@ -98,6 +94,10 @@ fn correction(
     });
     let (title, body, quote) = match stands {
         Some(title) if !asks => {
+            // Of the user's words nobody asks that: a reply may retell what a page or a file told Claude to say.
+            if retells_order(&said) {
+                return None;
+            }
             let whole = title.len() == prompt.trim().len();
             let quoted = if whole { String::new() } else { format!("The user: \"{prompt}\" ") };
             (

@@ -37,7 +37,7 @@ pub struct Frozen {
 /// `vectors_min` vectors. That of an older segment is kept while most of it still holds, for to make one takes a
 /// millisecond for each vector: `link` returns for each vector the numbers of its neighbours, the nearest first.
 pub fn graph(
-    old: Option<&Segment>,
+    old: impl FnOnce() -> Option<Segment>,
     documents: &[Document],
     space: Space,
     vectors_min: usize,
@@ -47,7 +47,7 @@ pub fn graph(
     if vectored.len() < vectors_min {
         return Frozen::default();
     }
-    let carried = old.and_then(|old| carry(old, documents, space).ok().flatten());
+    let carried = old().and_then(|old| carry(&old, documents, space).ok().flatten());
     carried.unwrap_or_else(|| {
         let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
         freeze(&vectored, link(&vectors))
