@@ -215,6 +215,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     };
     let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
+    folders::close(&world.dirs.data);
     let tree = identity::vouch(&world.dirs, observed, Some(mode), super::random()?, world.now)?;
     if drafts {
         config::use_drafts(world)?;

@@ -1,5 +1,8 @@
 //! Setting up and taking out again: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
 use crate::common::{Machine, files};
 
 const SETTINGS: &str = "home/.claude/settings.json";
@@ -65,7 +68,7 @@ fn init_names_the_project_that_a_tree_might_belong_to() {
     let machine = Machine::new();
     let remote = "[remote \"origin\"]\n\turl = https://git.example/billing.git\n";
     for folder in ["home/work", "home/copy"] {
-        std::fs::create_dir_all(machine.path(folder)).unwrap();
+        fs::create_dir_all(machine.path(folder)).unwrap();
         let made = std::process::Command::new("git")
             .args(["init", "-q"])
             .current_dir(machine.path(folder))
@@ -109,7 +112,7 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
     };
     let committed = |folder: &str| {
         let folder = machine.path(folder).join(".throughline/memories");
-        std::fs::read_dir(folder).map_or(0, Iterator::count)
+        fs::read_dir(folder).map_or(0, Iterator::count)
     };
 
     machine.ok(&["init", "--private", "--no-register"]);
@@ -138,10 +141,10 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
     machine.ok(&["add", "The staging host is moss"]);
     assert!(machine.ok(&["list"]).contains("moss"));
     let (work, aside) = (machine.work(), machine.path("home/aside"));
-    std::fs::rename(&work, &aside).unwrap();
+    fs::rename(&work, &aside).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
-    std::fs::create_dir_all(work.join(".git")).unwrap();
-    std::fs::rename(aside.join(".throughline"), work.join(".throughline")).unwrap();
+    fs::create_dir_all(work.join(".git")).unwrap();
+    fs::rename(aside.join(".throughline"), work.join(".throughline")).unwrap();
 
     let said = machine.run(&["list"]);
     let refused = "/home/work is not the folder that was vouched for: it is another folder";
@@ -154,8 +157,8 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
     assert!(machine.ok(&["list"]).contains("moss"));
 
     // A folder that is back where it was is what it was.
-    std::fs::rename(&work, machine.path("home/other")).unwrap();
-    std::fs::rename(&aside, &work).unwrap();
+    fs::rename(&work, machine.path("home/other")).unwrap();
+    fs::rename(&aside, &work).unwrap();
     assert_ne!(machine.run(&["list"]).code, 0);
     machine.ok(&["trust", "--revoke"]);
     assert!(machine.run(&["list"]).stderr.contains("is not set up"));
@@ -184,7 +187,7 @@ fn what_is_no_file_in_the_memory_folder_is_told_with_what_helps() {
         assert!(told[at..].lines().nth(1).unwrap().contains(remedy), "{name}: {told}");
     }
 
-    std::fs::rename(machine.path("home/work/.throughline"), machine.path("elsewhere")).unwrap();
+    fs::rename(machine.path("home/work/.throughline"), machine.path("elsewhere")).unwrap();
     let store = machine.path("home/work/.throughline");
     std::os::unix::fs::symlink(machine.path("elsewhere"), &store).unwrap();
     let told = machine.run(&["doctor"]).stdout;
@@ -197,7 +200,7 @@ fn what_is_no_file_in_the_memory_folder_is_told_with_what_helps() {
 #[test]
 fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
     let machine = Machine::new();
-    std::fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();
+    fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();
     std::os::unix::fs::symlink(machine.path("elsewhere"), machine.path("home/work/.throughline"))
         .unwrap();
     for command in [&["init", "--yes"][..], &["trust"]] {
@@ -340,6 +343,17 @@ fn the_home_folder_is_no_project() {
     "#);
 }
 
+/// `scripts/install` puts the embedder's files beside what is private.
+#[test]
+fn a_folder_that_an_installer_made_is_closed_to_others() {
+    let machine = Machine::new();
+    let data = machine.path("home/.local/share/throughline");
+    fs::create_dir_all(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
 #[test]
 fn private_memories_leave_no_trace_in_the_repository() {
     let machine = Machine::new();
@@ -377,7 +391,7 @@ fn a_copy_joins_a_project_when_the_user_says_so() {
     machine.ok(&["init", "--yes", "--private", "--no-register"]);
     machine.ok(&["add", "Learned in the first tree"]);
     let copy = machine.path("home/copy");
-    std::fs::create_dir_all(copy.join(".git")).unwrap();
+    fs::create_dir_all(copy.join(".git")).unwrap();
     let copy = copy.to_str().unwrap();
     assert_eq!(machine.run(&["list", "-C", copy]).code, 4);
     machine.ok(&["link", machine.work().to_str().unwrap(), "-C", copy]);
@@ -396,7 +410,7 @@ fn doctor_names_what_is_broken_and_what_helps() {
 
     machine.write("home/work/.throughline/memories/bad.md", "---\nkind: [\n---\n# Bad\n");
     machine.program("throughline-stop", "#!/bin/sh\nexit 3\n");
-    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
     let said = machine.run(&["doctor", "--json"]);
     assert_eq!(said.code, 6);
     let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
@@ -417,7 +431,7 @@ fn doctor_names_what_is_broken_and_what_helps() {
 #[test]
 fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
     let machine = Machine::new();
-    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
     let remedy = || {
         let said = machine.run(&["doctor", "--json"]);
         let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
@@ -434,7 +448,7 @@ fn doctor_tells_how_to_install_again_by_how_it_was_installed() {
     machine.write("share/throughline/ORIGIN", "source /src/it\n");
     assert_eq!(remedy(), "Run `cd /src/it && scripts/install --bin-dir /bin`.");
     // Several are told in one line.
-    std::fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
+    fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("/bin: throughline-stop, throughline-mcp\n"), "{doctor}");
 }
@@ -595,8 +609,8 @@ fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
     machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
     let program = machine.path("home/.local/bin/claude");
-    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, may_run).unwrap();
+    let may_run = Permissions::from_mode(0o755);
+    fs::set_permissions(&program, may_run).unwrap();
     machine.write(
         "home/work/.claude/settings.json",
         "{\"env\": {\"CLAUDE_CODE_USE_BEDROCK\": \"1\"}}",
@@ -666,10 +680,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     machine.ok(&["uninstall", "--purge", "--yes"]);
     let left: Vec<_> = files(&machine.path("home/.local"));
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(
-        std::fs::read_dir(machine.path("home/work/.throughline/memories")).unwrap().count(),
-        1
-    );
+    assert_eq!(fs::read_dir(machine.path("home/work/.throughline/memories")).unwrap().count(), 1);
 }
 
 #[test]
@@ -679,13 +690,13 @@ fn purging_leaves_the_programs_own_files() {
     // As `scripts/install` puts them beside ~/.local/bin.
     let share = machine.path("home/.local/share/throughline");
     for name in ["MODEL", "NOTICE", "table-v1-00.bin"] {
-        std::fs::write(share.join(name), "x").unwrap();
+        fs::write(share.join(name), "x").unwrap();
     }
     let models = [("THROUGHLINE_MODELS", share.to_str().unwrap())];
     let said = machine.run_with(&["uninstall", "--purge", "--yes"], &models);
     assert!(said.stdout.contains("but the programs' own files, which stay"), "{}", said.whole());
     let mut left: Vec<_> =
-        std::fs::read_dir(&share).unwrap().map(|file| file.unwrap().file_name()).collect();
+        fs::read_dir(&share).unwrap().map(|file| file.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["MODEL", "NOTICE", "table-v1-00.bin"]);
 }
@@ -695,8 +706,8 @@ fn uninstall_names_the_file_that_it_cannot_read_and_goes_on_with_the_others() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-sync"]);
     let settings = machine.path("home/.claude/settings.json");
-    std::fs::remove_file(&settings).unwrap();
-    std::fs::create_dir(&settings).unwrap();
+    fs::remove_file(&settings).unwrap();
+    fs::create_dir(&settings).unwrap();
     let said = machine.run(&["uninstall"]);
     assert_eq!(said.code, 1);
     assert!(said.stdout.contains("Taken out of /home/.claude.json"), "{}", said.whole());
@@ -714,9 +725,9 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     // Both are ours, and cannot be read as text.
     let skill = "home/.claude/skills/throughline/SKILL.md";
     for file in [skill, "home/work/AGENTS.md"] {
-        let mut bytes = std::fs::read(machine.path(file)).unwrap();
+        let mut bytes = fs::read(machine.path(file)).unwrap();
         bytes.push(0xff);
-        std::fs::write(machine.path(file), bytes).unwrap();
+        fs::write(machine.path(file), bytes).unwrap();
     }
     for args in [&["uninstall"][..], &["uninstall", "--purge", "--yes"]] {
         let said = machine.run(args);
@@ -730,12 +741,12 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     assert!(!machine.path("home/work/.dockerignore").exists());
     assert!(machine.path("home/.local/share/throughline/projects").exists());
     // A file that is not UTF-8 and was never ours needs no repair.
-    std::fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
+    fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
     let said = machine.run(&["uninstall", "--json"]);
     assert_eq!(said.code, 5, "{}", said.whole());
     let done: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(done["failed"].as_array().unwrap().len(), 1, "{done:#}");
-    std::fs::remove_file(machine.path(skill)).unwrap();
+    fs::remove_file(machine.path(skill)).unwrap();
     machine.ok(&["uninstall", "--purge", "--yes"]);
     assert!(!machine.path("home/.local/share/throughline").exists());
 }
@@ -760,7 +771,7 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     machine.ok(&["init", "--yes", "--no-sync", "--with", "agents"]);
     let paragraph = machine.read("home/work/AGENTS.md");
     let damaged = [b"R\xe8gles\n".as_slice(), paragraph.as_bytes()].concat();
-    std::fs::write(machine.path("home/work/AGENTS.md"), damaged).unwrap();
+    fs::write(machine.path("home/work/AGENTS.md"), damaged).unwrap();
     for args in [&["uninstall", "--dry-run"][..], &["uninstall"]] {
         let said = machine.run(args);
         assert_ne!(said.code, 0, "{}", said.whole());
