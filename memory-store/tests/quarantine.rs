@@ -262,8 +262,9 @@ fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
         fixture.write(memory);
     }
     fixture.write(first.clone());
-    let title = "The quota probe runs at night";
-    fixture.write(memory(61, Kind::Fact, title, ""));
+    let title = "The probe of the pool";
+    let body = "Rain and snow do not matter.";
+    fixture.write(memory(61, Kind::Fact, title, body));
     prepare(&fixture);
     let hits = fixture.recall().prompt(PROMPT, None, NOW, &|_| false).hits;
     hits.into_iter().filter(|hit| hit.id != first.id).map(|hit| hit.title).collect()

@@ -386,7 +386,7 @@ impl Recall {
             };
             exact::add_quoting(&self.sources, error, &mut candidates, text);
         }
-        gate::ease_for_error(&mut candidates);
+        gate::ease(&mut candidates, gate::ERROR_EASE);
         gate::hold_other_fixes(&mut candidates);
         gate::open_for_near_cures(&mut candidates);
         let is_known =
@@ -524,6 +524,7 @@ impl Recall {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
         time_expression::favour(&mut candidates, text, now);
+        gate::ease(&mut candidates, gate::PROMPT_EASE);
         candidates
     }
 

@@ -27,7 +27,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 /// Words of a quotation that may be a mention.
 const MENTION_WORDS_MAX: usize = 8;
 /// The number of this way of judging; another one judges what is stored anew.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,9 +151,11 @@ fn prose(name: &str) -> String {
     for step in name.split(['/', '\\']) {
         let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let words: Vec<&str> = words.collect();
-        if words.len() >= WORDS_MIN {
+        let sentence = words.join(" ");
+        // Said twice, a sentence would have words of two sentences beside each other.
+        if words.len() >= WORDS_MIN && sentence != told {
             told.push('\n');
-            told.push_str(&words.join(" "));
+            told.push_str(&sentence);
         }
     }
     told
@@ -188,13 +190,20 @@ fn judge(text: &str, of: Origin) -> Option<Suspicion> {
     }
     let words = words::words(&plain, &|text| RULES.known(text));
     let held = RULES.held(&words, of);
-    let window = heaviest(&held)?;
+    let window = heaviest(&held, of)?;
     let strongest = window.iter().max_by_key(|held| (held.weight, reason(held.reason)))?;
     Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })
 }
 
+/// Reasons of which each alone, or two together, is everyday talk in a project of one's own: "each commit closes an issue,
+/// and nothing is pushed unless the user asks".
+const EVERYDAY: [&str; 3] = ["when", "collect", "claim"];
+
 /// The rules within one window that make enough points; a reason counts once.
-fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
+fn heaviest(held: &[Held], of: Origin) -> Option<Vec<Held>> {
+    let is_telling = |held: &Held| {
+        of == Origin::Repository || held.weight > 1 || !EVERYDAY.contains(&held.reason)
+    };
     (0..held.len()).find_map(|at| {
         let window: Vec<Held> = held[at..]
             .iter()
@@ -209,7 +218,8 @@ fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
                 None => best.push(*held),
             }
         }
-        (best.iter().map(|held| held.weight).sum::<u8>() >= POINTS_MIN).then_some(best)
+        let points: u8 = best.iter().map(|held| held.weight).sum();
+        (points >= POINTS_MIN && best.iter().any(is_telling)).then_some(best)
     })
 }
 
