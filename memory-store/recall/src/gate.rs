@@ -42,7 +42,7 @@ const COSINE_COVERED: f32 = 0.19;
 pub(crate) const USUAL_ALPHA: f32 = 0.05;
 /// The number of this way of scoring: to be raised with every change of a weight, a feature or the
 /// background table, so that no threshold of another way is believed.
-pub(crate) const SCALE: u32 = 6;
+pub(crate) const SCALE: u32 = 7;
 
 /// The gate of a store that was never calibrated: rather silent.
 pub(crate) const UNCALIBRATED: Gate =
@@ -156,8 +156,7 @@ fn shared(
     let (mut covered, mut all) = (0.0, 0.0);
     let (mut rarest, mut second) = (0.0f32, 0.0f32);
     for &number in paragraph {
-        // Which memories have what many have was not looked up.
-        if found.common[usize::from(number)] {
+        if found.uncounted[usize::from(number)] {
             continue;
         }
         let background = query.terms[usize::from(number)].background;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::candidate::Candidate;
 use super::posting_window::{List, Scored, WINDOW, Window};
-use super::query::{Pair, Query, Term};
+use super::query::{self, Pair, Query, Term};
 use super::sources::{At, Source, Sources};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::record::Entry;
@@ -33,8 +33,9 @@ pub(crate) struct Found<'a> {
     terms: usize,
     /// The share of the query's rarity that words have which occur anywhere.
     pub known: f32,
-    /// Which terms were passed over because many documents have them.
-    pub common: Vec<bool>,
+    /// Which terms the gate does not count: those passed over because many documents have them, and numbers that no
+    /// document has, such as an issue's or a version's, which differ from one prompt to the next.
+    pub uncounted: Vec<bool>,
     /// Which terms no document has.
     pub absent: Vec<bool>,
     /// By source which terms its segment has.
@@ -69,15 +70,20 @@ impl<'a> Found<'a> {
         let weights = counts.iter().zip(terms).map(|(&count, term)| {
             inverse_frequency(docs, count) * (term.background / rarity::IDF_MAX).powf(BACKGROUND)
         });
-        let all: f32 = terms.iter().map(|term| term.background).sum();
-        let known = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
-        let known: f32 = known.map(|(term, _)| term.background).sum();
-        let known = if all > 0.0 { known / all } else { 0.0 };
+        let is_new_number = |(term, &count): (&Term, &u32)| count == 0 && query::varies(&term.text);
+        let new_numbers: Vec<bool> = terms.iter().zip(&counts).map(is_new_number).collect();
+        let rarity = |is_counted: &dyn Fn(usize) -> bool| -> f32 {
+            let counted = terms.iter().enumerate().filter(|(number, _)| is_counted(*number));
+            counted.map(|(_, term)| term.background).sum()
+        };
+        let all = rarity(&|number| !new_numbers[number]);
+        let known = if all > 0.0 { rarity(&|number| counts[number] > 0) / all } else { 0.0 };
+        let uncounted = common.iter().zip(new_numbers).map(|(common, new)| common | new).collect();
         let weights = weights.collect();
         let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
         let in_segments = slots.iter().map(known_in).collect();
         let absent = counts.iter().map(|&count| count == 0).collect();
-        Self { weights, terms: terms.len(), known, common, absent, in_segments, sources: found }
+        Self { weights, terms: terms.len(), known, uncounted, absent, in_segments, sources: found }
     }
 
     /// Looks for the query's neighbouring words, too.
@@ -407,6 +413,17 @@ mod tests {
             let found = few[100..].iter().find(|candidate| candidate.at == at).unwrap();
             assert_eq!(said(found), expected);
         }
+    }
+
+    #[test]
+    fn a_number_that_nobody_has_is_not_missed() {
+        let sources = sources(&[document(0, &[0, 1, 2])]);
+        let known = |text: &str| Found::look_up(&sources, &Query::prompt(text).terms).known;
+        assert_eq!(known("anchor basket"), 1.0);
+        for number in ["7718", "0.4.2", "2026-11-03"] {
+            assert_eq!(known(&format!("anchor basket {number}")), 1.0, "{number}");
+        }
+        assert!(known("anchor basket zeppelin") < 1.0);
     }
 
     #[test]

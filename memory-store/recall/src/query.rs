@@ -271,8 +271,8 @@ fn finish(found: &mut Vec<String>, heading: &str, current: &mut String) {
     current.clear();
 }
 
-/// Numbers, hashes and temporary names, which differ from one error to the next.
-fn varies(term: &str) -> bool {
+/// Returns whether a term is a number, a hash or a temporary name: these differ from one error or prompt to the next.
+pub(crate) fn varies(term: &str) -> bool {
     let digits = term.bytes().filter(u8::is_ascii_digit).count();
     digits > 0
         && (digits == term.len()
