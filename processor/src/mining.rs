@@ -1,10 +1,9 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
-use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use flate2::{Compression, GzBuilder, read::GzDecoder};
+use flate2::Compression;
 use memory_store::Kind;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,7 @@ use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
-use crate::private_files::{FILE_BYTES_MAX, GZIP_MAGIC, read_bounded, write_whole};
+use crate::private_files::{pack, read_bounded, unpack, write_whole};
 use crate::state::{SessionState, State, Summary};
 use crate::transcript::parts;
 use crate::transcript::session::{Session, Step};
@@ -330,7 +329,8 @@ impl Miner<'_> {
         let mut bytes = serde_json::to_vec(&mined).with_context(|| path.display().to_string())?;
         let sum = sum(&bytes);
         bytes.extend(format!("\n{sum}\n").bytes());
-        let packed = pack(&bytes).with_context(|| path.display().to_string())?;
+        let packed =
+            pack(&bytes, Compression::default()).with_context(|| path.display().to_string())?;
         write_whole(&path, &packed)?;
         Ok(mined)
     }
@@ -381,30 +381,13 @@ pub fn waiting(home: &ProjectDir) -> usize {
 
 /// Returns the last mined file of a session, whether it still holds or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
-    let bytes = unpack(read_bounded(&path(home, name))?)?;
+    // Older versions did not pack it.
+    let bytes = read_bounded(&path(home, name)).and_then(unpack)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let (json, written) = (lines.next()?, lines.next());
     // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
     let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
     is_whole.then(|| serde_json::from_slice(json).ok())?
-}
-
-/// Packs what such a file says: it repeats itself, and there is one for each session.
-fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    // Without a time and a name in it, the same drafts give the same bytes.
-    let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
-    gzip.write_all(bytes)?;
-    gzip.finish()
-}
-
-/// Unpacks such a file; older versions did not pack it.
-fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
-    if !bytes.starts_with(&GZIP_MAGIC) {
-        return Some(bytes);
-    }
-    let mut unpacked = Vec::new();
-    GzDecoder::new(&bytes[..]).take(FILE_BYTES_MAX).read_to_end(&mut unpacked).ok()?;
-    Some(unpacked)
 }
 
 /// Returns the checksum that is written behind the JSON of such a file.
@@ -457,7 +440,7 @@ mod tests {
         let whole = [&json[..], b"\n", sum(&json).as_bytes(), b"\n"].concat();
         assert_eq!(read(&whole).as_deref(), Some("/work/quay"));
         assert_eq!(read(&json).as_deref(), Some("/work/quay"), "of an older version");
-        let packed = pack(&whole).unwrap();
+        let packed = pack(&whole, Compression::default()).unwrap();
         assert_eq!(read(&packed).as_deref(), Some("/work/quay"));
         for written in [whole, packed] {
             for at in 0..written.len() {

@@ -1,9 +1,11 @@
 //! Private files of the processor: read with a bound, replaced whole, in folders that only their owner may enter.
 
 use std::fs;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,12 +28,13 @@ const CHECK: &str = ",\"check\":\"";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Reads what [`write_checked`] wrote; `None` when it is missing. Of older versions it has no checksum.
+/// Reads what [`write_checked`] or [`write_packed`] wrote; `None` when it is missing. Of older versions it has no
+/// checksum.
 pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
-    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Ok(None);
     }
-    let bytes = read_bounded(path).ok_or(Damaged)?;
+    let bytes = read_bounded(path).and_then(unpack).ok_or(Damaged)?;
     if let Some(at) = memchr::memmem::rfind(&bytes, CHECK.as_bytes())
         && bytes[at..] != *check(&bytes[..at]).as_bytes()
     {
@@ -42,11 +45,40 @@ pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damag
 
 /// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
 pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    write_whole(path, &checked(path, value)?)
+}
+
+/// Does as [`write_checked`], packed: for a large object, which repeats itself.
+pub fn write_packed<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let packed = pack(&checked(path, value)?, Compression::fast());
+    write_whole(path, &packed.with_context(|| path.display().to_string())?)
+}
+
+/// Returns the JSON of an object with its checksum.
+fn checked<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
     anyhow::ensure!(bytes.pop() == Some(b'}'), "{}: this is no object", path.display());
     let check = check(&bytes);
     bytes.extend(check.into_bytes());
-    write_whole(path, &bytes)
+    Ok(bytes)
+}
+
+/// Packs the content of a file.
+pub fn pack(bytes: &[u8], level: Compression) -> io::Result<Vec<u8>> {
+    // Without a time and a name in it, the same content gives the same bytes.
+    let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), level);
+    gzip.write_all(bytes)?;
+    gzip.finish()
+}
+
+/// Unpacks the content of a file, and returns content that is not packed as it is; `None` when it is damaged.
+pub fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if !bytes.starts_with(&GZIP_MAGIC) {
+        return Some(bytes);
+    }
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&bytes[..]).take(FILE_BYTES_MAX).read_to_end(&mut unpacked).ok()?;
+    Some(unpacked)
 }
 
 /// The end of an object that begins so.
@@ -58,7 +90,7 @@ fn check(begin: &[u8]) -> String {
 pub fn remove_if_there(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
@@ -87,7 +119,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         .prefix(".writing-")
         .tempfile_in(folder)
         .with_context(|| folder.display().to_string())?;
-    std::io::Write::write_all(&mut temporary, bytes).with_context(|| path.display().to_string())?;
+    temporary.write_all(bytes).with_context(|| path.display().to_string())?;
     temporary.persist(path).with_context(|| path.display().to_string())?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::collect::discover::Seen;
 use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
-use crate::private_files::{Damaged, read_checked, read_json, write_checked};
+use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
 use crate::transcript::parts;
 
 /// Changes whenever the meaning of what is remembered changes.
@@ -142,7 +142,7 @@ impl State {
 
     /// Writes it, unless it is what is there.
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
-        write_checked(&path(home), self)
+        write_packed(&path(home), self)
     }
 
     /// The sessions, each with what is remembered of its parts: when the first began, when the last ended, and all
@@ -223,21 +223,26 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::private_files::write_json;
+    use crate::private_files::{unpack, write_json};
 
     #[test]
     fn a_flipped_bit_is_noticed_or_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("roots.json");
         let roots = || RootsFile { roots: vec!["/home/ada/work".into(), "/home/ada/other".into()] };
-        write_checked(&path, &roots()).unwrap();
-        let sound = fs::read(&path).unwrap();
-        for at in 0..sound.len() * 8 {
-            let mut damaged = sound.clone();
-            damaged[at / 8] ^= 1 << (at % 8);
-            fs::write(&path, &damaged).unwrap();
-            let read = read_checked::<RootsFile>(&path);
-            assert!(read.is_err() || read.unwrap().unwrap().roots == roots().roots, "bit {at}");
+        for write in [write_checked, write_packed] {
+            write(&path, &roots()).unwrap();
+            let sound = fs::read(&path).unwrap();
+            assert_eq!(read_checked::<RootsFile>(&path).unwrap().unwrap().roots, roots().roots);
+            for at in 0..sound.len() * 8 {
+                let mut damaged = sound.clone();
+                damaged[at / 8] ^= 1 << (at % 8);
+                fs::write(&path, &damaged).unwrap();
+                let read = read_checked::<RootsFile>(&path);
+                assert!(read.is_err() || read.unwrap().unwrap().roots == roots().roots, "bit {at}");
+            }
+            fs::write(&path, &sound[..sound.len() / 2]).unwrap();
+            assert!(read_checked::<RootsFile>(&path).is_err());
         }
     }
 
@@ -290,7 +295,11 @@ mod tests {
         let remembered = State { published: "before".into(), ..State::default() };
         remembered.write(&home).unwrap();
         assert_eq!(State::read(&home), remembered);
-        let text = fs::read_to_string(path(&home)).unwrap();
+        let packed = fs::read(path(&home)).unwrap();
+        let text = String::from_utf8(unpack(packed.clone()).unwrap()).unwrap();
+        assert!(packed.len() < text.len());
+        fs::write(path(&home), &text).unwrap();
+        assert_eq!(State::read(&home), remembered, "an older version did not pack it");
         let without = text.replace(&format!("\"version\":{VERSION},"), "");
         assert_ne!(without, text);
         fs::write(path(&home), without).unwrap();
