@@ -5,29 +5,39 @@
 //! hold a record it is the one whose own part begins first. A session that was copied whole has no
 //! part of its own and comes before all others.
 
+mod key_file;
 mod keyset;
 mod known;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::Result;
-use memory_store::layout::ProjectDir;
-
-use crate::private_files::write_whole;
 use crate::transcript::record::{Record, RecordWhat};
+use key_file::HASH_BYTES;
+pub use key_file::{load_keys, store_keys};
 use keyset::KeySet;
 pub use known::{Holders, KnownKeys};
 
 /// Identity of a record: its uuid, and its text. Older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The hash.
+    /// The hash, of [`HASH_BYTES`] bytes.
     pub hash: u64,
     /// The time of the record, in milliseconds since 1970.
     pub at: i64,
+}
+
+impl Key {
+    fn new(hash: &[u8; HASH_BYTES], at: i64) -> Self {
+        Self { hash: number(hash), at }
+    }
+}
+
+fn number(hash: &[u8; HASH_BYTES]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..HASH_BYTES].copy_from_slice(hash);
+    u64::from_le_bytes(bytes)
 }
 
 /// The keys of the records of one session, two each, in file order.
@@ -76,9 +86,9 @@ fn hash(parts: &[&[u8]]) -> u64 {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
+    let mut first = [0; HASH_BYTES];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..HASH_BYTES]);
+    number(&first)
 }
 
 /// By the hash of a key. It is one already, and there are millions of them.
@@ -100,7 +110,8 @@ impl Hasher for AsItIs {
     }
 
     fn finish(&self) -> u64 {
-        self.0
+        // The map tells entries apart by the highest bits, which a hash of seven bytes does not have.
+        self.0 ^ self.0 << 8
     }
 }
 
@@ -237,50 +248,6 @@ fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
     if any { hasher.finalize().to_hex()[..32].to_owned() } else { String::new() }
 }
 
-/// Where the keys of a session are kept.
-fn path(home: &ProjectDir, name: &str) -> PathBuf {
-    home.mined.join(format!("{name}.keys"))
-}
-
-/// Bytes of a key in its file, and of the time that those of a record share.
-const KEY_BYTES: usize = 8;
-const RECORD_BYTES: usize = 3 * KEY_BYTES;
-
-/// First bytes of such a file. Older versions wrote a time for each key, and before them other hashes.
-const KEYS_MARK: &[u8] = b"2 ";
-
-/// Keeps the keys of a session whose records have the hash `content`.
-pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
-    let mut bytes = Vec::with_capacity(content.len() + 3 + keys.len() / 2 * RECORD_BYTES);
-    bytes.extend_from_slice(KEYS_MARK);
-    bytes.extend_from_slice(content.as_bytes());
-    bytes.push(b'\n');
-    for record in keys.chunks_exact(2) {
-        for key in record {
-            bytes.extend_from_slice(&key.hash.to_le_bytes());
-        }
-        bytes.extend_from_slice(&record[0].at.to_le_bytes());
-    }
-    write_whole(&path(home, name), &bytes)
-}
-
-/// Reads them; `None` when they are missing or of other records.
-pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
-    read_keys(&path(home, name), content)
-}
-
-fn read_keys(path: &Path, content: &str) -> Option<Vec<Key>> {
-    let bytes = std::fs::read(path).ok()?;
-    let rest = bytes.strip_prefix(KEYS_MARK)?.strip_prefix(content.as_bytes())?;
-    let (records, rest) = rest.strip_prefix(b"\n")?.as_chunks::<RECORD_BYTES>();
-    let keys = |record: &[u8; RECORD_BYTES]| {
-        let (numbers, _) = record.as_chunks::<KEY_BYTES>();
-        let at = i64::from_le_bytes(numbers[2]);
-        [numbers[0], numbers[1]].map(|hash| Key { hash: u64::from_le_bytes(hash), at })
-    };
-    rest.is_empty().then(|| records.iter().flat_map(keys).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use memory_store::Timestamp;
@@ -288,6 +255,7 @@ mod tests {
 
     use super::*;
     use crate::collect::archive::{Archive, Header, SessionFile};
+    use memory_store::layout::ProjectDir;
 
     fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
         let keys: Vec<Key> =
@@ -419,16 +387,5 @@ mod tests {
         // While those that share stay as they are, others cost no more than before.
         let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
         assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
-    }
-
-    #[test]
-    fn keys_are_kept_for_the_records_they_were_made_of() {
-        let home = tempfile::tempdir().unwrap();
-        let home = ProjectDir::at(home.path().to_owned());
-        let keys = [(7, -1), (8, -1), (9, 2), (u64::MAX, 2)];
-        let keys: Vec<Key> = keys.map(|(hash, at)| Key { hash, at }).into();
-        store_keys(&home, "s", "content", &keys).unwrap();
-        assert_eq!(load_keys(&home, "s", "content"), Some(keys));
-        assert_eq!(load_keys(&home, "s", "other"), None);
     }
 }

@@ -1,0 +1,137 @@
+//! Files of keys: of each archived session the keys of its records, so that they are not made again for each look at
+//! who shares any.
+//!
+//! Of each record the file has both hashes, [`HASH_BYTES`] each, and how much later it was than the one before it, which
+//! is a small number.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::bytes::checksum;
+use memory_store::layout::ProjectDir;
+
+use super::Key;
+use crate::private_files::{read_bounded, write_whole};
+
+/// Bytes of a hash. Among ten million keys two are alike by chance once in a thousand projects.
+pub(super) const HASH_BYTES: usize = 7;
+
+/// First bytes of such a file. Older versions wrote hashes of eight bytes and whole times, without a checksum.
+const MARK: &[u8] = b"3 ";
+
+/// Bytes of the checksum at its end.
+const CHECK: usize = 4;
+
+/// Bits of a number in one of its bytes.
+const VARINT_BITS: u32 = 7;
+
+/// Keeps the keys of a session whose records have the hash `content`.
+pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
+    let mut bytes = [MARK, content.as_bytes(), b"\n"].concat();
+    let mut before = 0;
+    for record in keys.chunks_exact(2) {
+        for key in record {
+            bytes.extend_from_slice(&key.hash.to_le_bytes()[..HASH_BYTES]);
+        }
+        put_signed(&mut bytes, record[0].at.wrapping_sub(before));
+        before = record[0].at;
+    }
+    let check = checksum(&bytes);
+    bytes.extend_from_slice(&check.to_le_bytes());
+    write_whole(&path(home, name), &bytes)
+}
+
+/// Reads them; `None` when they are missing, damaged or of other records.
+pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
+    parse(&read_bounded(&path(home, name))?, content)
+}
+
+fn parse(bytes: &[u8], content: &str) -> Option<Vec<Key>> {
+    let (bytes, check) = bytes.split_last_chunk::<CHECK>()?;
+    let rest = bytes.strip_prefix(MARK)?.strip_prefix(content.as_bytes())?.strip_prefix(b"\n")?;
+    if checksum(bytes) != u32::from_le_bytes(*check) {
+        return None;
+    }
+    let (mut keys, mut rest, mut at) = (Vec::new(), rest, 0i64);
+    while !rest.is_empty() {
+        let (hashes, after) = rest.split_first_chunk::<{ 2 * HASH_BYTES }>()?;
+        let (later, after) = take_signed(after)?;
+        at = at.wrapping_add(later);
+        keys.extend(hashes.as_chunks::<HASH_BYTES>().0.iter().map(|hash| Key::new(hash, at)));
+        rest = after;
+    }
+    Some(keys)
+}
+
+/// Appends a number of seven bits a byte, low bits first; its sign is the lowest one.
+fn put_signed(out: &mut Vec<u8>, number: i64) {
+    let mut rest = (number << 1 ^ number >> 63).cast_unsigned();
+    while rest >> VARINT_BITS > 0 {
+        out.push(rest as u8 | 1 << VARINT_BITS);
+        rest >>= VARINT_BITS;
+    }
+    out.push(rest as u8);
+}
+
+/// Takes such a number off the front; `None` when it does not end.
+fn take_signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let mut number = 0u64;
+    for (place, byte) in bytes.iter().enumerate().take(u64::BITS.div_ceil(VARINT_BITS) as usize) {
+        number |= u64::from(byte & !(1 << VARINT_BITS)) << (place as u32 * VARINT_BITS);
+        if byte >> VARINT_BITS == 0 {
+            let signed = (number >> 1).cast_signed() ^ -(number & 1).cast_signed();
+            return Some((signed, &bytes[place + 1..]));
+        }
+    }
+    None
+}
+
+/// Where the keys of a session are kept.
+fn path(home: &ProjectDir, name: &str) -> PathBuf {
+    home.mined.join(format!("{name}.keys"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn keys(times: &[i64]) -> Vec<Key> {
+        let record = |(number, at): (usize, &i64)| {
+            [number as u8, 255].map(|byte| Key::new(&[byte; HASH_BYTES], *at))
+        };
+        times.iter().enumerate().flat_map(record).collect()
+    }
+
+    #[test]
+    fn keys_are_kept_for_the_records_they_were_made_of() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir::at(home.path().to_owned());
+        let keys = keys(&[-1, 2, 1_700_000_000_000, 1_700_000_005_000, i64::MIN, i64::MAX, 0]);
+        store_keys(&home, "s", "content", &keys).unwrap();
+        assert_eq!(load_keys(&home, "s", "content"), Some(keys));
+        assert_eq!(load_keys(&home, "s", "other"), None);
+        assert_eq!(load_keys(&home, "t", "content"), None);
+    }
+
+    #[test]
+    fn a_flipped_bit_or_a_missing_end_is_not_believed() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir::at(home.path().to_owned());
+        store_keys(&home, "s", "c", &keys(&[5_000, 10_000])).unwrap();
+        let sound = fs::read(path(&home, "s")).unwrap();
+        assert!(parse(&sound, "c").is_some());
+        for at in 0..sound.len() * 8 {
+            let mut damaged = sound.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            assert_eq!(parse(&damaged, "c"), None, "bit {at}");
+        }
+        for end in 0..sound.len() {
+            assert_eq!(parse(&sound[..end], "c"), None, "{end}");
+        }
+        // Such a file of an older version.
+        let older = [&b"2 c\n"[..], &[7; 24]].concat();
+        assert_eq!(parse(&older, "c"), None);
+    }
+}
