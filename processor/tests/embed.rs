@@ -150,12 +150,37 @@ fn what_the_model_thought_has_vectors_too() {
 fn no_text_is_embedded_twice() {
     let sealed = sealed();
     let embedded = sealed.sync().embedded;
-    let state = sealed.dirs.tree(&sealed.tree.root).index;
-    fs::remove_dir_all(&state).unwrap();
-    fs::remove_file(home(&sealed).folder.join("mined/state.json")).unwrap();
-    let again = sealed.sync();
+    // Turns have their vectors in the index alone.
+    assert!(!home(&sealed).vectors.join("turns.cache").exists());
+    let again = sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     assert!(embedded > 0 && again.embedded == 0, "{again:?}");
     assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
+    fs::remove_file(home(&sealed).folder.join("mined/state.json")).unwrap();
+    let again = sealed.sync();
+    assert!(again.embedded == 0, "{again:?}");
+    assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
+    // Without an index those of turns are made again, and those of memories are kept.
+    let state = sealed.dirs.tree(&sealed.tree.root).index;
+    fs::remove_dir_all(&state).unwrap();
+    let again = sealed.sync();
+    assert!(again.embedded > 0 && again.embedded < embedded, "turns alone: {again:?}");
+    assert!(all(&encoders(&sealed), Some(Encoder::Transformer)));
+    assert!(!home(&sealed).vectors.join("turns.cache").exists());
+}
+
+#[test]
+fn vectors_of_turns_are_kept_until_all_are_published() {
+    let sealed = sealed();
+    remove_transformer(&sealed);
+    sync(&sealed.options()).unwrap();
+    let cache = home(&sealed).vectors.join("turns.cache");
+    fs::write(&cache, b"of an earlier run").unwrap();
+    sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
+    let kept = || cache.exists();
+    assert!(kept() && all(&encoders(&sealed), Some(Encoder::Static)));
+    place_model(sealed.dirs.models.as_ref().unwrap(), 1);
+    sealed.sync();
+    assert!(!kept() && all(&encoders(&sealed), Some(Encoder::Transformer)));
 }
 
 #[test]
@@ -207,7 +232,7 @@ fn a_damaged_table_is_told_and_words_serve() {
 fn a_purge_takes_the_vectors_along() {
     let sealed = sealed();
     sealed.sync();
-    let cache = home(&sealed).vectors.join("turns.cache");
+    let cache = home(&sealed).vectors.join("memories.cache");
     let before = fs::metadata(&cache).unwrap().len();
     let report = purge(&sealed.options(), &What::Project).unwrap().unwrap();
     assert!(report.left.is_empty(), "{:?}", report.left);

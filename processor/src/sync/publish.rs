@@ -109,15 +109,30 @@ fn stage(
 ) -> Result<(Published, StagedTrees)> {
     let mut published = Published::default();
     models.open_embedding(context, &mut published.warnings);
+    take_published(context, state, models);
     let vectors = models.vectors();
     let mut outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
     if outcome.as_ref().is_err_and(is_damage) && !state.all_turns {
         published.healed += 1;
         distrust_indexes(context, state, distrusted);
+        take_published(context, state, models);
+        let vectors = models.vectors();
         outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
+    }
+    if let Some(embedding) = models.embedding() {
+        embedding.drop_published();
     }
     let StagingOutcome { staged, unread, warnings } = outcome?;
     published.unread = unread;
     published.warnings.extend(warnings);
     Ok((published, staged))
+}
+
+/// Keeps the vectors of turns where all of them are published again.
+fn take_published(context: &SyncContext<'_>, state: &State, models: &mut Models) {
+    if state.all_turns
+        && let Some(embedding) = models.embedding()
+    {
+        embedding.take_published(&context.indexes());
+    }
 }

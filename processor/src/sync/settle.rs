@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::embed::{Space, Table};
-use memory_store::index::build;
+use memory_store::index::build::{self, Vectors as _};
 use memory_store::store::Store;
 
 use super::context::SyncContext;
@@ -82,6 +82,9 @@ pub(super) fn settle(
             }
         }
     }
+    if embedded {
+        drop_turns(context, models)?;
+    }
     if options.leaves_rest {
         settled.second_waits = context.settings.embedder.is_some();
     } else {
@@ -95,6 +98,16 @@ pub(super) fn settle(
         && let Some(table) = Table::installed(options.dirs)
     {
         settled.embedding_waits = Some(anything_waits(context, table.space())?);
+    }
+    Ok(())
+}
+
+/// Removes the cache of turns once all of them have their vectors.
+fn drop_turns(context: &SyncContext<'_>, models: &mut Models) -> Result<()> {
+    if let Some(embedding) = models.embedding()
+        && !anything_waits(context, embedding.space())?
+    {
+        embedding.drop_turns()?;
     }
     Ok(())
 }

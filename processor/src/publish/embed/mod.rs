@@ -3,18 +3,22 @@
 //! New texts are published at once with the vectors of the table, which cost microseconds. Then the
 //! transformer embeds texts that it has not seen, for a bounded time: memories first, then the latest turns.
 //! Its vectors are kept in caches and published in place of the table's. A run that is killed loses the texts
-//! of one portion.
+//! of one portion. Once all turns have theirs in the indexes, the cache of turns goes: where all turns are published
+//! again, theirs are taken from the indexes that there are.
 
 mod cache;
+mod published;
 pub(crate) mod records;
 pub(crate) mod waiting;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use memory_store::custom_embedder::TextHash;
 use memory_store::embed::model::{self, Model};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
 use memory_store::index::build::Vectors;
@@ -22,9 +26,12 @@ use memory_store::layout::{ProjectDir, UserDirs};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
+use crate::private_files::remove_if_there;
 use crate::progress::Progress;
 use cache::VectorCache;
 
+/// The name of the cache of turns.
+const TURNS: &str = "turns.cache";
 /// Texts that are embedded between two looks at the clock.
 const PORTION: usize = 32;
 /// Threads that embed: it is background work, and the user's programs run beside it.
@@ -46,6 +53,8 @@ pub struct Embedding {
     memories: VectorCache,
     /// Opened when turns are embedded: it may be large.
     turns: Option<VectorCache>,
+    /// Vectors that indexes have, where all turns are published again.
+    published: HashMap<TextHash, Vector>,
 }
 
 /// Texts to embed.
@@ -66,7 +75,8 @@ impl Embedding {
         let memories = VectorCache::open(&home.vectors.join("memories.cache"), table.space())?;
         let (models, caches) = (models.clone(), home.vectors.clone());
         let (whole, looked_up) = (OnceLock::new(), AtomicUsize::new(0));
-        Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None }))
+        let published = HashMap::new();
+        Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None, published }))
     }
 
     /// The table for one more text.
@@ -97,10 +107,34 @@ impl Embedding {
     /// When it cannot be read or written.
     pub fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
-            let path = self.caches.join("turns.cache");
+            let path = self.caches.join(TURNS);
             self.turns = Some(VectorCache::open(&path, self.table.space())?);
         }
         Ok(())
+    }
+
+    /// Takes the vectors of turns that these indexes have, before all turns are published again.
+    pub fn take_published(&mut self, folders: &[PathBuf]) {
+        for folder in folders {
+            // What cannot be read is embedded again.
+            let _ = published::each(folder, self.table.space(), &mut |text, vector| {
+                self.published.insert(text, vector);
+            });
+        }
+    }
+
+    /// Forgets them: they are published.
+    pub fn drop_published(&mut self) {
+        self.published = HashMap::new();
+    }
+
+    /// Removes the cache of turns, all of which have their vectors in the indexes.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn drop_turns(&mut self) -> Result<()> {
+        self.turns = None;
+        remove_if_there(&self.caches.join(TURNS)).map(drop)
     }
 
     /// Whether the transformer has embedded the text of a memory.
@@ -189,7 +223,10 @@ impl Vectors for Embedding {
     }
 
     fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
-        let vector = self.memories.get(text).or_else(|| self.turns.as_ref()?.get(text))?;
+        let kept = || self.memories.get(text).or_else(|| self.turns.as_ref()?.get(text));
+        let published = || self.published.get(&TextHash::of(text)).copied();
+        let is_known = !self.published.is_empty();
+        let vector = is_known.then(published).flatten().or_else(kept)?;
         Some((Encoder::Transformer, vector))
     }
 }

@@ -1,5 +1,5 @@
-//! Records of values made from texts, so that none is made twice: not after a rebuild, not for another
-//! working tree, not when a memory comes back.
+//! Records of values made from texts, so that none is made twice: not for another working tree, not when a memory
+//! comes back.
 //!
 //! A file of records of one size, appended to; a record that a crash cut off or that is damaged is
 //! work to do again, nothing more. One process at a time writes it, the holder of the project's

@@ -1,0 +1,32 @@
+//! Vectors of turns that an index has.
+
+use std::path::Path;
+
+use memory_store::Result;
+use memory_store::custom_embedder::TextHash;
+use memory_store::embed::{Encoder, Space, Vector};
+use memory_store::index::Index;
+
+/// Tells each vector of a turn that the transformer made in this space, with the hash of its text.
+pub(super) fn each(
+    folder: &Path,
+    space: Space,
+    told: &mut dyn FnMut(TextHash, Vector),
+) -> Result<()> {
+    let Some(index) = Index::open(folder)? else { return Ok(()) };
+    // Segments before one that is damaged serve.
+    let (segments, _) = index.turns();
+    for segment in segments {
+        if segment.vector_head()?.is_none_or(|head| head.space != space || head.transformed == 0) {
+            continue;
+        }
+        for doc in 0..segment.docs() {
+            let Some(embedded) = segment.vector(doc)? else { continue };
+            if embedded.encoder == Encoder::Transformer && !segment.is_dead(doc) {
+                let text = segment.record(&segment.entry(doc)?)?.embedding_text();
+                told(TextHash::of(&text), embedded.vector);
+            }
+        }
+    }
+    Ok(())
+}
