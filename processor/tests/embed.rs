@@ -181,6 +181,9 @@ fn vectors_of_turns_are_kept_until_all_are_published() {
     place_model(sealed.dirs.models.as_ref().unwrap(), 1);
     sealed.sync();
     assert!(!kept() && all(&encoders(&sealed), Some(Encoder::Transformer)));
+    // One that an earlier version left goes, too.
+    fs::write(&cache, b"of an earlier version").unwrap();
+    assert!(sealed.sync().nothing_new && !kept());
 }
 
 #[test]

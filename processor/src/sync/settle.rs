@@ -82,9 +82,7 @@ pub(super) fn settle(
             }
         }
     }
-    if embedded {
-        drop_turns(context, models)?;
-    }
+    drop_turns(context, models, &mut settled.warnings)?;
     if options.leaves_rest {
         settled.second_waits = context.settings.embedder.is_some();
     } else {
@@ -103,7 +101,15 @@ pub(super) fn settle(
 }
 
 /// Removes the cache of turns once all of them have their vectors.
-fn drop_turns(context: &SyncContext<'_>, models: &mut Models) -> Result<()> {
+fn drop_turns(
+    context: &SyncContext<'_>,
+    models: &mut Models,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    if !Embedding::has_turns_cache(&context.home) {
+        return Ok(());
+    }
+    models.open_embedding(context, warnings);
     if let Some(embedding) = models.embedding()
         && !anything_waits(context, embedding.space())?
     {

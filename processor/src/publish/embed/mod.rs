@@ -128,6 +128,11 @@ impl Embedding {
         self.published = HashMap::new();
     }
 
+    /// Whether there is a cache of turns.
+    pub fn has_turns_cache(home: &ProjectDir) -> bool {
+        home.vectors.join(TURNS).exists()
+    }
+
     /// Removes the cache of turns, all of which have their vectors in the indexes.
     ///
     /// # Errors
