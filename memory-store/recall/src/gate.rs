@@ -101,8 +101,8 @@ pub(crate) fn follows(candidate: &Candidate) -> bool {
 }
 
 /// Ease of the threshold for a prompt: whoever works on a project speaks of it more often than the prompts about other
-/// things do that the threshold is made with. Chosen so that at most one foreign prompt in twelve opens the gate, on the
-/// sets of `scripts/fit-gate` and on two projects (`scripts/eval project`).
+/// things do that the threshold is made with. Chosen so that at most one foreign prompt in twelve opens the gate, of all
+/// sets of `scripts/fit-gate` together and of two projects (`scripts/eval project`).
 pub(crate) const PROMPT_EASE: f32 = 0.3;
 
 /// Ease of the threshold for help against an error: it was met in this very project. Picked by hand with

@@ -190,20 +190,13 @@ fn judge(text: &str, of: Origin) -> Option<Suspicion> {
     }
     let words = words::words(&plain, &|text| RULES.known(text));
     let held = RULES.held(&words, of);
-    let window = heaviest(&held, of)?;
+    let window = heaviest(&held)?;
     let strongest = window.iter().max_by_key(|held| (held.weight, reason(held.reason)))?;
     Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })
 }
 
-/// Reasons of which each alone, or two together, is everyday talk in a project of one's own: "each commit closes an issue,
-/// and nothing is pushed unless the user asks".
-const EVERYDAY: [&str; 3] = ["when", "collect", "claim"];
-
 /// The rules within one window that make enough points; a reason counts once.
-fn heaviest(held: &[Held], of: Origin) -> Option<Vec<Held>> {
-    let is_telling = |held: &Held| {
-        of == Origin::Repository || held.weight > 1 || !EVERYDAY.contains(&held.reason)
-    };
+fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
     (0..held.len()).find_map(|at| {
         let window: Vec<Held> = held[at..]
             .iter()
@@ -218,8 +211,7 @@ fn heaviest(held: &[Held], of: Origin) -> Option<Vec<Held>> {
                 None => best.push(*held),
             }
         }
-        let points: u8 = best.iter().map(|held| held.weight).sum();
-        (points >= POINTS_MIN && best.iter().any(is_telling)).then_some(best)
+        (best.iter().map(|held| held.weight).sum::<u8>() >= POINTS_MIN).then_some(best)
     })
 }
 
