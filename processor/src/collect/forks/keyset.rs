@@ -142,7 +142,7 @@ fn place(key: u64, blocks: u64) -> u64 {
 /// the same bits.
 fn bits(key: u64) -> impl Iterator<Item = u64> {
     let chosen = std::iter::successors(Some(mixed(key)), |&before| Some(mixed(before)));
-    chosen.take(BITS_OF_KEY).map(|random| (random >> 32) * BITS >> 32)
+    chosen.take(BITS_OF_KEY).map(|random| ((random >> 32) * BITS) >> 32)
 }
 
 fn set(block: &mut [u8], key: u64) {
