@@ -70,19 +70,20 @@ impl<'a> Found<'a> {
         let weights = counts.iter().zip(terms).map(|(&count, term)| {
             inverse_frequency(docs, count) * (term.background / rarity::IDF_MAX).powf(BACKGROUND)
         });
-        let is_new_number = |(term, &count): (&Term, &u32)| count == 0 && query::varies(&term.text);
-        let new_numbers: Vec<bool> = terms.iter().zip(&counts).map(is_new_number).collect();
-        let rarity = |is_counted: &dyn Fn(usize) -> bool| -> f32 {
-            let counted = terms.iter().enumerate().filter(|(number, _)| is_counted(*number));
-            counted.map(|(_, term)| term.background).sum()
+        let absent: Vec<bool> = counts.iter().map(|&count| count == 0).collect();
+        let is_new_number = |(term, absent): (&Term, &bool)| *absent && query::varies(&term.text);
+        let new_numbers: Vec<bool> = terms.iter().zip(&absent).map(is_new_number).collect();
+        // Rarity of the terms that are left when some are left out.
+        let without = |left_out: &[bool]| -> f32 {
+            let left = terms.iter().zip(left_out).filter(|(_, left_out)| !**left_out);
+            left.map(|(term, _)| term.background).sum()
         };
-        let all = rarity(&|number| !new_numbers[number]);
-        let known = if all > 0.0 { rarity(&|number| counts[number] > 0) / all } else { 0.0 };
+        let all = without(&new_numbers);
+        let known = if all > 0.0 { without(&absent) / all } else { 0.0 };
         let uncounted = common.iter().zip(new_numbers).map(|(common, new)| common | new).collect();
         let weights = weights.collect();
         let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
         let in_segments = slots.iter().map(known_in).collect();
-        let absent = counts.iter().map(|&count| count == 0).collect();
         Self { weights, terms: terms.len(), known, uncounted, absent, in_segments, sources: found }
     }
 

@@ -84,8 +84,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Takes a number of 7 bits a byte, low bits first, off the front of some bytes; `None` when it does not end.
+pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut cursor = Cursor(bytes);
+    let number = cursor.varint()?;
+    *bytes = cursor.0;
+    Some(number)
+}
+
 /// Appends a number of 7 bits a byte, low bits first.
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;

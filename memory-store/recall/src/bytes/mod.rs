@@ -8,7 +8,8 @@ mod vector;
 
 pub use checksum::{believe_checksums, checksum};
 pub(crate) use checksum::{fits, is_believed};
-pub(crate) use cursor::{Cursor, put_bytes, put_varint};
+pub(crate) use cursor::{Cursor, put_bytes};
+pub use cursor::{put_varint, take_varint};
 pub use kernel::mixed;
 pub(crate) use read_at::read_at;
 pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};

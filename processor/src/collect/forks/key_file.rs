@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use memory_store::bytes::checksum;
+use memory_store::bytes::{checksum, put_varint, take_varint};
 use memory_store::layout::ProjectDir;
 
 use super::Key;
@@ -22,9 +22,6 @@ const MARK: &[u8] = b"3 ";
 /// Bytes of the checksum at its end.
 const CHECK: usize = 4;
 
-/// Bits of a number in one of its bytes.
-const VARINT_BITS: u32 = 7;
-
 /// Keeps the keys of a session whose records have the hash `content`.
 pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
     let mut bytes = [MARK, content.as_bytes(), b"\n"].concat();
@@ -33,7 +30,9 @@ pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) ->
         for key in record {
             bytes.extend_from_slice(&key.hash.to_le_bytes()[..HASH_BYTES]);
         }
-        put_signed(&mut bytes, record[0].at.wrapping_sub(before));
+        let later = record[0].at.wrapping_sub(before);
+        // The sign is the lowest bit, so that a little earlier is a small number, too.
+        put_varint(&mut bytes, (later << 1 ^ later >> 63).cast_unsigned());
         before = record[0].at;
     }
     let check = checksum(&bytes);
@@ -55,35 +54,12 @@ fn parse(bytes: &[u8], content: &str) -> Option<Vec<Key>> {
     let (mut keys, mut rest, mut at) = (Vec::new(), rest, 0i64);
     while !rest.is_empty() {
         let (hashes, after) = rest.split_first_chunk::<{ 2 * HASH_BYTES }>()?;
-        let (later, after) = take_signed(after)?;
-        at = at.wrapping_add(later);
-        keys.extend(hashes.as_chunks::<HASH_BYTES>().0.iter().map(|hash| Key::new(hash, at)));
         rest = after;
+        let later = take_varint(&mut rest)?;
+        at = at.wrapping_add((later >> 1).cast_signed() ^ -(later & 1).cast_signed());
+        keys.extend(hashes.as_chunks::<HASH_BYTES>().0.iter().map(|hash| Key::new(hash, at)));
     }
     Some(keys)
-}
-
-/// Appends a number of seven bits a byte, low bits first; its sign is the lowest one.
-fn put_signed(out: &mut Vec<u8>, number: i64) {
-    let mut rest = (number << 1 ^ number >> 63).cast_unsigned();
-    while rest >> VARINT_BITS > 0 {
-        out.push(rest as u8 | 1 << VARINT_BITS);
-        rest >>= VARINT_BITS;
-    }
-    out.push(rest as u8);
-}
-
-/// Takes such a number off the front; `None` when it does not end.
-fn take_signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
-    let mut number = 0u64;
-    for (place, byte) in bytes.iter().enumerate().take(u64::BITS.div_ceil(VARINT_BITS) as usize) {
-        number |= u64::from(byte & !(1 << VARINT_BITS)) << (place as u32 * VARINT_BITS);
-        if byte >> VARINT_BITS == 0 {
-            let signed = (number >> 1).cast_signed() ^ -(number & 1).cast_signed();
-            return Some((signed, &bytes[place + 1..]));
-        }
-    }
-    None
 }
 
 /// Where the keys of a session are kept.

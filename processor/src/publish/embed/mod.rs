@@ -116,7 +116,7 @@ impl Embedding {
     /// Takes the vectors of turns that these indexes have, before all turns are published again.
     pub fn take_published(&mut self, folders: &[PathBuf]) {
         for folder in folders {
-            // What cannot be read is embedded again.
+            // A text whose vector cannot be read is embedded again.
             let _ = published::each(folder, self.table.space(), &mut |text, vector| {
                 self.published.insert(text, vector);
             });
