@@ -19,6 +19,9 @@ pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f
         // SAFETY: this path is only chosen on a processor with AVX2.
         #[cfg(target_arch = "x86_64")]
         Path::Avx2 => unsafe { run_avx2(weights, tokens) },
+        // SAFETY: this path is only chosen on a processor with these.
+        #[cfg(target_arch = "x86_64")]
+        Path::Vnni => unsafe { run_vnni(weights, tokens) },
         #[cfg(target_arch = "aarch64")]
         Path::Neon => run::<super::kernel::Neon>(weights, tokens),
     }
@@ -29,6 +32,13 @@ pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f
 #[target_feature(enable = "avx2")]
 fn run_avx2(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
     run::<super::kernel::Avx2>(weights, tokens)
+}
+
+/// Does so for those twice as wide.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,avx512bw,avx512vnni")]
+fn run_vnni(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+    run::<super::kernel::Vnni>(weights, tokens)
 }
 
 #[inline(always)]

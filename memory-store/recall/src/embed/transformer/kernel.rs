@@ -18,6 +18,9 @@ pub enum Path {
     /// AVX2 of x86-64.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 of x86-64 with the dot products of its VNNI.
+    #[cfg(target_arch = "x86_64")]
+    Vnni,
     /// NEON of 64-bit ARM.
     #[cfg(target_arch = "aarch64")]
     Neon,
@@ -28,8 +31,11 @@ impl Path {
     pub fn available() -> Vec<Self> {
         let mut paths = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("avx2") {
             paths.push(Self::Avx2);
+            if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+                paths.push(Self::Vnni);
+            }
         }
         #[cfg(target_arch = "aarch64")]
         paths.push(Self::Neon);
@@ -117,6 +123,56 @@ fn tile_avx2<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL];
     out
 }
 
+/// See [`Path::Vnni`]. Only chosen where [`Path::available`] found it.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Vnni;
+
+#[cfg(target_arch = "x86_64")]
+impl Kernel for Vnni {
+    #[inline(always)]
+    fn tile<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
+        // SAFETY: this kernel is only chosen on a processor with both.
+        unsafe { tile_vnni(panel, pairs) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bw,avx512vnni")]
+fn tile_vnni<const R: usize>(panel: &[u8], pairs: &[[u32; R]]) -> [[i32; PANEL]; R] {
+    use std::arch::x86_64::{
+        _mm256_loadu_si256, _mm512_add_epi32, _mm512_cvtepi8_epi16, _mm512_dpwssd_epi32,
+        _mm512_set1_epi32, _mm512_setzero_si512, _mm512_storeu_si512,
+    };
+
+    let mut even = [_mm512_setzero_si512(); R];
+    let mut odd = even;
+    let add = |sums: &mut [_; R], words: &[u32; R], weights: &[u8; 2 * PANEL]| {
+        // SAFETY: the array has the 32 bytes that are read, without a need to be aligned.
+        let weights = unsafe { _mm256_loadu_si256(weights.as_ptr().cast()) };
+        let weights = _mm512_cvtepi8_epi16(weights);
+        for r in 0..R {
+            let both = _mm512_set1_epi32(words[r].cast_signed());
+            sums[r] = _mm512_dpwssd_epi32(sums[r], weights, both);
+        }
+    };
+    let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
+    let (twos, last) = pairs.as_chunks::<2>();
+    // A sum waits some cycles for the one before it, so even and odd pairs have sums of their own.
+    for (words, weights) in twos.iter().zip(weights.as_chunks::<2>().0) {
+        add(&mut even, &words[0], &weights[0]);
+        add(&mut odd, &words[1], &weights[1]);
+    }
+    if let ([words], Some(weights)) = (last, weights.get(pairs.len() - 1)) {
+        add(&mut even, words, weights);
+    }
+    let mut out = [[0i32; PANEL]; R];
+    for (out, (even, odd)) in out.iter_mut().zip(even.into_iter().zip(odd)) {
+        // SAFETY: the array has the 64 bytes that are written.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), _mm512_add_epi32(even, odd)) };
+    }
+    out
+}
+
 /// See [`Path::Neon`].
 #[cfg(target_arch = "aarch64")]
 pub(crate) struct Neon;
@@ -178,6 +234,8 @@ mod tests {
             Path::Portable => Portable::tile(panel, &pairs),
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => Avx2::tile(panel, &pairs),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vnni => Vnni::tile(panel, &pairs),
             #[cfg(target_arch = "aarch64")]
             Path::Neon => Neon::tile(panel, &pairs),
         }
