@@ -16,7 +16,6 @@ pub mod version;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -444,8 +443,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     }
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
-    let mut child = command.process_group(0).spawn().ok()?;
-    let _watched = group::watch(&child);
+    let (mut child, _watched) = group::start(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
         // By itself, since git answers before it has read all; one that ends early wants no more.

@@ -4,9 +4,11 @@
 //! group of their own that can be ended as a whole. A terminal's Ctrl-C does not reach such a group: it is
 //! passed on.
 
-use std::process::Child;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 use std::sync::Once;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 /// Calls of git at one time that a signal is passed on to; there is one for each thread that asks.
 const RUNNING_MAX: usize = 64;
@@ -17,14 +19,34 @@ static RUNNING: [AtomicI32; RUNNING_MAX] = [const { AtomicI32::new(0) }; RUNNING
 /// The signals that end a program when nobody says otherwise.
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// Programs that are being started: not yet among those that run, and perhaps at work.
+static STARTING: AtomicUsize = AtomicUsize::new(0);
+
+/// The signal that came while a program was being started, 0 for none.
+static HELD: AtomicI32 = AtomicI32::new(0);
+
 /// A group that a signal is passed on to, until it is dropped.
 #[derive(Debug)]
 pub struct Watched(Option<&'static AtomicI32>);
 
-/// Passes signals on to the group that a child leads.
-pub fn watch(child: &Child) -> Watched {
+/// Starts a program as the leader of a group that signals are passed on to.
+pub fn start(command: &mut Command) -> io::Result<(Child, Watched)> {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| SIGNALS.into_iter().for_each(install));
+    // A signal that comes before the group is known waits until it is: else what was started would go on.
+    STARTING.fetch_add(1, Ordering::SeqCst);
+    let child = command.process_group(0).spawn();
+    let watched = child.as_ref().map_or(Watched(None), watch);
+    STARTING.fetch_sub(1, Ordering::SeqCst);
+    let held = HELD.load(Ordering::SeqCst);
+    if held != 0 {
+        // SAFETY: raise touches no memory of ours.
+        unsafe { libc::raise(held) };
+    }
+    Ok((child?, watched))
+}
+
+fn watch(child: &Child) -> Watched {
     let group = group(child);
     let is_taken = |slot: &&AtomicI32| {
         slot.compare_exchange(0, group, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -69,6 +91,10 @@ fn install(signal: libc::c_int) {
 }
 
 extern "C" fn pass_on(signal: libc::c_int) {
+    HELD.store(signal, Ordering::SeqCst);
+    if STARTING.load(Ordering::SeqCst) > 0 {
+        return;
+    }
     for group in &RUNNING {
         let group = group.load(Ordering::Acquire);
         if group > 0 {

@@ -1,7 +1,6 @@
 //! Runs a program that is asked something: in a process group of its own, with a bound on time and output.
 
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -44,8 +43,7 @@ pub fn run(
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.process_group(0).spawn().map_err(NoOutput::Start)?;
-    let _watched = group::watch(&child);
+    let (mut child, _watched) = group::start(command).map_err(NoOutput::Start)?;
     // Threads, so that no full pipe keeps anybody waiting; each ends when the group is ended.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
     thread::spawn(move || {
