@@ -48,7 +48,6 @@ mod tests {
         assert_eq!(path(), std::env::current_exe().ok());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_is_not_what_it_points_at() {
         let folder = tempfile::tempdir().unwrap();

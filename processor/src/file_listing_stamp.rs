@@ -59,7 +59,6 @@ mod tests {
         assert_eq!(of_file(&folder.path().join("none")), "");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_folder_that_is_a_link_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();

@@ -627,7 +627,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn filters_that_cannot_be_overruled_keep_git_from_looking() {
         use std::io::Write;
 

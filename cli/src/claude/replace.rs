@@ -159,13 +159,9 @@ fn write(path: &Path, like: &Path, text: &str) -> Result {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let mut builder = tempfile::Builder::new();
     let permissions = fs::metadata(like).map(|found| found.permissions()).ok();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // A new file gets what the user's mask leaves, as from any editor.
-        let new = fs::Permissions::from_mode(0o666);
-        builder.permissions(permissions.clone().unwrap_or(new));
-    }
+    // A new file gets what the user's mask leaves, as from any editor.
+    let new = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    builder.permissions(permissions.clone().unwrap_or(new));
     let mut file = builder.prefix(".throughline-").tempfile_in(parent).at(parent)?;
     file.write_all(text.as_bytes()).at(file.path())?;
     if let Some(permissions) = permissions {

@@ -261,7 +261,6 @@ fn a_file_that_does_not_parse_is_refused_with_its_place() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_symbolic_link_and_the_mode_stay() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -319,7 +318,6 @@ fn what_stands_in_place_of_a_lock_does_not_hold_us_for_ever() {
     assert!(lock.exists() && home.file().exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn a_repository_cannot_lead_us_out_of_itself() {
     use std::os::unix::fs::symlink;

@@ -24,7 +24,6 @@ pub fn want(tree: &TreeDir) -> io::Result<()> {
         return Ok(());
     }
     let mut folder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder.recursive(true).create(&tree.folder)?;
     std::fs::write(&tree.thinking_wanted, "")

@@ -81,7 +81,6 @@ pub(super) fn write<T: Serialize>(path: &Path, events: &[T]) -> Result<Unsynced>
     }
     let mut options = OpenOptions::new();
     options.create(true).read(true).append(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).at(path)?;
     let mut bytes = Vec::new();

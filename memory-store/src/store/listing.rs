@@ -289,17 +289,9 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     }
 }
 
-#[cfg(unix)]
 fn modified_ns(metadata: &std::fs::Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt;
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
-}
-
-#[cfg(not(unix))]
-fn modified_ns(metadata: &std::fs::Metadata) -> i128 {
-    let since =
-        metadata.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_nanos() as i128)
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {

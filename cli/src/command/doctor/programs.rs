@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,27 +55,10 @@ pub fn dry_run(hook: &Path) -> Result<Duration, String> {
 
 /// Whether its owner may execute a file.
 pub fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        path.is_file()
-    }
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether others than the owner may read a folder.
 pub fn is_open_to_others(folder: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        folder.permissions().mode() & 0o077 != 0
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = folder;
-        false
-    }
+    folder.permissions().mode() & 0o077 != 0
 }

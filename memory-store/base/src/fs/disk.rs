@@ -203,7 +203,6 @@ pub fn is_temporary(name: &str) -> bool {
 /// Options to open a file that is created for its owner alone.
 pub fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
@@ -212,7 +211,6 @@ pub fn private_options() -> OpenOptions {
 pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     if privacy == Privacy::Private {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }

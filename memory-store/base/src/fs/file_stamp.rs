@@ -54,20 +54,11 @@ impl Stamps {
 }
 
 /// When a file was last changed, in nanoseconds since 1970.
-#[cfg(unix)]
 pub fn modified_ns(meta: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
     meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
 }
 
-/// When a file was last changed, in nanoseconds since 1970.
-#[cfg(not(unix))]
-pub(crate) fn modified_ns(meta: &Metadata) -> Option<i64> {
-    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
-}
-
-#[cfg(unix)]
 mod sys {
     use std::ffi::CString;
     use std::fs::{File, OpenOptions};
@@ -111,27 +102,6 @@ mod sys {
             bytes: u64::try_from(stat.st_size).ok()?,
             modified_ns: seconds_ns.checked_add(stat.st_mtime_nsec)?,
         })
-    }
-}
-
-#[cfg(not(unix))]
-mod sys {
-    use std::fs::File;
-    use std::path::Path;
-
-    use super::{Stamp, modified_ns};
-
-    pub(crate) fn open(_folder: &Path) -> Option<File> {
-        None
-    }
-
-    pub(crate) fn stamp(file: &Path) -> Option<Stamp> {
-        let meta = std::fs::metadata(file).ok()?;
-        Some(Stamp { bytes: meta.len(), modified_ns: modified_ns(&meta)? })
-    }
-
-    pub(crate) fn stamp_in(_folder: &File, _name: &Path) -> Option<Stamp> {
-        None
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Handling of a symbolic link in a file's place. Links among the folders of its path are always followed.
@@ -21,15 +22,9 @@ pub enum Links {
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    {
-        let links = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            libc::O_NONBLOCK | libc::O_CLOEXEC | links,
-        );
-    }
-    let file = options.open(path)?;
+    let links = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | links;
+    let file = options.custom_flags(flags).open(path)?;
     check(&file)?;
     Ok(file)
 }

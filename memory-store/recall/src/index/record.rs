@@ -354,15 +354,9 @@ fn number(value: &[u8]) -> Option<i64> {
     value.try_into().ok().map(i64::from_le_bytes)
 }
 
-#[cfg(unix)]
 fn path(value: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(value)))
-}
-
-#[cfg(not(unix))]
-fn path(value: &[u8]) -> Option<PathBuf> {
-    text(value).map(PathBuf::from)
 }
 
 fn scope_number(scope: Scope) -> i64 {
