@@ -12,10 +12,10 @@ use crate::extract::draft::{Draft, Effect};
 /// A command is worth a memory when it passed this often.
 pub const PASSED_MIN: u32 = 2;
 
-/// The chance that readers keep the memory of one command: they found cards that repeat a script's name of little use.
-const ONE_SURE: f32 = 0.3;
+/// The chance that readers keep the memory of one command.
+const ONE_SURE: f32 = 0.5;
 /// The chance for commands that are run together.
-const TOGETHER_SURE: f32 = 0.5;
+const TOGETHER_SURE: f32 = 0.75;
 /// Commands that the memory of another one tells.
 const TOGETHER_MAX: usize = 3;
 

@@ -20,7 +20,7 @@ const WORDS_MIN: usize = 5;
 const HIDDEN: &str = "[redacted:answer]";
 
 /// Confidence in a choice, and what it is worth.
-const SURE: f32 = 0.45;
+const SURE: f32 = 0.3;
 const WORTH: f32 = 1.1;
 
 pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {

@@ -10,9 +10,9 @@ use super::{DraftText, SessionMiner, paths, words};
 
 /// Confidence in a message that gives a reason, in a paragraph of it that stands by itself, and in a message
 /// that tells what was done alone.
-const REASON_SURE: f32 = 0.4;
-const REST_SURE: f32 = 0.3;
-const PLAIN_SURE: f32 = 0.35;
+const REASON_SURE: f32 = 0.6;
+const REST_SURE: f32 = 0.5;
+const PLAIN_SURE: f32 = 0.6;
 
 /// Worth of a message, and the gain for each further sign of a reason.
 const WORTH: f32 = 1.2;

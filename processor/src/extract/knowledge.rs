@@ -14,8 +14,8 @@ use super::{DraftText, SessionMiner, words};
 use crate::transcript::session::Input;
 
 /// Confidence in a unit, and in the existence of a file.
-const UNIT_SURE: f32 = 0.6;
-const FILE_SURE: f32 = 0.45;
+const UNIT_SURE: f32 = 0.75;
+const FILE_SURE: f32 = 0.15;
 
 /// Worth of a unit, the gain for each sign of a reason, and the worth of the existence of a file.
 const WORTH: f32 = 1.0;

@@ -75,7 +75,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/9";
+pub const EXTRACTOR: &str = "rules/10";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;
