@@ -133,7 +133,7 @@ impl Backend for Local {
 
     fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
         match &request.id {
-            Some(id) => self.change(&id.clone(), request),
+            Some(id) => self.change(id, &request),
             None => self.save(request),
         }
     }

@@ -11,6 +11,8 @@ mod answers;
 mod calls;
 #[path = "stdio/changes.rs"]
 mod changes;
+#[path = "stdio/drafts.rs"]
+mod drafts;
 #[path = "stdio/held.rs"]
 mod held;
 #[path = "stdio/input.rs"]

@@ -12,14 +12,14 @@ use memory_store::reviewed::Reviewed;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Saved, Store, read_below};
 use memory_store::text::folded_title;
+use memory_store::time::DAY_MS;
+use memory_store::trust::Trust;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{Found, in_tree, judged};
 use super::{Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 
-/// Milliseconds of a day.
-const DAY_MS: i64 = 86_400_000;
 /// How sure we are of what a model chose to remember.
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
@@ -29,231 +29,194 @@ const HASHED_BYTES_MAX: usize = 4 << 20;
 const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
                                project the user says, with `throughline add --user`.";
 
+/// Project that a call changes, and what is read of it once.
+struct Project {
+    tree: Tree,
+    settings: Settings,
+    recall: Recall,
+}
+
+/// A memory that a call has written, and how it relates to others.
+struct Written<'a> {
+    saved: &'a Saved,
+    trust: &'a Trust,
+    redactor: &'a Redactor,
+    scope: Scope,
+    replaced: &'a [Found],
+    near: Vec<Neighbour>,
+    both_hold: bool,
+}
+
+/// Change of one memory by its id.
+struct Edit<'a> {
+    request: &'a RememberRequest,
+    paths: Vec<PathRef>,
+    until: Option<Timestamp>,
+    replaced: Vec<MemoryId>,
+    /// When it says something else than before, if it does.
+    said: Option<Timestamp>,
+    /// Its links, where they are made anew.
+    relations: Option<Vec<Relation>>,
+}
+
 impl Local {
     /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
     pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
-        let tree = self.writable_tree()?;
-        let dirs = &self.environment.dirs;
-        let now = self.environment.clock.now();
-        let asked_paths = request.paths.len();
-        let mut notes = request.notes.clone();
+        let project = self.project()?;
+        let Project { tree, settings, recall } = &project;
+        let now = self.now();
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
-        let for_every_project = request.scope == Some(Scope::User);
-        let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let recall = self.recall_in(&tree);
-        let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
-        let mut memory = self.memory(request, &tree, &settings)?;
-        let left_out = asked_paths - memory.paths.len();
-        memory.supersedes = replaced.iter().map(|older| older.stored.memory.id).collect();
-        notes.extend(is_over(memory.valid_until, now));
+        let replaced = self.replaced(&request.supersedes, &project)?;
+        let until = valid_until(&request)?;
+        let (paths, mut notes) = read_paths(&request, until, tree, now);
+        let mut memory = self.memory(request, paths, until, settings)?;
+        memory.supersedes = ids(&replaced);
         let same = recall.of_title(memory.kind, &memory.title, now);
-        let near = self.near(&memory, &recall, &tree, &same, both_hold);
+        let near = self.near(&memory, &project, &same, both_hold);
         if !both_hold {
             memory.relations = neighbour::contradictions(&near, &memory.supersedes);
         }
-        let store = Store::open(dirs, &tree)?;
-        let (store, trust) = judged(store, &settings)?;
-        let redactor = store.redactor_for_writing(&settings)?;
-        let waits = memory.status == Status::Draft;
+        let (store, trust) = judged(Store::open(&self.environment.dirs, tree)?, settings)?;
+        let redactor = store.redactor_for_writing(settings)?;
         let scope = memory.scope;
         let saved = if recall.has_index() {
-            let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, &tree)).collect();
+            let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, tree)).collect();
             store.save_beside(memory, &same, &redactor, now)?
         } else {
             store.save(memory, &redactor, now)?
         };
-        let judgement = trust.judgement_now(&saved.stored, &redactor);
-        let noted = journal::Change::Saved(&saved.stored, &judgement);
-        let journalled = journal::note(dirs, &tree, scope, noted);
-        if for_every_project {
-            notes.push(OF_THIS_PROJECT.to_owned());
-        }
-        let held = judgement.held;
-        if let Some(held) = &held {
-            notes.push(format!(
-                "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
-                saved.stored.memory.id.short()
-            ));
-        }
-        if let Err(error) = journalled {
-            notes.push(format!("It is saved, but recalled only after the next sync: {error}"));
-        }
-        if left_out > 0 {
-            notes.push(format!("{left_out} path(s) outside of the project were left out."));
-        }
-        if waits {
-            notes.push("It waits for the user's `throughline review`.".to_owned());
-        }
-        if let Some(left_out) = left_out_of(&asked_tags, &saved) {
-            notes.push(left_out);
-        }
-        // A withheld memory must not take the place of a given one. A draft only keeps the link, which
-        // goes with it when it is turned down.
-        if held.is_none() && !waits {
-            for older in &replaced {
-                notes.push(self.supersede(older, &saved, &tree, &settings)?);
-            }
-        }
-        let near = self.settle(near, &saved, &replaced, both_hold, &tree, &mut notes)?;
-        Ok(RememberResponse {
-            redacted: saved.hidden,
-            neighbours: near.iter().map(NeighbourHit::from).collect(),
-            note: (!notes.is_empty()).then(|| notes.join(" ")),
-            ..self.response(&saved, &tree)
-        })
+        notes.extend(left_out_of(&asked_tags, &saved));
+        let (saved, trust, redactor, replaced) = (&saved, &trust, &redactor, &replaced);
+        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
+        let near = self.finish(written, &project, &mut notes)?;
+        Ok(self.response(saved, tree, &near, &notes))
     }
 
     /// Changes one memory, by its id.
     pub(super) fn change(
         &self,
         id: &str,
-        request: RememberRequest,
+        request: &RememberRequest,
     ) -> Result<RememberResponse, Failure> {
-        let tree = self.writable_tree()?;
-        let dirs = &self.environment.dirs;
-        let now = self.now();
-        let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let recall = self.recall_in(&tree);
-        let Found { store, trust, stored, scope } = self.find(id, &tree, &recall, &settings)?;
-        let redactor = store.redactor(&settings);
+        let project = self.project()?;
+        let Project { tree, settings, recall } = &project;
+        let Found { store, trust, stored, scope } = self.find(id, tree, recall, settings)?;
         let before = &stored.memory;
-        let short = before.id.short();
-        if trust.judgement(&stored, &redactor).held.is_some() {
+        if trust.judgement(&stored, &store.redactor(settings)).held.is_some() {
+            let short = before.id.short();
             return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
         }
-        let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
-        let until = self.valid_until(&request)?;
-        let is_new = |old: &str, new: &str| !new.is_empty() && new.trim() != old.trim();
-        let other_kind = request.kind.filter(|kind| *kind != before.kind);
-        let says = is_new(&before.title, &request.title)
-            || is_new(&before.body, &request.text)
-            || other_kind.is_some();
-        let is_users = matches!(before.source.said_by, None | Some(SaidBy::User));
-        if is_users && (says || until.is_some() || scope == Scope::User) {
-            return Err(Failure::Request(format!(
-                "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
-                 as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
-            )));
-        }
-        let mut notes = request.notes.clone();
-        notes.extend(is_over(until, now));
-        if request.scope == Some(Scope::User) {
-            notes.push(OF_THIS_PROJECT.to_owned());
-        }
-        let redactor: Redactor = store.redactor_for_writing(&settings)?;
-        let mut paths: Vec<PathRef> =
-            request.paths.iter().filter_map(|path| path_ref(path, &tree)).collect();
-        if paths.len() < request.paths.len() {
-            let outside = request.paths.len() - paths.len();
-            notes.push(format!("{outside} path(s) outside of the project were left out."));
-        }
-        let mut after = before.clone();
-        if is_new(&before.title, &request.title) {
-            after.title.clone_from(&request.title);
-        }
-        if is_new(&before.body, &request.text) {
-            after.body.clone_from(&request.text);
-        }
-        after.kind = other_kind.unwrap_or(before.kind);
+        let replaced = self.replaced(&request.supersedes, &project)?;
+        let until = valid_until(request)?;
+        let says = says_other(before, request);
+        check_users_words(before, scope, request, says)?;
+        let now = self.now();
+        let (paths, mut notes) = read_paths(request, until, tree, now);
+        let said = says.then_some(now);
+        let replaces = ids(&replaced);
+        let mut edit = Edit { request, paths, until, replaced: replaces, said, relations: None };
+        let both_hold = request.both_hold;
         // A text in other words is compared again; one that both hold is asked for by name.
-        let near = match says || request.both_hold {
-            true => self.near(&after, &recall, &tree, &[], request.both_hold),
-            false => Vec::new(),
-        };
-        let relations = (says || request.both_hold).then(|| {
-            let of_others = |link: &&Relation| link.kind != CONTRADICTS;
-            let mut relations: Vec<Relation> =
-                before.relations.iter().filter(of_others).cloned().collect();
-            if !request.both_hold {
-                let settled: Vec<MemoryId> =
-                    replaced.iter().map(|older| older.stored.memory.id).collect();
-                relations.extend(neighbour::contradictions(&near, &settled));
-            }
-            relations
-        });
-        let contradicted: Vec<MemoryId> = before
-            .relations
-            .iter()
-            .filter(|link| request.both_hold && link.kind == CONTRADICTS)
-            .map(|link| link.to)
-            .collect();
-        let change = |memory: &mut Memory| {
-            memory.title = after.title;
-            memory.body = after.body;
-            memory.kind = after.kind;
-            if let Some(relations) = relations {
-                memory.relations = relations;
-            }
-            if !paths.is_empty() {
-                memory.paths = std::mem::take(&mut paths);
-            }
-            if says {
-                memory.occurred = Some(now);
-            }
-            memory.pinned = request.pin.unwrap_or(memory.pinned);
-            memory.valid_until = until.or(memory.valid_until);
-            for tag in &request.tags {
-                if !memory.tags.contains(tag) {
-                    memory.tags.push(tag.clone());
-                }
-            }
-            for older in &replaced {
-                let older = older.stored.memory.id;
-                if older != memory.id && !memory.supersedes.contains(&older) {
-                    memory.supersedes.push(older);
-                }
-            }
-        };
+        let mut near = Vec::new();
+        if says || both_hold {
+            let mut after = before.clone();
+            edit.apply(&mut after);
+            near = self.near(&after, &project, &[], both_hold);
+            edit.relations = Some(relations(before, &near, &edit));
+        }
+        let redactor = store.redactor_for_writing(settings)?;
+        let change = |memory: &mut Memory| edit.apply(memory);
         let saved = store.edit_at(&stored.path, before.id, &redactor, change)?;
-        if request.still_true {
-            // As `throughline review` does: the date of what was said stays, and its files are compared with what
-            // they are now.
-            Reviewed::change(&dirs.project(tree.project), |reviewed| {
-                reviewed.confirm(before.id, now);
-            })?;
-            notes.push("It is noted that it still holds; its date stays.".to_owned());
-        }
-        let judgement = trust.judgement_now(&saved.stored, &redactor);
-        let noted = journal::Change::Saved(&saved.stored, &judgement);
-        if let Err(error) = journal::note(dirs, &tree, scope, noted) {
-            notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
-        }
-        if let Some(held) = judgement.held {
-            notes.push(format!(
-                "It is saved but held back: {held}. The user can release it with `throughline review --release {short}`."
-            ));
-        } else {
-            for older in &replaced {
-                notes.push(self.supersede(older, &saved, &tree, &settings)?);
-            }
-        }
-        if !contradicted.is_empty() {
-            Reviewed::change(&dirs.project(tree.project), |reviewed| {
-                contradicted.iter().for_each(|&other| reviewed.note_both(before.id, other));
-            })?;
-        }
-        let near = self.settle(near, &saved, &replaced, request.both_hold, &tree, &mut notes)?;
+        self.note_reviewed(before, request, tree, &mut notes)?;
+        let (saved, replaced) = (&saved, &replaced);
+        let (trust, redactor) = (&trust, &redactor);
+        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
+        let near = self.finish(written, &project, &mut notes)?;
         let is_same = saved.change == Change::Unchanged && replaced.is_empty();
-        if is_same && !request.still_true && !request.both_hold {
+        let is_confirmed = request.still_true || both_hold;
+        if is_same && !is_confirmed {
             notes.push(
                 "Nothing of it is another: with `id`, text, title, kind, tags, paths, pin, still_true, valid_until, \
                  supersedes and both_hold change it."
                     .to_owned(),
             );
         }
-        let response = self.response(&saved, &tree);
-        let change = match is_same && (request.still_true || request.both_hold) {
-            true => "confirmed".to_owned(),
-            false => response.change.clone(),
-        };
-        Ok(RememberResponse {
-            change,
-            redacted: saved.hidden,
-            neighbours: near.iter().map(NeighbourHit::from).collect(),
-            note: (!notes.is_empty()).then(|| notes.join(" ")),
-            ..response
-        })
+        let mut response = self.response(saved, tree, &near, &notes);
+        if is_same && is_confirmed {
+            response.change = "confirmed".to_owned();
+        }
+        Ok(response)
+    }
+
+    fn project(&self) -> Result<Project, Failure> {
+        let tree = self.writable_tree()?;
+        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
+        let recall = self.recall_in(&tree);
+        Ok(Project { tree, settings, recall })
+    }
+
+    /// Notes that a memory was looked at and is still true, and which others hold beside it.
+    fn note_reviewed(
+        &self,
+        memory: &Memory,
+        request: &RememberRequest,
+        tree: &Tree,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let contradicted = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
+        let beside: Vec<MemoryId> =
+            contradicted.filter(|_| request.both_hold).map(|link| link.to).collect();
+        if request.still_true || !beside.is_empty() {
+            let now = self.now();
+            Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
+                // As `throughline review` does: the date of what was said stays, and its files are compared with
+                // what they are now.
+                if request.still_true {
+                    reviewed.confirm(memory.id, now);
+                }
+                beside.iter().for_each(|&other| reviewed.note_both(memory.id, other));
+            })?;
+        }
+        if request.still_true {
+            notes.push("It is noted that it still holds; its date stays.".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Tells the index of a memory that was written, marks what it replaces, and returns the neighbours to tell of.
+    fn finish(
+        &self,
+        written: Written<'_>,
+        project: &Project,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Neighbour>, Failure> {
+        let Written { saved, trust, redactor, scope, replaced, near, both_hold } = written;
+        let memory = &saved.stored.memory;
+        let judgement = trust.judgement_now(&saved.stored, redactor);
+        let change = journal::Change::Saved(&saved.stored, &judgement);
+        let noted = journal::note(&self.environment.dirs, &project.tree, scope, change);
+        if let Some(held) = &judgement.held {
+            notes.push(format!(
+                "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
+                memory.id.short()
+            ));
+        }
+        if let Err(error) = noted {
+            notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
+        }
+        let waits = memory.status == Status::Draft;
+        if waits {
+            notes.push("It waits for the user's `throughline review`.".to_owned());
+        }
+        // A withheld memory must not take the place of a given one. A draft only keeps the link, which
+        // goes with it when it is turned down.
+        if judgement.held.is_none() && !waits {
+            for older in replaced {
+                notes.push(self.supersede(older, saved, project)?);
+            }
+        }
+        self.settle(near, saved, replaced, both_hold, &project.tree, notes)
     }
 
     /// Returns the neighbours that are left to tell of, and asks about those that need a word. Where both hold, that is
@@ -288,7 +251,13 @@ impl Local {
         Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
-    fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {
+    fn response(
+        &self,
+        saved: &Saved,
+        tree: &Tree,
+        near: &[Neighbour],
+        notes: &[String],
+    ) -> RememberResponse {
         let memory = &saved.stored.memory;
         RememberResponse {
             id: memory.id.short(),
@@ -302,32 +271,14 @@ impl Local {
             file: self.shown(&saved.stored.path, tree),
             title: render::clean(&memory.title),
             redacted: saved.hidden,
-            neighbours: Vec::new(),
-            note: None,
-        }
-    }
-
-    /// The end of the last day on which it holds.
-    fn valid_until(&self, request: &RememberRequest) -> Result<Option<Timestamp>, Failure> {
-        let Some(words) = &request.valid_until else { return Ok(None) };
-        // Times that words name are of the past; a day to come is written as one.
-        match Timestamp::parse(words) {
-            Some(at) if words.contains(':') => Ok(Some(at)),
-            Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
-            None => Err(Failure::Request(format!(
-                "`valid_until` takes a day such as 2027-03-31, and not `{words}`"
-            ))),
+            neighbours: near.iter().map(NeighbourHit::from).collect(),
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
         }
     }
 
     /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
-    fn replaced(
-        &self,
-        ids: &[String],
-        tree: &Tree,
-        recall: &Recall,
-        settings: &Settings,
-    ) -> Result<Vec<Found>, Failure> {
+    fn replaced(&self, ids: &[String], project: &Project) -> Result<Vec<Found>, Failure> {
+        let Project { tree, settings, recall } = project;
         let mut replaced: Vec<Found> = Vec::new();
         for id in ids {
             let found = self.find(id, tree, recall, settings)?;
@@ -357,11 +308,11 @@ impl Local {
     fn near(
         &self,
         memory: &Memory,
-        recall: &Recall,
-        tree: &Tree,
+        project: &Project,
         same: &[Hit],
         both_hold: bool,
     ) -> Vec<Neighbour> {
+        let Project { tree, recall, .. } = project;
         let mut near =
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
         near.retain(|near| {
@@ -380,20 +331,19 @@ impl Local {
         &self,
         older: &Found,
         newer: &Saved,
-        tree: &Tree,
-        settings: &Settings,
+        project: &Project,
     ) -> Result<String, Failure> {
         let id: MemoryId = older.stored.memory.id;
         if id == newer.stored.memory.id {
             return Ok(format!("{} is this memory itself and was updated.", id.short()));
         }
-        let redactor = older.store.redactor_for_writing(settings)?;
+        let redactor = older.store.redactor_for_writing(&project.settings)?;
         let newer = newer.stored.memory.id;
         let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
         let judgement = older.trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
-        drop(journal::note(&self.environment.dirs, tree, older.scope, noted));
+        drop(journal::note(&self.environment.dirs, &project.tree, older.scope, noted));
         Ok(format!("{} is marked as replaced.", id.short()))
     }
 
@@ -401,18 +351,18 @@ impl Local {
     fn memory(
         &self,
         request: RememberRequest,
-        tree: &Tree,
+        paths: Vec<PathRef>,
+        valid_until: Option<Timestamp>,
         settings: &Settings,
     ) -> Result<Memory, Failure> {
-        let now = self.environment.clock.now();
+        let now = self.now();
         let mut random = [0; 10];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
         let waits = settings.promote == Promote::Review;
-        let valid_until = self.valid_until(&request)?;
         let id = MemoryId::new(now, random);
         let kind = request.kind.unwrap_or(Kind::Fact);
-        let memory = Memory {
+        Ok(Memory {
             occurred: Some(now),
             confidence: CONFIDENCE,
             source: Source {
@@ -421,14 +371,123 @@ impl Local {
                 extractor: Some(Source::NOTED.to_owned()),
                 ..Source::default()
             },
-            paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
+            paths,
             pinned: request.pin.unwrap_or_default(),
             valid_until,
             tags: request.tags,
             status: if waits { Status::Draft } else { Status::Active },
             ..Memory::new(id, kind, request.title, request.text, now)
-        };
-        Ok(memory)
+        })
+    }
+}
+
+impl Edit<'_> {
+    fn apply(&self, memory: &mut Memory) {
+        let request = self.request;
+        if is_other(&memory.title, &request.title) {
+            memory.title.clone_from(&request.title);
+        }
+        if is_other(&memory.body, &request.text) {
+            memory.body.clone_from(&request.text);
+        }
+        memory.kind = request.kind.unwrap_or(memory.kind);
+        if let Some(relations) = &self.relations {
+            memory.relations.clone_from(relations);
+        }
+        if !self.paths.is_empty() {
+            memory.paths.clone_from(&self.paths);
+        }
+        memory.occurred = self.said.or(memory.occurred);
+        memory.pinned = request.pin.unwrap_or(memory.pinned);
+        memory.valid_until = self.until.or(memory.valid_until);
+        for tag in &request.tags {
+            if !memory.tags.contains(tag) {
+                memory.tags.push(tag.clone());
+            }
+        }
+        for &older in &self.replaced {
+            if older != memory.id && !memory.supersedes.contains(&older) {
+                memory.supersedes.push(older);
+            }
+        }
+    }
+}
+
+/// Returns whether a text is given, and is not the one that is there.
+fn is_other(old: &str, new: &str) -> bool {
+    !new.is_empty() && new.trim() != old.trim()
+}
+
+/// Returns whether a change makes a memory say something else.
+fn says_other(before: &Memory, request: &RememberRequest) -> bool {
+    is_other(&before.title, &request.title)
+        || is_other(&before.body, &request.text)
+        || request.kind.is_some_and(|kind| kind != before.kind)
+}
+
+/// Refuses to rewrite what the user said, or what was learned from the user's words.
+fn check_users_words(
+    memory: &Memory,
+    scope: Scope,
+    request: &RememberRequest,
+    says: bool,
+) -> Result<(), Failure> {
+    let is_users = matches!(memory.source.said_by, None | Some(SaidBy::User));
+    if !is_users || !(says || request.valid_until.is_some() || scope == Scope::User) {
+        return Ok(());
+    }
+    let short = memory.id.short();
+    Err(Failure::Request(format!(
+        "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
+         as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
+    )))
+}
+
+/// Returns the links of a memory that is compared again: those to what it contradicts are made anew.
+fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relation> {
+    let others = before.relations.iter().filter(|link| link.kind != CONTRADICTS);
+    let mut relations: Vec<Relation> = others.cloned().collect();
+    if !edit.request.both_hold {
+        relations.extend(neighbour::contradictions(near, &edit.replaced));
+    }
+    relations
+}
+
+fn ids(found: &[Found]) -> Vec<MemoryId> {
+    found.iter().map(|found| found.stored.memory.id).collect()
+}
+
+/// Returns the paths of a request that lie in the project, and remarks about the request.
+fn read_paths(
+    request: &RememberRequest,
+    until: Option<Timestamp>,
+    tree: &Tree,
+    now: Timestamp,
+) -> (Vec<PathRef>, Vec<String>) {
+    let mut notes = request.notes.clone();
+    notes.extend(is_over(until, now));
+    if request.scope == Some(Scope::User) {
+        notes.push(OF_THIS_PROJECT.to_owned());
+    }
+    let paths: Vec<PathRef> =
+        request.paths.iter().filter_map(|path| path_ref(path, tree)).collect();
+    let left_out = request.paths.len() - paths.len();
+    if left_out > 0 {
+        notes.push(format!("{left_out} path(s) outside of the project were left out."));
+    }
+    (paths, notes)
+}
+
+/// Returns the end of the last day on which it holds.
+fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, Failure> {
+    let Some(words) = &request.valid_until else { return Ok(None) };
+    // Times that words name are of the past; a day to come is written as one.
+    match Timestamp::parse(words) {
+        Some(at) if words.contains(':') => Ok(Some(at)),
+        Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
+        None => Err(Failure::Request(format!(
+            "`valid_until` takes a day such as 2027-03-31, and not `{words}`"
+        ))),
     }
 }
 

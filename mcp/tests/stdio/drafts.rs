@@ -1,0 +1,32 @@
+//! Drafts: with `promote = "review"` all that is saved waits for the user, and changes nothing until then.
+
+use super::*;
+
+/// A project whose user reviews what is saved, with an old memory by Claude.
+fn reviewing() -> (World, Server) {
+    let world = World::searched(SearchMode::Scan);
+    fs::create_dir_all(&world.dirs.config).unwrap();
+    fs::write(world.dirs.config_file(), "promote = \"review\"\n").unwrap();
+    let helm = Memory { kind: Kind::Decision, ..fact(1, "We deploy with Helm", "Charts.") };
+    serving(world, vec![by(SaidBy::Assistant, helm)])
+}
+
+#[test]
+fn a_draft_replaces_nothing_before_the_user_takes_it() {
+    let (world, mut server) = reviewing();
+    let helm = MemoryId([1; 16]).short();
+    let draft = remember(&mut server, "decision", "We deploy with Kustomize", "");
+    let replaces = json!({"id": draft["id"], "supersedes": [helm]});
+    let (said, _, failed) = server.call("remember", replaces);
+    assert!(!failed && said.contains("waits for the user's"), "{said}");
+    assert!(!said.contains("is marked as replaced"), "{said}");
+    world.store().reject(draft["id"].as_str().unwrap(), &Redactor::default(), now()).unwrap();
+    world.publish(Vec::new());
+    let (text, found, _) = server.call("recall", json!({"query": "deploy with"}));
+    assert_eq!(
+        (&found["hits"][0]["id"], &found["hits"][0]["status"]),
+        (&json!(helm), &json!("active")),
+        "{text}"
+    );
+    assert_eq!(server.end(), Some(0));
+}
