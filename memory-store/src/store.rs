@@ -223,7 +223,12 @@ impl Store {
         let texts = LazyLock::new(|| {
             Ledger::open(&self.home).map(|ledger| ledger.texts()).unwrap_or_default()
         });
-        move |stored| self.root.is_none() || texts.owns(stored)
+        move |stored| self.is_private(&stored.path) || texts.owns(stored)
+    }
+
+    /// Returns whether a file lies where nobody else can write: in a private store, or among the drafts.
+    fn is_private(&self, path: &Path) -> bool {
+        self.root.is_none() || path.starts_with(&self.home.drafts)
     }
 
     /// All files that are memories, also those that repeat another's id or name.

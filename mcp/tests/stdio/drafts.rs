@@ -30,3 +30,20 @@ fn a_draft_replaces_nothing_before_the_user_takes_it() {
     );
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_draft_is_this_machines_before_the_next_sync() {
+    let (world, mut server) = reviewing();
+    let draft = remember(&mut server, "fact", "The probe pool is small", "It has five places.");
+    for is_published in [false, true] {
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let (text, found, _) = server.call("recall", json!({"query": "probe pool"}));
+        assert!(text.contains("draft") && !text.contains("from the repository"), "{text}");
+        assert_eq!(found["hits"][0]["from_repository"], false, "{found}");
+    }
+    let again = remember(&mut server, "fact", "the probe POOL is small", "It has nine places.");
+    assert_eq!((&again["id"], &again["change"]), (&draft["id"], &json!("updated")));
+    assert_eq!(server.end(), Some(0));
+}

@@ -187,7 +187,9 @@ impl Store {
             };
             // A save never merges with a memory from the repository: all of it that `memory` does not replace would
             // count as this machine's from then on.
-            if is_same(&stored, &memory) && (self.root.is_none() || lookup.owns(&stored)?) {
+            if is_same(&stored, &memory)
+                && (self.is_private(&stored.path) || lookup.owns(&stored)?)
+            {
                 let saved = self.update(&stored.path, By::Person, redactor, |old| {
                     unite(old, memory, now);
                 })?;

@@ -41,9 +41,15 @@ impl Origin {
         Ok(settings.pulled.max(least))
     }
 
+    /// Returns the project whose ledger is asked about a file. Nobody else can write drafts, and they get into a ledger at
+    /// the next sync.
+    fn home_of(&self, stored: &Stored) -> Option<&ProjectDir> {
+        self.home.as_ref().filter(|home| !stored.path.starts_with(&home.drafts))
+    }
+
     /// Returns whether this machine did not derive, write or release what a file says.
     pub(crate) fn is_repository(&self, stored: &Stored) -> bool {
-        let Some(home) = &self.home else { return false };
+        let Some(home) = self.home_of(stored) else { return false };
         // Without a ledger nothing is known to be this machine's.
         let texts = || Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         !self.texts.get_or_init(texts).owns(stored)
@@ -51,7 +57,7 @@ impl Origin {
 
     /// Returns the same without reading the whole ledger.
     pub(crate) fn is_repository_alone(&self, stored: &Stored) -> bool {
-        let Some(home) = &self.home else { return false };
+        let Some(home) = self.home_of(stored) else { return false };
         !Lookup::new(home).owns(stored).unwrap_or_default()
     }
 }
