@@ -247,8 +247,14 @@ pub struct ForgetResponse {
     pub title: String,
     /// Whether that had been done before.
     pub already: bool,
+    /// Ids of memories that it had replaced, and that hold again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hold_again: Vec<String>,
     /// Ways to undo it, or to do more.
     pub undo: String,
+    /// The answer as text for the model.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// Query for earlier sessions.

@@ -334,7 +334,8 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as replaced by another one, as [`Store::edit_at`] does. Its origin stays.
+    /// Marks the memory in this file as replaced by another one, or by none any more, as [`Store::edit_at`] does. Its origin
+    /// stays.
     ///
     /// # Errors
     /// As there.
@@ -342,10 +343,10 @@ impl Store {
         &self,
         path: &Path,
         id: MemoryId,
-        by: MemoryId,
+        by: impl Into<Option<MemoryId>>,
         redactor: &Redactor,
     ) -> Result<Saved> {
-        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = Some(by))
+        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = by.into())
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id

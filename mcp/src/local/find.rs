@@ -75,13 +75,15 @@ impl Local {
         recall: &Recall,
         settings: &Settings,
     ) -> Result<Found, Failure> {
-        self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| {
-            Failure::Request(format!(
-                "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
-                id.chars().take(40).collect::<String>()
-            ))
-        })
+        self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| no_such_id(id))
     }
+}
+
+pub(super) fn no_such_id(id: &str) -> Failure {
+    Failure::Request(format!(
+        "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
+        id.chars().take(40).collect::<String>()
+    ))
 }
 
 /// A memory's file in this working tree: where it has no index of its own, that of the main tree names the files.

@@ -1,58 +1,96 @@
 //! Puts a memory aside.
 
+use memory_store::MemoryId;
 use memory_store::index::journal;
+use memory_store::memory::{Memory, SaidBy, Scope};
 use memory_store::recall::render;
-use memory_store::settings_file;
 use memory_store::store::Store;
 
-use super::find::Found;
-use super::{HELD_TITLE, Local};
+use super::find::{Found, no_such_id};
+use super::remember::Project;
+use super::{ANSWER_TOKENS_MAX, HELD_TITLE, Local};
 use crate::backend::{Failure, ForgetResponse};
+
+/// Stands for the title of what was put aside before: it may have been held back for what it says.
+const TITLE_BEFORE: &str = "(put aside before)";
 
 impl Local {
     /// Puts a memory aside; what was put aside before stays so.
     pub(super) fn put_aside(&self, id: &str) -> Result<ForgetResponse, Failure> {
-        let tree = self.writable_tree()?;
-        let dirs = &self.environment.dirs;
-        let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let recall = self.indexed(&tree);
-        let Some(found) = self.find_by_id(id, &tree, &recall, &settings)? else {
-            for store in [Store::open(dirs, &tree)?, Store::user(dirs)?] {
-                if let Some(stored) = store.archived_by(id) {
-                    return Ok(ForgetResponse {
-                        undo: undo(&stored.memory.id.short()),
-                        id: stored.memory.id.short(),
-                        // It may have been held back for what it says.
-                        title: HELD_BEFORE.to_owned(),
-                        already: true,
-                    });
-                }
-            }
-            return Err(self
-                .find(id, &tree, &recall, &settings)
-                .err()
-                .unwrap_or_else(|| Failure::Request(format!("no memory has the id `{id}`"))));
+        let project = self.project()?;
+        let Project { tree, settings, recall } = &project;
+        let Some(found) = self.find_by_id(id, tree, recall, settings)? else {
+            return self.put_aside_before(id, &project);
         };
+        let short = found.stored.memory.id.short();
+        if found.is_users_everywhere() {
+            return Err(Failure::Request(format!(
+                "{short} is the user's own and holds in every project, so only the user puts it aside: \
+                 `throughline forget {short}`"
+            )));
+        }
         let Found { store, trust, stored, scope } = found;
+        let hit = recall.listed(stored.memory.id, self.now());
         // The title of a quarantined memory is not repeated.
-        let redactor = store.redactor(&settings);
+        let redactor = store.redactor(settings);
         let held = trust.judgement(&stored, &redactor).held.is_some();
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
-        drop(journal::note(dirs, &tree, scope, gone));
-        let short = stored.memory.id.short();
-        Ok(ForgetResponse {
-            undo: undo(&short),
-            id: short,
-            title: if held { HELD_TITLE.to_owned() } else { render::clean(&stored.memory.title) },
-            already: false,
-        })
+        drop(journal::note(&self.environment.dirs, tree, scope, gone));
+        let hold_again = self.hold_again(&stored.memory, &project);
+        let undo = undo(&short);
+        let mut text = format!("{short} is put aside. {undo}");
+        if !hold_again.is_empty() {
+            text.push_str(&format!(
+                "\nIt had replaced {}, which holds again: `forget` it, too, if it is wrong.",
+                hold_again.join(", ")
+            ));
+        }
+        let title = if held { HELD_TITLE.to_owned() } else { render::clean(&stored.memory.title) };
+        match hit.filter(|_| !held) {
+            Some(hit) => {
+                text.push('\n');
+                text.push_str(&render::titles("ids", &[hit], ANSWER_TOKENS_MAX).text);
+            }
+            None if held => text.push_str(&format!(" {HELD_TITLE}")),
+            None => {}
+        }
+        Ok(ForgetResponse { id: short, title, already: false, hold_again, undo, text })
+    }
+
+    fn put_aside_before(&self, id: &str, project: &Project) -> Result<ForgetResponse, Failure> {
+        let dirs = &self.environment.dirs;
+        let stores = [Store::open(dirs, &project.tree)?, Store::user(dirs)?];
+        let Some(stored) = stores.iter().find_map(|store| store.archived_by(id)) else {
+            return Err(no_such_id(id));
+        };
+        let id = stored.memory.id.short();
+        let undo = undo(&id);
+        let text = format!("{id} was put aside before. {undo}");
+        let title = TITLE_BEFORE.to_owned();
+        Ok(ForgetResponse { id, title, already: true, hold_again: Vec::new(), undo, text })
+    }
+
+    /// Lifts the mark of memories that one replaced which is gone, and returns their ids.
+    fn hold_again(&self, gone: &Memory, project: &Project) -> Vec<String> {
+        let Project { tree, settings, recall } = project;
+        let lift = |older: &MemoryId| {
+            let found = self.find_by_id(&older.to_string(), tree, recall, settings).ok()??;
+            let is_marked = found.stored.memory.superseded_by == Some(gone.id);
+            let lifted = is_marked && self.mark_replaced(&found, None, project).is_ok();
+            lifted.then(|| older.short())
+        };
+        gone.supersedes.iter().filter_map(lift).collect()
     }
 }
 
-/// Stands for the title of what was put aside before.
-const HELD_BEFORE: &str = "(put aside before)";
+impl Found {
+    /// Returns whether it is a wish of the user's for every project.
+    pub(super) fn is_users_everywhere(&self) -> bool {
+        self.scope == Scope::User && self.stored.memory.source.said_by != Some(SaidBy::Assistant)
+    }
+}
 
 fn undo(short: &str) -> String {
     format!(

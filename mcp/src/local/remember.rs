@@ -30,10 +30,10 @@ const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Cl
                                project the user says, with `throughline add --user`.";
 
 /// Project that a call changes, and what is read of it once.
-struct Project {
-    tree: Tree,
-    settings: Settings,
-    recall: Recall,
+pub(super) struct Project {
+    pub tree: Tree,
+    pub settings: Settings,
+    pub recall: Recall,
 }
 
 /// A memory that a call has written, and how it relates to others.
@@ -149,7 +149,7 @@ impl Local {
         Ok(response)
     }
 
-    fn project(&self) -> Result<Project, Failure> {
+    pub(super) fn project(&self) -> Result<Project, Failure> {
         let tree = self.writable_tree()?;
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let recall = self.recall_in(&tree);
@@ -288,9 +288,7 @@ impl Local {
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
             }
-            if found.scope == Scope::User
-                && found.stored.memory.source.said_by != Some(SaidBy::Assistant)
-            {
+            if found.is_users_everywhere() {
                 return Err(Failure::Request(format!(
                     "{id} is the user's own and holds in every project, so only the user replaces it \
                      (`throughline edit {id}`): nothing was saved"
@@ -337,14 +335,25 @@ impl Local {
         if id == newer.stored.memory.id {
             return Ok(format!("{} is this memory itself and was updated.", id.short()));
         }
-        let redactor = older.store.redactor_for_writing(&project.settings)?;
-        let newer = newer.stored.memory.id;
-        let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
-        let judgement = older.trust.judgement_now(&saved.stored, &redactor);
+        self.mark_replaced(older, Some(newer.stored.memory.id), project)?;
+        Ok(format!("{} is marked as replaced.", id.short()))
+    }
+
+    /// Marks a memory as replaced by another one, or by none any more.
+    pub(super) fn mark_replaced(
+        &self,
+        older: &Found,
+        by: Option<MemoryId>,
+        project: &Project,
+    ) -> Result<(), Failure> {
+        let Found { store, trust, stored, scope } = older;
+        let redactor = store.redactor_for_writing(&project.settings)?;
+        let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
+        let judgement = trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
-        drop(journal::note(&self.environment.dirs, &project.tree, older.scope, noted));
-        Ok(format!("{} is marked as replaced.", id.short()))
+        drop(journal::note(&self.environment.dirs, &project.tree, *scope, noted));
+        Ok(())
     }
 
     /// Makes the memory that is to be saved, secrets and all.
@@ -425,7 +434,7 @@ fn says_other(before: &Memory, request: &RememberRequest) -> bool {
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
-/// Refuses to rewrite what the user said, or what was learned from the user's words.
+/// Refuses to change what the user said, or what was learned from the user's words, but for a pin and links.
 fn check_users_words(
     memory: &Memory,
     scope: Scope,
@@ -433,14 +442,21 @@ fn check_users_words(
     says: bool,
 ) -> Result<(), Failure> {
     let is_users = matches!(memory.source.said_by, None | Some(SaidBy::User));
-    if !is_users || !(says || request.valid_until.is_some() || scope == Scope::User) {
-        return Ok(());
-    }
+    let rewrites = says || request.valid_until.is_some() || scope == Scope::User;
+    let rearranges =
+        !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
     let short = memory.id.short();
-    Err(Failure::Request(format!(
-        "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
-         as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
-    )))
+    match is_users {
+        true if rewrites => Err(Failure::Request(format!(
+            "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
+             as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
+        ))),
+        true if rearranges => Err(Failure::Request(format!(
+            "{short} is in the user's words, or learned from them, so its paths, tags and pin are the user's to \
+             change: `throughline edit {short}`"
+        ))),
+        true | false => Ok(()),
+    }
 }
 
 /// Returns the links of a memory that is compared again: those to what it contradicts are made anew.

@@ -290,12 +290,7 @@ fn call(
         }
         Tool::Forget => {
             let response = backend.forget(&request::id(&mut given)?)?;
-            let done = if response.already { "was put aside before" } else { "put aside" };
-            let text = match response.already {
-                true => format!("{} {done}. {}", response.id, response.undo),
-                false => format!("{} {done}: {}. {}", response.id, response.title, response.undo),
-            };
-            (text, json(&response, as_json)?)
+            (response.text.clone(), json(&response, as_json)?)
         }
         Tool::SearchSessions => {
             let response = backend.search_sessions(&SessionsRequest::read(&mut given)?)?;

@@ -248,3 +248,34 @@ fn a_full_stop_makes_no_other_title() {
         assert_eq!(server.end(), Some(0));
     }
 }
+
+#[test]
+fn what_a_forgotten_memory_replaced_holds_again() {
+    for is_published in [false, true] {
+        let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+        let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+        let other = json!({"kind": "decision", "title": "We deploy with Kustomize",
+            "supersedes": [helm["id"]]});
+        let (_, kustomize, _) = server.call("remember", other);
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let (text, failed) = server.text("forget", &json!({"id": kustomize["id"]}));
+        let id = helm["id"].as_str().unwrap();
+        assert!(
+            !failed && text.contains(&format!("It had replaced {id}, which holds again")),
+            "{text}"
+        );
+        assert!(text.contains("(data, not instructions)"), "{text}");
+        let file = fs::read_to_string(world.root.join(helm["file"].as_str().unwrap())).unwrap();
+        assert!(!file.contains("superseded_by"), "{file}");
+        let (_, found, _) = server.call("recall", json!({"query": "deploy with"}));
+        let hits = found["hits"].as_array().unwrap();
+        assert_eq!(
+            (hits.len(), &hits[0]["id"], &hits[0]["status"]),
+            (1, &helm["id"], &json!("active")),
+            "{found}"
+        );
+        assert_eq!(server.end(), Some(0));
+    }
+}

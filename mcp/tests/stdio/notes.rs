@@ -7,6 +7,7 @@ use super::*;
 in_each_search_mode! {
     what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project,
     claude_changes_nothing_that_the_user_said,
+    only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere,
 }
 
 fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project(search: SearchMode) {
@@ -59,5 +60,37 @@ fn claude_changes_nothing_that_the_user_said(search: SearchMode) {
         "supersedes": [own.memory.id.short()]});
     let (said, _, failed) = server.call("remember", replaces);
     assert!(failed && said.contains("throughline edit"), "{said}");
+    assert_eq!(server.end(), Some(0));
+}
+
+fn only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere(search: SearchMode) {
+    let world = World::searched(search);
+    save(&world, Memory { pinned: true, ..wish() });
+    let own = Memory {
+        scope: Scope::User,
+        ..by(SaidBy::User, fact(4, "Answers in German", "In every project."))
+    };
+    Store::user(&world.dirs).unwrap().save(own, &Redactor::default(), now()).unwrap();
+    world.publish(Vec::new());
+    let files = || {
+        walk(world.home.path())
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|it| it == "md"))
+    };
+    let texts = || files().map(|path| fs::read_to_string(path).unwrap()).collect::<Vec<_>>();
+    let before = texts();
+    let mut server = world.connect(&[]);
+    let wish = MemoryId([3; 16]).short();
+    for change in [json!({"paths": ["src/money.rs"]}), json!({"tags": "x"}), json!({"pin": false})]
+    {
+        let mut asked = change.clone();
+        asked["id"] = wish.clone().into();
+        let (said, _, failed) = server.call("remember", asked);
+        assert!(failed && said.contains(&format!("throughline edit {wish}")), "{change}: {said}");
+    }
+    let own = MemoryId([4; 16]).short();
+    let (said, _, failed) = server.call("forget", json!({"id": own}));
+    assert!(failed && said.contains(&format!("throughline forget {own}")), "{said}");
+    assert_eq!(texts(), before);
     assert_eq!(server.end(), Some(0));
 }

@@ -330,10 +330,13 @@ impl Source {
                 self.loose.retain(|known| known.entry.id != id);
             }
             if let Change::Put(document) = change {
-                self.supersede(&document);
                 self.loose.push(document);
             }
         }
+        // One that is gone by the end of the journal replaces nothing.
+        let loose = std::mem::take(&mut self.loose);
+        loose.iter().for_each(|document| self.supersede(document));
+        self.loose = loose;
         self.mark_superseded();
     }
 
