@@ -395,7 +395,12 @@ pub async fn serve(
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(error.to_string()),
+        Err(ServerInitializeError::InitializeFailed(error)) => Err(error.message.into_owned()),
+        // The library's words have the whole message in them, as its own types.
+        Err(_) => {
+            Err("the client does not begin as the protocol says, or cannot be written to"
+                .to_owned())
+        }
     };
     idle.abort();
     served

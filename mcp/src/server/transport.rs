@@ -1,8 +1,8 @@
 //! Filters messages before the handshake. The library ends at any message but a request, where a client that was
-//! started again may still tell about requests of its former life.
+//! started again may still tell about requests of its former life, or goes on after a request that was refused.
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage};
+use rmcp::model::{JsonRpcMessage, ServerResult};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
@@ -26,21 +26,20 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Response(response) = &item {
+            // Answers to `ping` and `server/discover` leave open how the client goes on; an error does, too.
+            self.has_begun |= !matches!(
+                response.result,
+                ServerResult::EmptyResult(_) | ServerResult::DiscoverResult(_)
+            );
+        }
         self.inner.send(item)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message: ClientJsonRpcMessage = self.inner.receive().await?;
-            if self.has_begun {
-                return Some(message);
-            }
-            if let JsonRpcMessage::Request(request) = &message {
-                // These two leave open how the client goes on.
-                self.has_begun = !matches!(
-                    request.request,
-                    ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
-                );
+            let message = self.inner.receive().await?;
+            if self.has_begun || matches!(message, JsonRpcMessage::Request(_)) {
                 return Some(message);
             }
         }

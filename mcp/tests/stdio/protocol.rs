@@ -18,6 +18,20 @@ fn what_comes_before_the_handshake_does_not_end_the_server() {
 }
 
 #[test]
+fn a_refused_first_request_leaves_the_handshake_open() {
+    let world = World::trusted();
+    for method in ["foo/bar", "tools/list", "tools/call", "logging/setLevel", "initialize"] {
+        let mut server = world.start(&[]);
+        assert!(server.request(method, json!({}))["error"].is_object(), "{method}");
+        server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server.send(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+        server.initialize();
+        assert!(!server.text("status", &json!({})).1, "{method}");
+        assert_eq!(server.end(), Some(0));
+    }
+}
+
+#[test]
 fn parameters_that_do_not_fit_are_told_from_methods_that_nobody_knows() {
     let world = World::trusted();
     let mut server = world.connect(&[]);
