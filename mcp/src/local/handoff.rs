@@ -16,6 +16,7 @@ use memory_store::recall::render::Rendered;
 use memory_store::recall::{Hit, render};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::read_bounded;
+use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
 use serde::Deserialize;
 
@@ -173,19 +174,22 @@ fn contradicted_by(file: &Path, id: MemoryId) -> Vec<MemoryId> {
     links.map(|link| link.to).collect()
 }
 
-/// Pairs of which one says what the other says, and that no person settled.
+/// Pairs of which one says what the other says, or has its kind and title, and that no person settled.
 fn duplicates(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
-    let statements: Vec<(Statement, &Hit)> = memories
+    let statements: Vec<(Statement, String, &Hit)> = memories
         .iter()
         .take(COMPARED_MAX)
-        .map(|(hit, _)| (Statement::new(hit.kind, &hit.title, &hit.text, hit.paths.clone()), hit))
+        .map(|(hit, _)| {
+            let said = Statement::new(hit.kind, &hit.title, &hit.text, hit.paths.clone());
+            (said, folded_title(&hit.title), hit)
+        })
         .collect();
     let mut lines = Vec::new();
-    for (number, (newer, hit)) in statements.iter().enumerate() {
-        for (older, other) in &statements[number + 1..] {
-            if judge(newer, older) == Some(Verdict::Duplicate)
-                && !reviewed.hold_both(hit.id, other.id)
-            {
+    for (number, (newer, title, hit)) in statements.iter().enumerate() {
+        for (older, other_title, other) in &statements[number + 1..] {
+            let is_same = hit.kind == other.kind && title == other_title
+                || judge(newer, older) == Some(Verdict::Duplicate);
+            if is_same && !reviewed.hold_both(hit.id, other.id) {
                 lines.push(format!("{} | {}", line(hit), line(other)));
             }
             if lines.len() == NAMED_MAX {

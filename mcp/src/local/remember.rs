@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
-use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement};
+use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
@@ -230,12 +230,20 @@ impl Local {
         tree: &Tree,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, Failure> {
-        let own = saved.stored.memory.id;
-        let near: Vec<Neighbour> = near
+        let memory = &saved.stored.memory;
+        let own = memory.id;
+        let mut near: Vec<Neighbour> = near
             .into_iter()
             .filter(|near| near.id != own)
             .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
             .collect();
+        let title = folded_title(&memory.title);
+        for near in &mut near {
+            // One that was not updated, such as the user's, says something else under the same title.
+            if near.kind == memory.kind && folded_title(&near.title) == title && !near.asks() {
+                near.verdict = Verdict::Contradiction;
+            }
+        }
         let asking: Vec<&Neighbour> = near.iter().filter(|near| near.asks()).collect();
         if !both_hold {
             notes.extend(asking.iter().map(|near| question(near, own)));
@@ -301,8 +309,8 @@ impl Local {
         Ok(replaced)
     }
 
-    /// Finds the memories near one that is to be saved. Those that it updates are not among them, the `same` and any of
-    /// its kind and title; nor, unless `both_hold` asks for them again, those that hold beside it by somebody's word.
+    /// Finds the memories near one that is to be saved, but for those that hold beside it, or beside the `same`, by
+    /// somebody's word, unless `both_hold` asks for them again.
     fn near(
         &self,
         memory: &Memory,
@@ -313,9 +321,6 @@ impl Local {
         let Project { tree, recall, .. } = project;
         let mut near =
             neighbour::find(recall, &Statement::from(memory), Some(memory.id), self.now());
-        near.retain(|near| {
-            near.kind != memory.kind || folded_title(&near.title) != folded_title(&memory.title)
-        });
         if !both_hold {
             let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
             let own: Vec<MemoryId> = same.iter().map(|hit| hit.id).chain([memory.id]).collect();

@@ -94,3 +94,31 @@ fn only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere(search:
     assert_eq!(texts(), before);
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_note_with_the_title_of_the_users_wish_asks_how_they_relate() {
+    let (world, mut server) = serving(World::searched(SearchMode::Scan), vec![wish()]);
+    let wish = MemoryId([3; 16]).short();
+    let note =
+        json!({"kind": "preference", "title": "ask before a release.", "text": "Not on Fridays."});
+    let (said, saved, failed) = server.call("remember", note.clone());
+    assert!(!failed && saved["change"] == "created", "{said}");
+    assert_eq!(saved["neighbours"][0]["id"], wish.as_str(), "{said}");
+    assert!(said.contains(&format!("It may contradict {wish}")), "{said}");
+    let tidy = |server: &mut Server| {
+        let answer = server.request("prompts/get", json!({"name": "tidy"}));
+        answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
+    };
+    let text = tidy(&mut server);
+    assert!(text.contains("They say the same") && text.contains(&wish), "{text}");
+    // The note itself is updated, and is no neighbour of its own.
+    let mut again = note;
+    again["both_hold"] = true.into();
+    let (said, again, _) = server.call("remember", again);
+    assert_eq!((&again["id"], &again["neighbours"]), (&saved["id"], &json!([])), "{said}");
+    assert!(said.contains(&format!("holds beside {wish}")), "{said}");
+    let text = tidy(&mut server);
+    assert!(text.contains("nothing to tidy up"), "{text}");
+    drop(world);
+    assert_eq!(server.end(), Some(0));
+}
