@@ -11,12 +11,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Instant;
 
+use memory_store::MemoryId;
 use memory_store::layout::{Tree, path_hash};
 use memory_store::mode::Mode;
 use memory_store::recall::{Hit, render};
 use serde_json::json;
 
-use super::Local;
+use super::{ANSWER_TOKENS_MAX, Local};
 
 /// Bytes of a session's file, as hooks write it.
 const SESSION_BYTES_MAX: u64 = 512 << 10;
@@ -46,14 +47,24 @@ impl Local {
             return;
         }
         if !told.rendered.pieces.is_empty() {
-            drop(self.claim(told));
+            drop(self.claim(told.tree, told.rendered));
         }
         drop(self.leave_receipt(told));
     }
 
-    fn claim(&self, told: &Told<'_>) -> io::Result<()> {
+    /// Counts a memory that this session saved as given to it. What cannot be noted costs nothing but that.
+    pub(super) fn knows(&self, id: MemoryId, tree: &Tree) {
+        if self.environment.session.is_none() {
+            return;
+        }
+        let saved = self.indexed(tree).listed(id, self.now()).filter(|hit| !hit.held);
+        let hits: Vec<Hit> = saved.into_iter().collect();
+        drop(self.claim(tree, &render::injection("search", &hits, ANSWER_TOKENS_MAX)));
+    }
+
+    fn claim(&self, tree: &Tree, rendered: &render::Rendered) -> io::Result<()> {
         let Some(session) = &self.environment.session else { return Ok(()) };
-        let path = self.environment.dirs.tree(&told.tree.root).session(session, None);
+        let path = self.environment.dirs.tree(&tree.root).session(session, None);
         let before = read(&path)?;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -63,7 +74,7 @@ impl Local {
         if !before.is_empty() && !before.ends_with('\n') {
             lines.push('\n');
         }
-        for piece in &told.rendered.pieces {
+        for piece in &rendered.pieces {
             let id: String = piece.id.0.iter().fold(String::new(), |mut id, byte| {
                 // Writing to a string does not fail.
                 let _ = write!(id, "{byte:02x}");
@@ -74,7 +85,7 @@ impl Local {
             if is_known {
                 continue;
             }
-            let text = told.rendered.text.get(piece.range.clone()).unwrap_or_default();
+            let text = rendered.text.get(piece.range.clone()).unwrap_or_default();
             let text: String = text.chars().take(AGAIN_CHARS_MAX).collect();
             let given = json!({"id": piece.id, "text": render::clean(&text)});
             let _ = write!(lines, "c {claimant:016x} {id}\ng {given}\n");

@@ -205,6 +205,7 @@ impl Local {
         if let Err(error) = noted {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
         }
+        self.knows(memory.id, &project.tree);
         let waits = memory.status == Status::Draft;
         if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
