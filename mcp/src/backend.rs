@@ -220,6 +220,9 @@ pub struct RememberResponse {
     pub redacted: usize,
     /// Memories near it, those first that it seems to repeat, replace or contradict.
     pub neighbours: Vec<NeighbourHit>,
+    /// These as text for the model.
+    #[serde(skip)]
+    pub near: String,
     /// Remark for the caller, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -235,7 +238,12 @@ pub struct NeighbourHit {
     /// Its title.
     pub title: String,
     /// How the saved memory relates to it: `duplicate`, `update`, `contradiction` or `near`.
-    pub relation: String,
+    pub relation: &'static str,
+    /// `user`, `Claude`, or nobody in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<&'static str>,
+    /// Whether it is from the repository, and not learned, written or released by this user.
+    pub from_repository: bool,
 }
 
 /// Memory that was put aside.

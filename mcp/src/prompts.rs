@@ -101,8 +101,10 @@ impl Prompt {
                 Ok(format!(
                     "{untidy}\n\nGo through these memories with me one by one. For each, read it with `recall` \
                      (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
-                     and still_true), corrected (`remember` with id, or a new one with supersedes), both hold \
-                     (`remember` with the id of one and both_hold), or `forget`. Wait for my yes or no before each change."
+                     and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both hold \
+                     (`remember` with the id of one and both_hold), or `forget`. What is in the user's or the \
+                     repository's words is replaced and not corrected. What is the user's for every project only I change, with \
+                     `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
                 ))
             }
         }

@@ -425,15 +425,20 @@ impl Local {
             },
             replaced_by: hit.superseded_by.filter(|_| hit.superseded).map(MemoryId::short),
             held_until: hit.expired.map(Timestamp::date),
-            said_by: match (render::is_noted(hit), hit.said_by, hit.from_repository) {
-                (true, ..) => Some("Claude"),
-                (false, Some(SaidBy::User), false) => Some("user"),
-                _ => None,
-            },
+            said_by: said_by(hit),
             stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
             from_repository: hit.from_repository,
             project: None,
         }
+    }
+}
+
+/// Returns in whose name a memory is told, if in anybody's.
+pub(super) fn said_by(hit: &Hit) -> Option<&'static str> {
+    match (render::is_noted(hit), hit.said_by, hit.from_repository) {
+        (true, ..) => Some("Claude"),
+        (false, Some(SaidBy::User), false) => Some("user"),
+        _ => None,
     }
 }
 

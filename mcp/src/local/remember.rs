@@ -17,7 +17,8 @@ use memory_store::trust::Trust;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::find::{Found, in_tree, judged};
-use super::{Local, relative};
+use super::recall::said_by;
+use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 
 /// How sure we are of what a model chose to remember.
@@ -90,7 +91,7 @@ impl Local {
         let (saved, trust, redactor, replaced) = (&saved, &trust, &redactor, &replaced);
         let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
         let near = self.finish(written, &project, &mut notes)?;
-        Ok(self.response(saved, tree, &near, &notes))
+        Ok(self.response(saved, &project, &near, &notes))
     }
 
     /// Changes one memory, by its id.
@@ -142,7 +143,7 @@ impl Local {
                     .to_owned(),
             );
         }
-        let mut response = self.response(saved, tree, &near, &notes);
+        let mut response = self.response(saved, &project, &near, &notes);
         if is_same && is_confirmed {
             response.change = "confirmed".to_owned();
         }
@@ -263,11 +264,25 @@ impl Local {
     fn response(
         &self,
         saved: &Saved,
-        tree: &Tree,
+        project: &Project,
         near: &[Neighbour],
         notes: &[String],
     ) -> RememberResponse {
         let memory = &saved.stored.memory;
+        let Project { tree, recall, .. } = project;
+        let now = self.now();
+        let near: Vec<(Hit, &Neighbour)> =
+            near.iter().filter_map(|near| Some((recall.listed(near.id, now)?, near))).collect();
+        let neighbours = near.iter().map(|(hit, near)| NeighbourHit {
+            id: near.id.short(),
+            kind: near.kind.name().to_owned(),
+            title: render::clean(&near.title),
+            relation: near.verdict.name(),
+            said_by: said_by(hit),
+            from_repository: hit.from_repository,
+        });
+        let neighbours = neighbours.collect();
+        let hits: Vec<Hit> = near.into_iter().map(|(hit, _)| hit).collect();
         RememberResponse {
             id: memory.id.short(),
             change: match saved.change {
@@ -280,7 +295,8 @@ impl Local {
             file: self.shown(&saved.stored.path, tree),
             title: render::clean(&memory.title),
             redacted: saved.hidden,
-            neighbours: near.iter().map(NeighbourHit::from).collect(),
+            neighbours,
+            near: render::titles("near", &hits, ANSWER_TOKENS_MAX).text,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
         }
     }
@@ -513,17 +529,6 @@ fn valid_until(request: &RememberRequest) -> Result<Option<Timestamp>, Failure> 
     }
 }
 
-impl From<&Neighbour> for NeighbourHit {
-    fn from(near: &Neighbour) -> Self {
-        Self {
-            id: near.id.short(),
-            kind: near.kind.name().to_owned(),
-            title: render::clean(&near.title),
-            relation: near.verdict.name().to_owned(),
-        }
-    }
-}
-
 /// Says which tags were not saved.
 fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
     let tags = &saved.stored.memory.tags;
@@ -539,10 +544,9 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
 fn question(near: &Neighbour, own: MemoryId) -> String {
     let (id, own) = (near.id.short(), own.short());
     format!(
-        "It {} {id} (\"{}\"). If it replaces {id}, call `remember` with id \"{own}\" and supersedes [\"{id}\"]; if \
-         both hold, with id \"{own}\" and both_hold true.",
-        near.verdict.words(),
-        render::clean(&near.title)
+        "It {} {id}. If it replaces {id}, call `remember` with id \"{own}\" and supersedes [\"{id}\"]; if both hold, \
+         with id \"{own}\" and both_hold true.",
+        near.verdict.words()
     )
 }
 

@@ -22,8 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::{Given, schema};
 use crate::backend::{
-    Backend, Failure, NeighbourHit, RecallRequest, RememberRequest, RememberResponse,
-    SessionsRequest,
+    Backend, Failure, RecallRequest, RememberRequest, RememberResponse, SessionsRequest,
 };
 use crate::input::Watched;
 use crate::prompts::{self, Prompt};
@@ -324,8 +323,9 @@ fn remembered(response: &RememberResponse) -> String {
     if response.redacted > 0 {
         text.push_str(&format!("\n{} secret(s) were taken out before saving.", response.redacted));
     }
-    for NeighbourHit { id, kind, title, relation } in &response.neighbours {
-        text.push_str(&format!("\n{relation}: [{kind} {id}] {title}"));
+    if !response.near.is_empty() {
+        text.push('\n');
+        text.push_str(&response.near);
     }
     if let Some(note) = &response.note {
         text.push('\n');
