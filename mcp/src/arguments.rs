@@ -121,6 +121,8 @@ enum Meant {
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     values: BTreeMap<&'static str, Meant>,
+    /// Arguments that were given as nothing: as `null`, or an empty text or list.
+    emptied: Vec<&'static str>,
     /// Remarks about the arguments, for the caller.
     pub notes: Vec<String>,
 }
@@ -136,13 +138,19 @@ impl Given {
         object: Option<Map<String, Value>>,
     ) -> Result<Self, Failure> {
         let mut object = object.unwrap_or_default();
-        object.retain(|_, value| !value.is_null());
         let mut given = Self::default();
         for argument in arguments {
             let names = std::iter::once(&argument.name).chain(argument.aliases);
-            let Some(value) = names.into_iter().find_map(|name| object.remove(*name)) else {
+            let values = names.filter_map(|name| Some((*name, object.remove(*name)?)));
+            let (values, empty): (Vec<_>, Vec<_>) = values.partition(|(_, value)| !is_empty(value));
+            let mut values = values.into_iter();
+            let Some((name, value)) = values.next() else {
+                given.emptied.extend((!empty.is_empty()).then_some(argument.name));
                 continue;
             };
+            for (other, _) in values {
+                given.notes.push(format!("`{other}` was ignored: it means the same as `{name}`."));
+            }
             let meant = meant(argument.takes, &value).ok_or_else(|| {
                 let shown: String = match &value {
                     Value::String(text) => text.chars().take(GIVEN_CHARS_MAX).collect(),
@@ -156,6 +164,7 @@ impl Given {
             })?;
             given.values.insert(argument.name, meant);
         }
+        object.retain(|_, value| !value.is_null());
         given.note_unknown(tool, arguments, &object);
         Ok(given)
     }
@@ -192,9 +201,14 @@ impl Given {
         }
     }
 
-    /// Whether an argument was given, be it empty.
-    pub fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name)
+    /// Returns the names of the arguments that were given.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.values.keys().copied().collect()
+    }
+
+    /// Returns whether an argument was given as nothing.
+    pub fn is_emptied(&self, name: &str) -> bool {
+        self.emptied.contains(&name)
     }
 
     /// The items of a list; empty where it is missing.
@@ -262,6 +276,16 @@ fn meant(takes: Takes, value: &Value) -> Option<Meant> {
         }
         Takes::Number(most) => number(value).map(|number| Meant::Number(number.clamp(1, most))),
         Takes::Flag => flag(value).map(Meant::Flag),
+    }
+}
+
+/// Returns whether a value says nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }
 
@@ -449,6 +473,23 @@ mod tests {
         let given = read(json!({"query": "x", "as_off": "today"})).unwrap();
         let told = "`as_off` is unknown to `recall` and was ignored; it takes kinds, query, tags, limit, pin.";
         assert_eq!(given.notes, [told]);
+    }
+
+    #[test]
+    fn an_alias_beside_its_name_is_named_and_what_is_empty_is_missing() {
+        let given = read(json!({"query": "x", "q": "y", "file": ["a"], "files": "b"})).unwrap();
+        assert_eq!((given.text("query"), given.list("file")), (Some("x"), vec!["a".to_owned()]));
+        let told = |other: &str, name: &str| {
+            format!("`{other}` was ignored: it means the same as `{name}`.")
+        };
+        assert_eq!(given.notes, [told("files", "file"), told("q", "query")]);
+        for empty in [json!(""), json!(" "), json!([]), json!([""]), Value::Null] {
+            let asked =
+                json!({"query": empty, "q": "y", "limit": empty, "kind": empty, "scope": empty});
+            let given = read(asked).unwrap();
+            assert_eq!((given.names(), given.text("query")), (vec!["query"], Some("y")), "{empty}");
+            assert!(given.is_emptied("limit") && given.notes.is_empty(), "{:?}", given.notes);
+        }
     }
 
     #[test]

@@ -111,6 +111,8 @@ pub struct RecallRequest {
     pub all_projects: bool,
     /// Which part of the list.
     pub page: Page,
+    /// Names of the arguments that were given.
+    pub given: Vec<&'static str>,
 }
 
 /// Memories that were found.
@@ -288,6 +290,8 @@ pub struct SessionsRequest {
     pub thinking: bool,
     /// Which part of the list.
     pub page: Page,
+    /// Names of the arguments that were given.
+    pub given: Vec<&'static str>,
 }
 
 /// Turns or sessions that were found.

@@ -39,6 +39,13 @@ const HELD_BACK: &str = "Some memories were held back: they look like instructio
 /// Stands for the title of a memory that is held back.
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 
+/// Time that an answer is limited to; what is missing is no limit.
+#[derive(Clone, Copy)]
+struct Span {
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
 /// A backend over the stores of one user, for the project that the server was started in.
 pub struct Local {
     environment: Environment,
@@ -118,6 +125,16 @@ impl Local {
                 words.chars().take(40).collect::<String>()
             ))),
         }
+    }
+
+    /// The first and the last moment between two times that words name.
+    fn span(&self, since: Option<&str>, before: Option<&str>) -> Result<Span, Failure> {
+        let since = since.map(|words| self.time("since", words)).transpose()?;
+        let before = before.map(|words| self.time("before", words)).transpose()?;
+        Ok(Span {
+            since: since.map(|(from, _)| from),
+            until: before.map(|(from, _)| Timestamp(from.0 - 1)),
+        })
     }
 
     /// A path as a person of this project would write it.

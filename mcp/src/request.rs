@@ -43,6 +43,7 @@ impl RecallRequest {
             titles: given.text("detail") == Some("titles"),
             all_projects: given.text("projects") == Some("all"),
             page: page(given)?,
+            given: given.names(),
         };
         let asks = request.query.is_some()
             || !(request.ids.is_empty() && request.paths.is_empty())
@@ -86,6 +87,7 @@ impl SessionsRequest {
             before: item("before", given)?,
             thinking: given.flag("thinking").unwrap_or_default(),
             page: page(given)?,
+            given: given.names(),
         };
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
             return Err(Failure::Request(
@@ -135,6 +137,10 @@ impl RememberRequest {
                     .to_owned(),
             );
         }
+        let still_true = given.flag("still_true").unwrap_or_default();
+        if still_true && id.is_none() {
+            given.notes.extend(unused(&["still_true"], &[], "a new memory"));
+        }
         let (tags, paths) = (items("tags", given), items("paths", given));
         let supersedes = items("supersedes", given);
         Ok(Self {
@@ -151,10 +157,23 @@ impl RememberRequest {
             supersedes,
             both_hold: given.flag("both_hold").unwrap_or_default(),
             pin: given.flag("pin"),
-            still_true: given.flag("still_true").unwrap_or_default(),
+            still_true,
             valid_until: item("valid_until", given)?,
             notes: std::mem::take(&mut given.notes),
         })
+    }
+}
+
+/// Names the given arguments that an answer of some kind does not use.
+pub fn unused(given: &[&str], used: &[&str], answer: &str) -> Option<String> {
+    let unused = given.iter().filter(|name| **name != "format" && !used.contains(name));
+    let named: Vec<String> = unused.map(|name| format!("`{name}`")).collect();
+    match named.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} does not apply to {answer} and was ignored.")),
+        several => {
+            Some(format!("{} do not apply to {answer} and were ignored.", several.join(", ")))
+        }
     }
 }
 

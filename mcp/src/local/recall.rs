@@ -16,9 +16,10 @@ use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 use super::find::{in_tree, judged};
 use super::given::Told;
 use super::projects::{Other, with_others};
-use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, note, relative, with_remarks};
+use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, Span, note, relative, with_remarks};
 use crate::backend::{Failure, MemoryHit, Page, RecallRequest, RecallResponse, Rest};
 use crate::printed::ids_in;
+use crate::request::unused;
 
 /// Characters of a memory's text in JSON.
 const TEXT_CHARS_MAX: usize = 1_500;
@@ -64,13 +65,14 @@ impl Local {
         };
         let asked_as_words = request.ids.is_empty();
         if !ids.is_empty()
-            && let Some(response) = self.by_ids(&ids, asked_as_words, &tree, now, started)?
+            && let Some(response) =
+                self.by_ids(&ids, asked_as_words, request, &tree, now, started)?
         {
             return Ok(response);
         }
         let found = match (&request.query, request.paths.is_empty()) {
             (None, false) if request.kinds.is_empty() && request.tags.is_empty() => {
-                self.brief(request, &recall, &tree, now)
+                self.brief(request, &recall, &tree, now)?
             }
             _ => self.by_words(request, &recall, &tree, now)?,
         };
@@ -107,14 +109,14 @@ impl Local {
         tree: &Tree,
         now: Timestamp,
     ) -> Result<FoundHits, Failure> {
-        let since = request.since.as_ref().map(|words| self.time("since", words)).transpose()?;
-        let before = request.before.as_ref().map(|words| self.time("before", words)).transpose()?;
+        let Span { since, until } =
+            self.span(request.since.as_deref(), request.before.as_deref())?;
         let everywhere = Search {
             text: request.query.clone().unwrap_or_default(),
             kinds: request.kinds.clone(),
             tags: request.tags.clone(),
-            since: since.map(|(from, _)| from),
-            until: before.map(|(from, _)| Timestamp(from.0 - 1)),
+            since,
+            until,
             superseded: request.history,
             limit: request.page.wanted(),
             without_held: true,
@@ -153,7 +155,11 @@ impl Local {
         recall: &Recall,
         tree: &Tree,
         now: Timestamp,
-    ) -> FoundHits {
+    ) -> Result<FoundHits, Failure> {
+        let mut span = self.span(request.since.as_deref(), request.before.as_deref())?;
+        let Span { since, until } = span;
+        let limits = Search { since, until, without_held: true, ..Search::default() };
+        self.check(&limits)?;
         let mut paths: Vec<String> =
             request.paths.iter().map(|path| relative(path, tree)).collect();
         let mut found = FoundHits::default();
@@ -162,8 +168,7 @@ impl Local {
             paths.clear();
         }
         let search = |kinds: Vec<Kind>, paths: Vec<String>, limit| {
-            let search = Search { kinds, paths, limit, without_held: true, ..Search::default() };
-            recall.search(&search, now)
+            recall.search(&Search { kinds, paths, limit, ..limits.clone() }, now)
         };
         let mut seen = BTreeSet::new();
         let about = search(BRIEF_KINDS.to_vec(), paths.clone(), 200);
@@ -184,8 +189,11 @@ impl Local {
                 }
             }
         }
-        found.sessions = self.last_sessions_of(&paths, tree);
-        found
+        if request.as_of.is_some() {
+            span.until = Some(until.map_or(now, |until| until.min(now)));
+        }
+        found.sessions = self.last_sessions_of(&paths, span, tree);
+        Ok(found)
     }
 
     /// Returns the project's memories whose time is over by now. An index does not keep them, so that of all files those
@@ -221,6 +229,7 @@ impl Local {
         &self,
         ids: &[String],
         may_be_words: bool,
+        request: &RecallRequest,
         tree: &Tree,
         now: Timestamp,
         started: Instant,
@@ -270,6 +279,8 @@ impl Local {
         if held_back {
             notes.push(HELD_BACK.to_owned());
         }
+        let named = if may_be_words { "query" } else { "ids" };
+        notes.extend(unused(&request.given, &[named, "history", "projects"], "an answer by ids"));
         let rendered = render::whole(&hits, ANSWER_TOKENS_MAX);
         let left_out: Vec<String> = hits
             .iter()

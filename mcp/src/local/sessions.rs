@@ -13,8 +13,9 @@ use memory_store::text::excerpt;
 use memory_store::thinking;
 
 use super::given::Told;
-use super::{ANSWER_TOKENS_MAX, Local, note, relative, with_remarks};
+use super::{ANSWER_TOKENS_MAX, Local, Span, note, relative, with_remarks};
 use crate::backend::{Failure, Rest, SessionHit, SessionsRequest, SessionsResponse, TurnHit};
+use crate::request::unused;
 use crate::second::{self, Listed};
 
 /// Characters of a turn that was found.
@@ -31,8 +32,6 @@ const OUTLINE_TURNS_MAX: u32 = 200;
 const READ_TURNS_MAX: u32 = 50;
 /// Sessions that a search may be limited to.
 const SEARCHED_SESSIONS_MAX: usize = 2_000;
-/// Answer to who limits what is read of one session as a search is limited.
-const ONE_SESSION: &str = "This is read by numbers of turns alone: query, branch, file, since and before are for a search or a list.";
 /// Things done, files and memories that a list names of each session.
 const NAMED_MAX: usize = 5;
 /// Sessions that a brief names.
@@ -95,8 +94,8 @@ impl Local {
         recall: &Recall,
         tree: &Tree,
     ) -> Result<(SessionsResponse, GivenTurns), Failure> {
-        let since = request.since.as_ref().map(|words| self.time("since", words)).transpose()?;
-        let before = request.before.as_ref().map(|words| self.time("before", words)).transpose()?;
+        let Span { since, until } =
+            self.span(request.since.as_deref(), request.before.as_deref())?;
         let of = self.sessions_of(request, tree)?;
         if of.as_ref().is_some_and(Vec::is_empty) {
             return Ok((no_sessions(request), GivenTurns::default()));
@@ -112,8 +111,8 @@ impl Local {
             thinking: request.thinking,
             session: request.session.clone(),
             sessions,
-            since: since.map(|(from, _)| from),
-            until: before.map(|(from, _)| Timestamp(from.0 - 1)),
+            since,
+            until,
             without_held: true,
             ..Search::default()
         };
@@ -150,12 +149,12 @@ impl Local {
 
     /// Lists sessions, the latest first.
     fn list(&self, request: &SessionsRequest, tree: &Tree) -> Result<SessionsResponse, Failure> {
-        let since = request.since.as_ref().map(|words| self.time("since", words)).transpose()?;
-        let before = request.before.as_ref().map(|words| self.time("before", words)).transpose()?;
+        let Span { since, until } =
+            self.span(request.since.as_deref(), request.before.as_deref())?;
         let mut listed = self.listed(request, tree)?;
         listed.retain(|session| {
-            since.is_none_or(|(from, _)| session.last >= from)
-                && before.is_none_or(|(from, _)| session.first < from)
+            since.is_none_or(|since| session.last >= since)
+                && until.is_none_or(|until| session.first <= until)
         });
         // The list may have changed since the page before this one: it goes on behind the session that was named last.
         let start = match request.page.last.as_deref().and_then(placed) {
@@ -192,16 +191,27 @@ impl Local {
             .checked_sub(1)
             .and_then(|last| page.get(last))
             .map(|session| format!("{}~{}", session.last.0, session.session));
-        let rest = request.page.rest(more || shown < page.len(), shown, last, None);
+        let used = ["branch", "file", "since", "before", "limit", "cursor"];
+        let note = unused(&request.given, &used, "a list of sessions");
+        let rest = request.page.rest(more || shown < page.len(), shown, last, note);
         let text = with_remarks(text, shown == 0, &rest);
         Ok(SessionsResponse { sessions, rest, text, ..SessionsResponse::default() })
     }
 
     /// A line for each of the last sessions that changed these files.
-    pub(super) fn last_sessions_of(&self, paths: &[String], tree: &Tree) -> Vec<String> {
+    pub(super) fn last_sessions_of(
+        &self,
+        paths: &[String],
+        span: Span,
+        tree: &Tree,
+    ) -> Vec<String> {
         // A brief is useful without them.
         let Ok(mut listed) = second::sessions(tree.project) else { return Vec::new() };
-        listed.retain(|session| paths.iter().any(|path| session.changed(path)));
+        listed.retain(|session| {
+            span.since.is_none_or(|since| session.last >= since)
+                && span.until.is_none_or(|until| session.last <= until)
+                && paths.iter().any(|path| session.changed(path))
+        });
         let told = listed.iter().take(BRIEF_SESSIONS_MAX).map(|session| {
             format!(
                 "Session {} of {} changed it: {}.",
@@ -309,12 +319,8 @@ fn read(
         None if outlines => Some("Read turns with `session` and `turns`, such as 3-7.".to_owned()),
         None => None,
     };
-    let limits = request.query.is_some()
-        || request.branch.is_some()
-        || !request.files.is_empty()
-        || request.since.is_some()
-        || request.before.is_some();
-    let ignored = limits.then(|| ONE_SESSION.to_owned());
+    let used = ["session", "turns", "outline"];
+    let ignored = unused(&request.given, &used, "what is read of one session");
     let notes: Vec<String> = note.into_iter().chain(ignored).collect();
     let note = (!notes.is_empty()).then(|| notes.join(" "));
     let rest = Rest { truncated: next.is_some(), next_cursor: None, note };

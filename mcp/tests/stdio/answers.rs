@@ -293,3 +293,77 @@ fn what_a_session_saved_counts_as_given_to_it() {
     assert!(given.contains(saved["id"].as_str().unwrap()), "{given}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn what_an_answer_does_not_use_is_named() {
+    let world = World::searched(SearchMode::Scan);
+    save(&world, pool());
+    let turn =
+        Turn { session: "4f1c".to_owned(), at: now(), text: "Hello.".into(), ..Turn::default() };
+    world.publish(vec![turn]);
+    let mut server = world.connect_beside("echo '[]'", &[]);
+    let id = MemoryId([1; 16]).short();
+    for (tool, asked, ignored) in [
+        (
+            "recall",
+            json!({"ids": [id], "as_of": "2026-01-01", "kinds": "fact", "detail": "titles", "query": "x", "limit": 1}),
+            "`as_of`, `detail`, `kinds`, `limit`, `query` do not apply to an answer by ids",
+        ),
+        ("recall", json!({"query": id, "limit": 1}), "`limit` does not apply to an answer by ids"),
+        ("recall", json!({"query": "pool", "q": "poem"}), "`q` was ignored"),
+        (
+            "search_sessions",
+            json!({"session": "4f1c", "limit": 3}),
+            "`limit` does not apply to what is read",
+        ),
+        ("search_sessions", json!({"thinking": true}), "`thinking` does not apply to a list"),
+        (
+            "remember",
+            json!({"title": "x", "still_true": true}),
+            "`still_true` does not apply to a new memory",
+        ),
+    ] {
+        let (text, failed) = server.text(tool, &asked);
+        assert!(!failed && text.contains(ignored), "{asked}: {text}");
+    }
+    let (text, _) = server.text("recall", &json!({"ids": [id], "history": true}));
+    assert!(!text.contains("apply"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_brief_keeps_to_the_times_that_it_is_given() {
+    let world = World::searched(SearchMode::Scan);
+    let at = |number, title: &str, day: &str| Memory {
+        kind: Kind::Gotcha,
+        occurred: Timestamp::parse(day),
+        paths: vec![memory_store::memory::PathRef { path: "src/money.rs".into(), seen: None }],
+        ..fact(number, title, "It is so.")
+    };
+    save(&world, at(1, "Rounding drifts", "2026-02-01"));
+    save(&world, at(2, "Sums overflow", "2026-08-01"));
+    world.publish(Vec::new());
+    let listed = json!([
+        {"session": "4f1c", "first": "2026-08-01T08:00:00Z", "last": "2026-08-01T09:00:00Z", "goal": "Mend sums", "files": ["src/money.rs"]},
+        {"session": "5a2d", "first": "2026-02-01T08:00:00Z", "last": "2026-02-01T09:00:00Z", "goal": "Round late", "files": ["src/money.rs"]},
+    ]);
+    let mut server = world.connect_beside(&format!("cat <<'END'\n{listed}\nEND"), &[]);
+    for (limit, early, late) in [
+        (json!({"since": "2026-06-01"}), false, true),
+        (json!({"before": "2026-06-01"}), true, false),
+        (json!({"as_of": "2026-06-01"}), true, false),
+        (json!({}), true, true),
+    ] {
+        let mut asked = limit.clone();
+        asked["paths"] = json!(["src/money.rs"]);
+        let (text, failed) = server.text("recall", &asked);
+        assert!(!failed, "{text}");
+        let told = ["Rounding drifts", "Round late", "Sums overflow", "Mend sums"]
+            .map(|it| text.contains(it));
+        assert_eq!(told, [early, early, late, late], "{limit}: {text}");
+    }
+    let (text, failed) =
+        server.text("recall", &json!({"paths": ["src/money.rs"], "since": "some day"}));
+    assert!(failed && text.contains("`since` takes a day"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
