@@ -45,19 +45,26 @@ pub fn ids_in(query: &str) -> Vec<String> {
         let words: Vec<&str> = words(piece).collect();
         let kinds = words.iter().take_while(|word| is_kind(word)).count();
         let named = words.get(kinds..).unwrap_or_default();
-        if named.is_empty() || !named.iter().all(|word| Recall::is_like_id(word)) {
+        if named.is_empty() || !named.iter().all(|word| is_shaped(word)) {
             return Vec::new();
         }
         ids.extend(named.iter().map(|id| id.to_ascii_lowercase()));
     }
-    ids
+    // Words of six letters alone are words.
+    ids.iter().any(|id| Recall::is_like_id(id)).then_some(ids).unwrap_or_default()
+}
+
+/// Returns whether a word has the length and the letters of an id, be it a word of prose.
+fn is_shaped(word: &str) -> bool {
+    let is_letter = |c: u8| c.is_ascii_alphanumeric() && !b"ilou".contains(&c.to_ascii_lowercase());
+    Recall::is_like_id(word) || word.len() == SHORT_ID_CHARS && word.bytes().all(is_letter)
 }
 
 /// The id in a bracket that has a kind before it.
 fn bracketed(piece: &str) -> Option<String> {
     // Its title may be followed by the next one in a line of its own.
     let line = piece.rsplit('\n').next()?;
-    let inner = line.trim_start_matches([' ', '-']).strip_prefix('[')?;
+    let (_, inner) = line.rsplit_once('[')?;
     let inner = inner.split([',', ']']).next()?;
     let mut words = words(inner).skip_while(|word| *word == "user's");
     let (kind, id) = (words.next()?, words.next()?);
@@ -66,13 +73,14 @@ fn bracketed(piece: &str) -> Option<String> {
 }
 
 fn is_kind(word: &str) -> bool {
-    Kind::from_name(word).is_some() || word == "user's"
+    Kind::from_name(word).is_some() || word == "user's" || word.eq_ignore_ascii_case("id")
 }
 
 /// The words of a text without what stands around them.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_whitespace();
     words
+        .map(|word| word.strip_prefix("id:").unwrap_or(word))
         .map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
         .filter(|word| !word.is_empty())
 }
@@ -106,6 +114,12 @@ mod tests {
             ("- [fix k3v9qa] 2026-09-20: The importer stops, often", &["k3v9qa"]),
             ("- [fix k3v9qa] One\n- [fact 8h248h] Two", &["k3v9qa", "8h248h"]),
             ("decision k3v9qa", &["k3v9qa"]),
+            ("id:k3v9qa", &["k3v9qa"]),
+            ("id: k3v9qa", &["k3v9qa"]),
+            ("what is [decision k3v9qa]?", &["k3v9qa"]),
+            ("k3v9qa zzzzzz", &["k3v9qa", "zzzzzz"]),
+            ("zzzzzz", &[]),
+            ("k3v9qa in full", &[]),
             ("why cents", &[]),
             ("the parser", &[]),
             ("fix", &[]),

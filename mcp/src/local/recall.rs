@@ -268,7 +268,8 @@ impl Local {
             true => Vec::new(),
             false => self.of_other_projects_by_id(&mut missing, tree, now),
         };
-        if may_be_words && !missing.is_empty() {
+        let is_known = !(hits.is_empty() && others.is_empty() && notes.is_empty()) || held_back;
+        if may_be_words && !is_known {
             return Ok(None);
         }
         let missing: Vec<String> = missing

@@ -367,3 +367,44 @@ fn a_brief_keeps_to_the_times_that_it_is_given() {
     assert!(failed && text.contains("`since` takes a day"), "{text}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_query_without_a_word_says_that_the_latest_are_given() {
+    let world = World::searched(SearchMode::Scan);
+    save(&world, pool());
+    let turn =
+        Turn { session: "4f1c".to_owned(), at: now(), text: "Hello.".into(), ..Turn::default() };
+    world.publish(vec![turn]);
+    let mut server = world.connect(&[]);
+    for query in ["?!", "until", "the of and", "((("] {
+        for tool in ["recall", "search_sessions"] {
+            let (text, _) = server.text(tool, &json!({"query": query}));
+            assert!(text.contains("no word that can be searched for"), "{tool} {query}: {text}");
+        }
+    }
+    for query in ["pool", "kind:fact", "NOT lathe"] {
+        let (text, _) = server.text("recall", &json!({"query": query}));
+        assert!(!text.contains("no word that") && text.contains("five places"), "{query}: {text}");
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_known_id_in_a_query_is_answered_and_an_unknown_one_is_named() {
+    let (_world, mut server) = serving(World::searched(SearchMode::Scan), vec![wish()]);
+    let id = MemoryId([3; 16]).short();
+    for query in [format!("{id} zzzzzz"), format!("{id}, 8h248h"), format!("id:{id} qqqqqq")] {
+        let (text, _) = server.text("recall", &json!({"query": query}));
+        assert!(
+            text.contains("Each time") && text.contains("There is no memory `"),
+            "{query}: {text}"
+        );
+    }
+    for query in [format!("id:{id}"), format!("what is [preference {id}]?")] {
+        let (text, _) = server.text("recall", &json!({"query": query}));
+        assert!(text.starts_with("<throughline-memory>\nMemories from"), "{query}: {text}");
+    }
+    let (text, _) = server.text("recall", &json!({"query": "8h248h zzzzzz"}));
+    assert!(!text.contains("There is no memory"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}

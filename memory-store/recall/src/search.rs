@@ -36,6 +36,8 @@ const RANKED_PER_HIT: usize = 4;
 const RANKED_MIN: usize = 512;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
+/// Note where a text has neither a word that is searched for nor a condition.
+const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
 /// Candidates that a trace tells of.
 const TRACED_MAX: usize = 64;
 
@@ -180,6 +182,10 @@ impl Wanted {
         };
         match expression::parse(&search.text, now, search.exact) {
             Ok(Expression { words, must, operators }) => {
+                let is_asked = !search.text.trim().is_empty() && must.is_empty();
+                if is_asked && Query::search(&words).terms.is_empty() {
+                    wanted.notes.push(NO_WORD.to_owned());
+                }
                 wanted.words = words;
                 wanted.operators = operators;
                 wanted.must.extend(must);
