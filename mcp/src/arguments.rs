@@ -260,15 +260,16 @@ fn meant(takes: Takes, value: &Value) -> Option<Meant> {
         Takes::Text => text(value).map(Meant::Text),
         Takes::Id => scalar(value).map(|text| Meant::Text(id_of(&text))),
         Takes::Ids => ids(value).map(Meant::List),
-        Takes::Words => list(value, true).map(Meant::List),
-        Takes::Texts | Takes::TextOrTexts => list(value, false).map(Meant::List),
+        Takes::Words => list(value, Some(",")).map(Meant::List),
+        // A name of a file may have a comma in it, and hardly a space behind that.
+        Takes::Texts | Takes::TextOrTexts => list(value, Some(", ")).map(Meant::List),
         Takes::One(choices) => {
             let asked = scalar(value)?.trim().to_ascii_lowercase();
             choices.contains(&asked.as_str()).then_some(Meant::Text(asked))
         }
         Takes::Kind => kind(&scalar(value)?).map(|kind| Meant::Kinds(vec![kind])),
         Takes::Kinds => {
-            let names = list(value, true)?;
+            let names = list(value, Some(","))?;
             if names.iter().any(|name| ALL_KINDS.contains(&name.to_ascii_lowercase().as_str())) {
                 return Some(Meant::Kinds(Vec::new()));
             }
@@ -311,7 +312,7 @@ fn ids(value: &Value) -> Option<Vec<String>> {
     let is_json = |text: &str| serde_json::from_str::<Vec<Value>>(text).is_ok();
     let items = match value {
         Value::String(text) if !is_json(text) => vec![text.clone()],
-        value => list(value, false)?,
+        value => list(value, None)?,
     };
     let mut ids = Vec::new();
     for id in items.iter().flat_map(|item| ids_of(item)) {
@@ -322,8 +323,8 @@ fn ids(value: &Value) -> Option<Vec<String>> {
     Some(ids)
 }
 
-/// The items of a list, of its text as JSON, or one item.
-fn list(value: &Value, by_comma: bool) -> Option<Vec<String>> {
+/// The items of a list, of its text as JSON, or of a text with separators.
+fn list(value: &Value, separator: Option<&str>) -> Option<Vec<String>> {
     match value {
         Value::Array(items) => items.iter().map(scalar).collect(),
         Value::String(text) => {
@@ -332,7 +333,10 @@ fn list(value: &Value, by_comma: bool) -> Option<Vec<String>> {
             {
                 return items.iter().map(scalar).collect();
             }
-            let split: Vec<&str> = if by_comma { text.split(',').collect() } else { vec![text] };
+            let split: Vec<&str> = match separator {
+                Some(separator) => text.split(separator).collect(),
+                None => vec![text],
+            };
             let items = split.into_iter().map(str::trim).filter(|item| !item.is_empty());
             Some(items.map(str::to_owned).collect())
         }
@@ -426,7 +430,8 @@ mod tests {
         let given = read(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"})).unwrap();
         assert_eq!(given.text("query"), Some("a\nb\n3"));
         assert_eq!((given.list("file").len(), given.kinds("kinds").len()), (2, 0));
-        assert_eq!(read(json!({"file": "a, b"})).unwrap().list("file"), ["a, b"]);
+        assert_eq!(read(json!({"file": "a, b"})).unwrap().list("file"), ["a", "b"]);
+        assert_eq!(read(json!({"file": "a,b"})).unwrap().list("file"), ["a,b"]);
         let ids = ["k3v9qa", "8h248h"];
         for (written, meant) in [
             (json!("k3v9qa"), &ids[..1]),

@@ -47,7 +47,9 @@ impl Prompt {
     /// Its one argument: name, what it is, and whether it must be given.
     pub const fn argument(self) -> Option<(&'static str, &'static str, bool)> {
         match self {
-            Self::Brief => Some(("files", "Files or a subject, separated by spaces", true)),
+            Self::Brief => {
+                Some(("files", "Files, separated by spaces or commas, or a subject", true))
+            }
             Self::Decided => Some(("subject", "What it is about", true)),
             Self::Handoff | Self::Tidy => None,
         }
@@ -145,9 +147,10 @@ pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, Failure>
 }
 
 fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
-    let words: Vec<String> = about.split_whitespace().map(str::to_owned).collect();
-    // Names of files have a dot or a slash; anything else is a subject.
-    let are_files = words.iter().all(|word| word.contains(['.', '/']));
+    let is_between = |c: char| c.is_whitespace() || c == ',';
+    let words = about.split(is_between).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    let are_files = words.iter().all(|word| is_file(word));
     let request = RecallRequest {
         query: (!are_files).then(|| about.to_owned()),
         paths: if are_files {
@@ -159,6 +162,11 @@ fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
         ..RecallRequest::default()
     };
     Ok(backend.recall(&request)?.text)
+}
+
+/// Returns whether a word is the name of a file: it has a dot or a slash, or is one like `Makefile`.
+fn is_file(word: &str) -> bool {
+    word.contains(['.', '/']) || word.ends_with("file") && word.starts_with(char::is_uppercase)
 }
 
 fn page() -> crate::backend::Page {

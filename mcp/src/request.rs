@@ -32,10 +32,10 @@ impl RecallRequest {
     pub fn read(given: &mut Given) -> Result<Self, Failure> {
         let request = Self {
             query: query(given),
-            ids: items("ids", given),
+            ids: items("ids", given)?,
             kinds: given.kinds("kinds"),
-            tags: items("tags", given),
-            paths: items("paths", given),
+            tags: items("tags", given)?,
+            paths: items("paths", given)?,
             since: item("since", given)?,
             before: item("before", given)?,
             as_of: item("as_of", given)?,
@@ -82,7 +82,7 @@ impl SessionsRequest {
             turns,
             outline: given.flag("outline").unwrap_or_default(),
             branch: item("branch", given)?,
-            files: items("file", given),
+            files: items("file", given)?,
             since: item("since", given)?,
             before: item("before", given)?,
             thinking: given.flag("thinking").unwrap_or_default(),
@@ -137,12 +137,17 @@ impl RememberRequest {
                     .to_owned(),
             );
         }
+        if let (Some(id), true) = (&id, given.is_emptied("valid_until")) {
+            given.notes.push(format!(
+                "`valid_until` stays as it is: the user removes it with `throughline edit {id}`."
+            ));
+        }
         let still_true = given.flag("still_true").unwrap_or_default();
         if still_true && id.is_none() {
             given.notes.extend(unused(&["still_true"], &[], "a new memory"));
         }
-        let (tags, paths) = (items("tags", given), items("paths", given));
-        let supersedes = items("supersedes", given);
+        let (tags, paths) = (items("tags", given)?, items("paths", given)?);
+        let supersedes = items("supersedes", given)?;
         Ok(Self {
             id,
             kind: kinds.first().copied(),
@@ -227,13 +232,18 @@ fn item(name: &str, given: &Given) -> Result<Option<String>, Failure> {
     Ok(Some(one_line(text)))
 }
 
-/// The items of a list, as many as there may be; which are left out is noted.
-fn items(name: &str, given: &mut Given) -> Vec<String> {
+/// The items of a list, as many as there may be; which are left out is noted, and refused where that leaves none.
+fn items(name: &str, given: &mut Given) -> Result<Vec<String>, Failure> {
     let mut items: Vec<String> = given.list(name).iter().map(|item| one_line(item)).collect();
     items.retain(|item| !item.is_empty());
     let asked = items.len();
     items.retain(|item| item.chars().count() <= ITEM_CHARS_MAX);
     let too_long = asked - items.len();
+    if too_long > 0 && items.is_empty() {
+        return Err(Failure::Request(format!(
+            "`{name}` has nothing of {ITEM_CHARS_MAX} characters or fewer, and each item may have no more"
+        )));
+    }
     let too_many = items.len().saturating_sub(ITEMS_MAX);
     items.truncate(ITEMS_MAX);
     if too_long > 0 {
@@ -246,7 +256,7 @@ fn items(name: &str, given: &mut Given) -> Vec<String> {
             "{too_many} of `{name}` were left out: a call takes {ITEMS_MAX} of them. Ask again with the rest."
         ));
     }
-    items
+    Ok(items)
 }
 
 /// `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` for all from there on.
@@ -350,6 +360,11 @@ mod tests {
         assert_eq!(RecallRequest::read(&mut asked).unwrap().ids.len(), ITEMS_MAX);
         assert_eq!(asked.notes.len(), 1);
         assert!(asked.notes[0].starts_with("8 of `ids` were left out"), "{:?}", asked.notes);
+        for name in ["ids", "paths", "tags"] {
+            let told = recall(json!({name: ["x".repeat(500)]})).unwrap_err();
+            let Failure::Request(told) = told else { panic!("{told:?}") };
+            assert!(told.contains(name) && told.contains("400 characters"), "{told}");
+        }
         let asked = json!({"title": "x", "kind": "fact", "tags": ["", " "], "paths": []});
         let request = RememberRequest::read(&mut given(Tool::Remember, &asked).unwrap()).unwrap();
         assert_eq!((request.tags.len(), request.notes.len()), (0, 0), "{:?}", request.notes);

@@ -42,6 +42,11 @@ impl Local {
         let started = Instant::now();
         let tree = self.tree()?;
         let recall = self.recall_in(&tree);
+        let mut request = request.clone();
+        if let Some(session) = &mut request.session {
+            *session = known_session(session, &recall)?;
+        }
+        let request = &request;
         let (response, given) = match (&request.query, &request.session) {
             (Some(query), _) if request.turns.is_none() && !request.outline => {
                 self.search_turns(query, request, &recall, &tree)?
@@ -255,18 +260,30 @@ fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     SessionsResponse { rest, text, ..SessionsResponse::default() }
 }
 
+/// Returns the id of a session, or the start of it, as turns have it.
+fn known_session(named: &str, recall: &Recall) -> Result<String, Failure> {
+    let bare = named.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let lower = bare.to_ascii_lowercase();
+    let bare_lower = lower.strip_prefix("session").unwrap_or(&lower);
+    let bare_lower = bare_lower.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let mut starts = [named, bare, bare_lower].into_iter();
+    let known = starts.find(|start| recall.session_named(start).is_some());
+    known.map(str::to_owned).ok_or_else(|| no_such_session(named))
+}
+
+fn no_such_session(named: &str) -> Failure {
+    Failure::Request(format!(
+        "no session's id begins with `{named}`: a search or a list names them"
+    ))
+}
+
 /// Reads turns of one session, or an outline of it.
 fn read(
     session: &str,
     request: &SessionsRequest,
     recall: &Recall,
 ) -> Result<(SessionsResponse, GivenTurns), Failure> {
-    let missing = || {
-        Failure::Request(format!(
-            "no session's id begins with `{session}`: a search or a list names them"
-        ))
-    };
-    let session = recall.session_named(session).ok_or_else(missing)?;
+    let session = recall.session_named(session).ok_or_else(|| no_such_session(session))?;
     let outlines = request.outline || request.turns.is_none();
     let (first, asked) = request.turns.unwrap_or((1, u32::MAX));
     let most = if outlines { OUTLINE_TURNS_MAX } else { READ_TURNS_MAX };

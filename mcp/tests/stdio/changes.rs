@@ -228,6 +228,12 @@ fn a_last_day_that_has_passed_is_said_so() {
     let until = json!({"id": saved["id"], "valid_until": "2026-10-02"});
     let (said, ..) = server.call("remember", until);
     assert!(!said.contains("has passed"), "its last day is today: {said}");
+    for nothing in [json!(""), Value::Null] {
+        let (said, again, _) =
+            server.call("remember", json!({"id": saved["id"], "valid_until": nothing}));
+        assert!(again["change"] == "unchanged" && said.contains("`valid_until` stays"), "{said}");
+        assert!(said.contains("throughline edit"), "{said}");
+    }
     assert_eq!(server.end(), Some(0));
 }
 

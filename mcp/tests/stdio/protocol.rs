@@ -127,6 +127,9 @@ fn prompts_are_listed_and_say_what_memory_says() {
         brief.contains("byte order mark") && brief.contains("Keep to the conventions"),
         "{brief}"
     );
+    for files in ["src/import.rs,src/money.rs", "src/money.rs, Makefile"] {
+        assert!(prompt("brief", json!({"files": files})).contains("byte order mark"), "{files}");
+    }
     let decided = prompt("decided", json!({"subject": "queues"}));
     assert!(decided.contains("What was decided about \"queues\""), "{decided}");
     let handoff = prompt("handoff", json!({}));

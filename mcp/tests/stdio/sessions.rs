@@ -199,3 +199,25 @@ fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts(search: SearchMo
     assert!(receipts.contains("mcp handoff"), "{receipts}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_session_is_named_in_several_ways_and_an_unknown_one_is_told() {
+    let (_world, mut server) = {
+        let world = World::trusted();
+        world.publish(vec![turn(FIRST, 0, "The cron entry used UTC.")]);
+        let server = world.connect(&[]);
+        (world, server)
+    };
+    for named in ["AAAA0000", "session aaaa0000", "Session: aaaa0000.", &FIRST.to_uppercase()] {
+        for asked in
+            [json!({"session": named, "turns": "1"}), json!({"session": named, "query": "cron"})]
+        {
+            let (text, failed) = server.text("search_sessions", &asked);
+            assert!(!failed && text.contains("used UTC"), "{asked}: {text}");
+        }
+    }
+    let (text, failed) =
+        server.text("search_sessions", &json!({"session": "bbbb", "query": "cron"}));
+    assert!(failed && text.contains("no session's id begins with `bbbb`"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
