@@ -93,10 +93,12 @@ impl Local {
         notes.push(format!("Asked as well: {}.", names.join(", ")));
         let asked = RecallRequest {
             paths: Vec::new(),
-            page: Page { limit: HITS_MAX, ..Page::default() },
+            page: Page { limit: HITS_MAX.min(request.page.limit), ..Page::default() },
             ..request.clone()
         };
         let (mut others, mut room, mut left_out) = (Vec::new(), ANSWER_TOKENS_MAX, Vec::new());
+        // In all as many as the page of this project may have.
+        let mut hits_left = request.page.limit;
         for tree in shared {
             let name = name(&tree);
             let found = self
@@ -105,10 +107,11 @@ impl Local {
             let Ok(FoundHits { recalled, weak: false, .. }) = found else { continue };
             *held_back |= recalled.held_back;
             let mut hits = of_project(recalled.hits);
-            hits.truncate(HITS_MAX);
             if hits.is_empty() {
                 continue;
             }
+            hits.truncate(HITS_MAX.min(hits_left));
+            hits_left -= hits.len();
             let tokens = room.min(TOKENS_MAX);
             let rendered = match request.titles {
                 true => render::titles("search", &hits, tokens),

@@ -359,7 +359,8 @@ impl Local {
         started: Instant,
     ) -> Result<RecallResponse, Failure> {
         let FoundHits { mut recalled, weak, mut notes, sessions } = found;
-        let others = match request.all_projects {
+        // They are told of on the first page.
+        let others = match request.all_projects && request.page.skip == 0 {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
             false => Vec::new(),
         };
@@ -481,8 +482,8 @@ impl Page {
         let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;
         let start = match hits.iter().position(is_last) {
             Some(last) => last + 1,
-            // It is gone: as many as there were are left out.
-            None => self.skip,
+            // It is gone, and with it the place of one: a hit that is told twice is better than one that is never told.
+            None => self.skip.saturating_sub(1),
         };
         let more = hits.len() > start + self.limit;
         (hits.into_iter().skip(start).take(self.limit).collect(), more)

@@ -408,3 +408,22 @@ fn a_known_id_in_a_query_is_answered_and_an_unknown_one_is_named() {
     assert!(!text.contains("There is no memory"), "{text}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_page_whose_last_hit_was_forgotten_loses_none_behind_it() {
+    let (_world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+    for thing in ["lathe", "mill", "drill", "press"] {
+        remember(&mut server, "fact", &format!("The workshop has a {thing}"), "Since spring.");
+    }
+    let (_, all, _) = server.call("recall", json!({"query": "workshop"}));
+    let ids: Vec<&str> =
+        all["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect();
+    let mut asked = json!({"query": "workshop", "limit": 2});
+    let (_, first, _) = server.call("recall", asked.clone());
+    server.call("forget", json!({"id": ids[1]}));
+    asked["cursor"] = first["next_cursor"].clone();
+    let (_, second, _) = server.call("recall", asked);
+    let second = second.to_string();
+    assert!(ids[2..].iter().all(|id| second.contains(id)), "{second}");
+    assert_eq!(server.end(), Some(0));
+}

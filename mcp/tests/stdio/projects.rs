@@ -103,3 +103,26 @@ fn a_memory_of_another_project_is_opened_by_its_id() {
     assert!(receipts.contains("mcp recall"), "{receipts}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn other_projects_tell_within_the_limit_and_on_the_first_page_alone() {
+    let world = World::trusted();
+    let conveyor =
+        |number| fact(number, &format!("The conveyor has belt {number}"), "It needs grease.");
+    (1..=3).for_each(|number| save(&world, conveyor(number)));
+    let tree = stock(&world, (7..=9).map(conveyor).collect());
+    share(&world, &tree);
+    let mut server = world.connect(&[]);
+    let mut asked = json!({"query": "conveyor belt grease", "projects": "all", "limit": 2});
+    let count = |found: &Value| {
+        let hits = found["hits"].as_array().unwrap();
+        let others = hits.iter().filter(|hit| hit["project"] == "stock").count();
+        (hits.len() - others, others)
+    };
+    let (_, found, _) = server.call("recall", asked.clone());
+    assert_eq!(count(&found), (2, 2), "{found}");
+    asked["cursor"] = found["next_cursor"].clone();
+    let (_, found, _) = server.call("recall", asked);
+    assert_eq!(count(&found), (1, 0), "{found}");
+    assert_eq!(server.end(), Some(0));
+}
