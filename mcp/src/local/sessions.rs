@@ -294,15 +294,24 @@ fn read(
         render::OPEN,
         render::clean(&session)
     );
-    let (mut hits, mut pieces) = (Vec::new(), Vec::new());
+    // Of a turn that is read by itself a cursor leads to what was cut off.
+    let is_alone = !outlines && first == asked;
+    let offset = request.page.last.as_deref().and_then(|at| at.parse().ok()).unwrap_or(0);
+    let offset = if is_alone { offset } else { 0 };
+    let (mut hits, mut pieces, mut cut) = (Vec::new(), Vec::new(), Vec::new());
     for turn in &turns {
+        let is_cut = !outlines && turn.text.chars().nth(offset + TURN_CHARS_MAX).is_some();
         let hit = TurnHit {
             session: render::clean(&session),
             turn: turn.turn + 1,
             date: turn.date.date(),
             excerpt: match outlines {
                 true => render::clean(&excerpt(&turn.text, "", OUTLINE_CHARS_MAX)),
-                false => lines(&excerpt(&turn.text, "", TURN_CHARS_MAX)),
+                false => {
+                    let part = turn.text.chars().skip(offset).take(TURN_CHARS_MAX);
+                    let end = if is_cut { "…" } else { "" };
+                    format!("{}{end}", lines(&part.collect::<String>()))
+                }
             },
             ..TurnHit::default()
         };
@@ -318,6 +327,7 @@ fn read(
             pieces.push(Piece { id: turn.id, range: text.len()..text.len() + line.len() });
         }
         text.push_str(&line);
+        cut.extend(is_cut.then(|| hit.turn.to_string()));
         hits.push(hit);
     }
     text.push_str(render::CLOSE);
@@ -336,11 +346,22 @@ fn read(
         None if outlines => Some("Read turns with `session` and `turns`, such as 3-7.".to_owned()),
         None => None,
     };
-    let used = ["session", "turns", "outline"];
+    let next_cursor = match is_alone && !cut.is_empty() {
+        true => request.page.after(0, &(offset + TURN_CHARS_MAX).to_string()),
+        false => None,
+    };
+    let of_cut = (next_cursor.is_none() && !cut.is_empty()).then(|| {
+        format!(
+            "Cut after {TURN_CHARS_MAX} characters: turn {}. Read such a turn by itself, with its number as `turns`.",
+            cut.join(", ")
+        )
+    });
+    let used = ["session", "turns", "outline", if is_alone { "cursor" } else { "" }];
     let ignored = unused(&request.given, &used, "what is read of one session");
-    let notes: Vec<String> = note.into_iter().chain(ignored).collect();
+    let notes: Vec<String> = note.into_iter().chain(of_cut).chain(ignored).collect();
     let note = (!notes.is_empty()).then(|| notes.join(" "));
-    let rest = Rest { truncated: next.is_some(), next_cursor: None, note };
+    let truncated = next.is_some() || next_cursor.is_some();
+    let rest = Rest { truncated, next_cursor, note };
     let text = with_remarks(text, hits.is_empty(), &rest);
     turns.truncate(pieces.len());
     for turn in &mut turns {

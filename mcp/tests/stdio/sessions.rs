@@ -221,3 +221,30 @@ fn a_session_is_named_in_several_ways_and_an_unknown_one_is_told() {
     assert!(failed && text.contains("no session's id begins with `bbbb`"), "{text}");
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn a_long_turn_is_read_to_its_end() {
+    let world = World::trusted();
+    let words: Vec<String> = (0..1500).map(|number| format!("word{number}")).collect();
+    world.publish(vec![turn(FIRST, 0, &words.join(" ")), turn(FIRST, 1, "Done.")]);
+    let mut server = world.connect(&[]);
+    let (text, _) = server.text("search_sessions", &json!({"session": FIRST, "turns": "1-2"}));
+    assert!(
+        text.contains("Cut after 4000 characters: turn 1.") && text.contains("Done."),
+        "{text}"
+    );
+    let mut asked = json!({"session": FIRST, "turns": "1"});
+    let mut read = String::new();
+    loop {
+        let (_, found, failed) = server.call("search_sessions", asked.clone());
+        assert!(!failed, "{found}");
+        read.push_str(found["hits"][0]["excerpt"].as_str().unwrap().trim_end_matches('…'));
+        assert_eq!(found["truncated"], found["next_cursor"].is_string());
+        if found["next_cursor"].is_null() {
+            break;
+        }
+        asked["cursor"] = found["next_cursor"].clone();
+    }
+    assert_eq!(read.replace(' ', ""), words.concat());
+    assert_eq!(server.end(), Some(0));
+}
