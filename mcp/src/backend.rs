@@ -31,13 +31,13 @@ pub trait Backend: Send + Sync + 'static {
 /// Why a request was not answered. Each variant says whose turn it is.
 #[derive(Debug)]
 pub enum Failure {
-    /// Nobody on this machine vouched for the folder: nothing of it is read.
+    /// The folder is not trusted on this machine: nothing of it is read.
     NotSetUp {
         /// The folder that was asked about.
         folder: String,
         /// Whether there is a memory folder that came with the repository.
         untrusted: bool,
-        /// Where this program looks for what was vouched for.
+        /// Where this program looks for trusted folders.
         data: String,
     },
     /// A person turned Throughline off.
@@ -375,6 +375,8 @@ pub struct StatusResponse {
     pub drafts: usize,
     /// Number of memories among them that another one replaces.
     pub replaced: usize,
+    /// Number of memories among them that are held back until the user releases them.
+    pub held_back: usize,
     /// The user's own memories, for every project.
     pub user_memories: usize,
     /// Files that are no valid memory, with what is wrong; as far as that was looked at.

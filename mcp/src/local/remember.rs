@@ -134,11 +134,12 @@ impl Local {
         let (trust, redactor) = (&trust, &redactor);
         let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
         let near = self.finish(written, &project, &mut notes)?;
-        let is_same = saved.change == Change::Unchanged && replaced.is_empty();
+        let is_same =
+            saved.change == Change::Unchanged && ids(replaced).iter().all(|id| *id == before.id);
         let is_confirmed = request.still_true || both_hold;
         if is_same && !is_confirmed {
             notes.push(
-                "Nothing of it is another: with `id`, text, title, kind, tags, paths, pin, still_true, valid_until, \
+                "Nothing changed: with `id`, text, title, kind, tags, paths, pin, still_true, valid_until, \
                  supersedes and both_hold change it."
                     .to_owned(),
             );
@@ -355,7 +356,7 @@ impl Local {
     ) -> Result<String, Failure> {
         let id: MemoryId = older.stored.memory.id;
         if id == newer.stored.memory.id {
-            return Ok(format!("{} is this memory itself and was updated.", id.short()));
+            return Ok(format!("{} is this memory itself, which replaces nothing.", id.short()));
         }
         self.mark_replaced(older, Some(newer.stored.memory.id), project)?;
         Ok(format!("{} is marked as replaced.", id.short()))

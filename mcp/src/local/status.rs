@@ -56,6 +56,7 @@ impl Local {
                 .collect(),
             drafts: counts.drafts,
             replaced: counts.superseded,
+            held_back: counts.held,
             user_memories: counts.user,
             broken_count: broken.as_ref().map(Vec::len),
             broken: broken
@@ -77,8 +78,9 @@ impl StatusResponse {
     /// Returns the status as text.
     pub fn text(&self) -> String {
         let kinds: Vec<String> =
-            self.kinds.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();
-        let mut text = format!("{} memories of {}", self.memories, render::clean(&self.root));
+            self.kinds.iter().map(|kind| counted(kind.count, &kind.kind)).collect();
+        let memories = counted(self.memories, "memory");
+        let mut text = format!("{memories} of {}", render::clean(&self.root));
         if !kinds.is_empty() {
             text.push_str(&format!(" ({})", kinds.join(", ")));
         }
@@ -89,6 +91,16 @@ impl StatusResponse {
         };
         if self.drafts > 0 {
             line(format!("{} wait for the user's `throughline review`.", self.drafts));
+        }
+        if self.held_back > 0 {
+            line(format!(
+                "{} held back: `throughline review` shows the user why.",
+                if self.held_back == 1 {
+                    "1 of them is".to_owned()
+                } else {
+                    format!("{} of them are", self.held_back)
+                }
+            ));
         }
         if self.replaced > 0 {
             line(format!(
@@ -132,5 +144,17 @@ impl StatusResponse {
             line("Memory is read-only here.".to_owned());
         }
         text
+    }
+}
+
+/// Returns how many of a thing there are, in words.
+fn counted(count: usize, thing: &str) -> String {
+    let ends_with = |ends: &[&str]| ends.iter().any(|end| thing.ends_with(end));
+    match thing.strip_suffix("is").or(thing.strip_suffix('y')) {
+        _ if count == 1 => format!("1 {thing}"),
+        Some(stem) if thing.ends_with('y') => format!("{count} {stem}ies"),
+        Some(stem) => format!("{count} {stem}es"),
+        None if ends_with(&["x", "ch"]) => format!("{count} {thing}es"),
+        None => format!("{count} {thing}s"),
     }
 }

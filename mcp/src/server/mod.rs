@@ -347,9 +347,9 @@ fn explain(failure: &Failure) -> String {
              pass on XDG_DATA_HOME or HOME as it was then."
         ),
         Failure::NotSetUp { folder, untrusted: true, data } => format!(
-            "{folder} has a memory folder that nobody on this machine vouched for, as far as {data} knows, so it \
-             is not read. The user can look at it and run `throughline trust`; where that was done before, the \
-             client does not pass on XDG_DATA_HOME or HOME as it was then."
+            "The memory folder of {folder} is not trusted yet, as far as {data} knows, so it is not read. The user \
+             can look at it and run `throughline trust`; where that was done before, the client does not pass on \
+             XDG_DATA_HOME or HOME as it was then."
         ),
         Failure::Off => {
             "Throughline is turned off; the user can turn it on with `throughline on` (and \

@@ -35,6 +35,10 @@ fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode)
             server.call("remember", json!({"id": saved["id"], "pin": true}));
         assert!(!failed && again["change"] == "unchanged", "{said}");
         assert!(said.contains("still_true"), "it says what would change it: {said}");
+        let itself = json!({"id": saved["id"], "supersedes": [saved["id"]]});
+        let (said, again, _) = server.call("remember", itself);
+        assert!(again["change"] == "unchanged" && said.contains("replaces nothing"), "{said}");
+        assert!(said.contains("Nothing changed") && !said.contains("was updated"), "{said}");
         let wish = MemoryId([3; 16]).short();
         let (said, _, failed) =
             server.call("remember", json!({"id": wish, "text": "Not on Fridays."}));

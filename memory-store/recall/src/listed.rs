@@ -31,6 +31,8 @@ pub struct Counts {
     pub drafts: usize,
     /// Number of those that have a successor.
     pub superseded: usize,
+    /// Number of those that are held back.
+    pub held: usize,
     /// The user's own.
     pub user: usize,
 }
@@ -194,11 +196,13 @@ impl Recall {
     /// Counts the memories.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for Candidate { at, entry, .. } in self.entries() {
-            if self.sources.collection(at) == Collection::User {
+        for candidate in self.entries() {
+            let Candidate { at, entry, .. } = &candidate;
+            if self.sources.collection(*at) == Collection::User {
                 counts.user += 1;
                 continue;
             }
+            counts.held += usize::from(self.is_held(&candidate));
             if let Some(count) = counts.kinds.get_mut(usize::from(entry.kind)) {
                 *count += 1;
             }
