@@ -3,14 +3,11 @@
 use std::io;
 use std::ops::Range;
 
-use memory_store_base::layout::TreeDir;
+use memory_store_base::layout::{RECEIPTS_BYTES_MAX, TreeDir};
 use memory_store_base::{MemoryId, Timestamp};
 use serde::Serialize;
 
 use crate::append;
-
-/// Bytes of one day's receipts.
-const DAY_BYTES_MAX: u64 = 8 << 20;
 
 /// One injection. The text itself is not kept here, nor what was asked.
 #[derive(Debug, Serialize)]
@@ -81,6 +78,6 @@ impl Receipt<'_> {
     pub fn leave(&self, tree: &TreeDir) -> io::Result<()> {
         let mut line = serde_json::to_vec(self).map_err(io::Error::other)?;
         line.push(b'\n');
-        append::append(&tree.receipts(&self.at.date()), &line, DAY_BYTES_MAX).map(drop)
+        append::append(&tree.receipts(&self.at.date()), &line, RECEIPTS_BYTES_MAX).map(drop)
     }
 }

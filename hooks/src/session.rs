@@ -29,13 +29,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use memory_store_base::MemoryId;
+use memory_store_base::layout::SESSION_BYTES_MAX;
 use memory_store_recall::Topic;
 use serde::{Deserialize, Serialize};
 
 use crate::append;
-
-/// Bytes of one session's file. A session that was given that much needs no more.
-const BYTES_MAX: usize = 512 << 10;
 
 /// A session file, as read.
 #[derive(Debug)]
@@ -324,7 +322,7 @@ impl Session {
 
     /// Appends records in one write.
     fn write(&mut self, records: &mut String) -> io::Result<&File> {
-        if self.text.len() + records.len() > BYTES_MAX {
+        if self.text.len() + records.len() > SESSION_BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
         // A record that a full disk cut off must not become part of this one.
@@ -347,8 +345,8 @@ impl Session {
         file.seek(SeekFrom::Start(0))?;
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
-        bytes.reserve(bytes_len.min(2 * BYTES_MAX) + 1);
-        file.take(2 * BYTES_MAX as u64).read_to_end(&mut bytes)?;
+        bytes.reserve(bytes_len.min(2 * SESSION_BYTES_MAX) + 1);
+        file.take(2 * SESSION_BYTES_MAX as u64).read_to_end(&mut bytes)?;
         self.text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         self.lines.clear();

@@ -25,8 +25,8 @@ use crate::backend::{
     RememberResponse, Rest, SessionsRequest, SessionsResponse, StatusResponse,
 };
 use crate::environment::Environment;
+use crate::processor::Program;
 use crate::resident;
-use crate::second::Program;
 
 /// Tokens of one answer: clients warn above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
@@ -168,11 +168,11 @@ impl Backend for Local {
     }
 
     fn handoff(&self) -> Result<String, Failure> {
-        self.left()
+        self.last_handoff()
     }
 
     fn tidy(&self) -> Result<Option<String>, Failure> {
-        self.untidy()
+        self.memories_to_tidy()
     }
 
     fn rest(&self) {

@@ -236,16 +236,16 @@ impl Tool {
         }
     }
 
-    /// The words by which a client finds it that shows only its name at first.
-    pub const fn search_hint(self) -> &'static str {
+    /// The words by which a client finds it that shows only its name at first. `None` where its definition is worth its
+    /// tokens in every session.
+    pub const fn search_hint(self) -> Option<&'static str> {
         match self {
-            Self::Recall => "recall search project memory decisions conventions fixes history",
-            Self::Remember => "remember save note decision wish for later sessions",
-            Self::Forget => "forget delete remove wrong memory",
+            Self::Recall | Self::Remember => None,
+            Self::Forget => Some("forget delete remove wrong memory"),
             Self::SearchSessions => {
-                "earlier sessions conversation history transcript last time who changed file"
+                Some("earlier sessions conversation history transcript last time who changed file")
             }
-            Self::Status => "memory status health counts waiting failed",
+            Self::Status => Some("memory status health counts waiting failed"),
         }
     }
 
@@ -277,15 +277,6 @@ impl Tool {
         match self {
             Self::Forget => &["id"],
             Self::Recall | Self::Remember | Self::SearchSessions | Self::Status => &[],
-        }
-    }
-
-    /// Whether its definition is worth its tokens in every session: Claude Code otherwise shows
-    /// the name alone until it is asked for.
-    pub const fn is_always_loaded(self) -> bool {
-        match self {
-            Self::Recall | Self::Remember => true,
-            Self::Forget | Self::SearchSessions | Self::Status => false,
         }
     }
 }

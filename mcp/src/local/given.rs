@@ -12,17 +12,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use memory_store::MemoryId;
-use memory_store::layout::{Tree, path_hash};
+use memory_store::layout::{RECEIPTS_BYTES_MAX, SESSION_BYTES_MAX, Tree, path_hash};
 use memory_store::mode::Mode;
 use memory_store::recall::{Hit, render};
 use serde_json::json;
 
 use super::{ANSWER_TOKENS_MAX, Local};
 
-/// Bytes of a session's file, as hooks write it.
-const SESSION_BYTES_MAX: u64 = 512 << 10;
-/// Bytes of one day's receipts, as hooks write them.
-const DAY_BYTES_MAX: u64 = 8 << 20;
 /// Characters of a memory that are given again after a compaction.
 const AGAIN_CHARS_MAX: usize = 700;
 
@@ -92,7 +88,7 @@ impl Local {
         }
         match lines.trim().is_empty() {
             true => Ok(()),
-            false => append(&path, lines.as_bytes(), SESSION_BYTES_MAX),
+            false => append(&path, lines.as_bytes(), SESSION_BYTES_MAX as u64),
         }
     }
 
@@ -128,7 +124,7 @@ impl Local {
             receipt.insert("query".to_owned(), query);
         }
         let path = self.environment.dirs.tree(&told.tree.root).receipts(&now.date());
-        append(&path, format!("{receipt}\n").as_bytes(), DAY_BYTES_MAX)
+        append(&path, format!("{receipt}\n").as_bytes(), RECEIPTS_BYTES_MAX)
     }
 }
 
@@ -141,7 +137,7 @@ fn since_clear(text: &str) -> impl Iterator<Item = &str> {
 fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     match File::open(path) {
-        Ok(file) => file.take(SESSION_BYTES_MAX).read_to_end(&mut bytes)?,
+        Ok(file) => file.take(SESSION_BYTES_MAX as u64).read_to_end(&mut bytes)?,
         Err(error) if error.kind() == ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use memory_store::MemoryId;
-use memory_store::file::MemoryFile;
+use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::handoff::Handoff;
-use memory_store::layout::Tree;
+use memory_store::layout::{RECEIPTS_BYTES_MAX, Tree};
 use memory_store::memory::SaidBy;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
@@ -29,20 +29,16 @@ use crate::backend::Failure;
 const COMPARED_MAX: usize = 400;
 /// Memories whose files are searched for links to what they contradict, the latest first.
 const LINKS_READ_MAX: usize = 10_000;
-/// Bytes of such a file.
-const FILE_BYTES_MAX: usize = 256 << 10;
 /// Memories that are named for one reason.
 const NAMED_MAX: usize = 8;
 /// Days after which a memory that was never given counts as unused.
 const UNUSED_DAYS: i64 = 90;
-/// Bytes of one day's receipts that are read.
-const DAY_BYTES_MAX: u64 = 8 << 20;
 /// Days of receipts that are read, the latest first.
 const DAYS_MAX: usize = 60;
 
 impl Local {
     /// Says where the work was left.
-    pub(super) fn left(&self) -> Result<String, Failure> {
+    pub(super) fn last_handoff(&self) -> Result<String, Failure> {
         let started = Instant::now();
         let tree = self.tree()?;
         let left = Handoff::read(&self.environment.dirs.tree(&tree.root).handoff);
@@ -74,7 +70,7 @@ impl Local {
 
     /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them;
     /// of files only those are parsed that say what they contradict.
-    pub(super) fn untidy(&self) -> Result<Option<String>, Failure> {
+    pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, Failure> {
         let tree = self.tree()?;
         let recall = self.indexed(&tree);
         let mut memories = recall.standing(self.now());
@@ -118,7 +114,7 @@ impl Local {
         };
         let mut files: Vec<_> = files.flatten().map(|file| file.path()).collect();
         files.sort();
-        let read = |path| Some(BufReader::new(File::open(path).ok()?.take(DAY_BYTES_MAX)));
+        let read = |path| Some(BufReader::new(File::open(path).ok()?.take(RECEIPTS_BYTES_MAX)));
         let lines = files.into_iter().rev().take(DAYS_MAX).filter_map(read);
         lines
             .flat_map(|file| file.split(b'\n').map_while(Result::ok))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use memory_store::file::MemoryFile;
+use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::document::{Document, MEMORY_BYTES_MAX};
 use memory_store::layout::Tree;
 use memory_store::memory::SaidBy;
@@ -23,8 +23,6 @@ use crate::request::unused;
 
 /// Characters of a memory's text in JSON.
 const TEXT_CHARS_MAX: usize = 1_500;
-/// Bytes of a memory's file that are read for its whole text.
-const FILE_BYTES_MAX: usize = 256 << 10;
 /// Answer to who paged through all that can be.
 const NO_MORE_PAGES: &str =
     "There is more than pages lead to: ask for less, by time, kind or other words.";

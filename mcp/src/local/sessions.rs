@@ -15,8 +15,8 @@ use memory_store::thinking;
 use super::given::Told;
 use super::{ANSWER_TOKENS_MAX, Local, Span, note, relative, with_remarks};
 use crate::backend::{Failure, Rest, SessionHit, SessionsRequest, SessionsResponse, TurnHit};
+use crate::processor::{self, Listed};
 use crate::request::unused;
-use crate::second::{self, Listed};
 
 /// Characters of a turn that was found.
 const EXCERPT_CHARS_MAX: usize = 900;
@@ -83,7 +83,7 @@ impl Local {
     /// Returns the project's sessions on a branch, or that changed one of some files, as far as these are asked for.
     fn listed(&self, request: &SessionsRequest, tree: &Tree) -> Result<Vec<Listed>, Failure> {
         let files: Vec<String> = request.files.iter().map(|file| relative(file, tree)).collect();
-        let mut listed = second::sessions(tree.project).map_err(Failure::Request)?;
+        let mut listed = processor::sessions(tree.project).map_err(Failure::Request)?;
         listed.retain(|session| {
             request.branch.as_ref().is_none_or(|branch| session.branch == *branch)
                 && (files.is_empty() || files.iter().any(|file| session.changed(file)))
@@ -211,7 +211,7 @@ impl Local {
         tree: &Tree,
     ) -> Vec<String> {
         // A brief is useful without them.
-        let Ok(mut listed) = second::sessions(tree.project) else { return Vec::new() };
+        let Ok(mut listed) = processor::sessions(tree.project) else { return Vec::new() };
         listed.retain(|session| {
             span.since.is_none_or(|since| session.last >= since)
                 && span.until.is_none_or(|until| session.last <= until)

@@ -76,11 +76,10 @@ fn wire_tool(tool: Tool) -> WireTool {
         .open_world(false);
     let input = schema(tool.arguments(), tool.required());
     let mut meta = Map::new();
-    if tool.is_always_loaded() {
-        meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
-    } else {
-        meta.insert("anthropic/searchHint".to_owned(), tool.search_hint().into());
-    }
+    match tool.search_hint() {
+        None => meta.insert("anthropic/alwaysLoad".to_owned(), true.into()),
+        Some(hint) => meta.insert("anthropic/searchHint".to_owned(), hint.into()),
+    };
     WireTool::new(tool.name(), tool.description(), input)
         .with_annotations(annotations)
         .with_meta(MetaObject(meta))
@@ -433,7 +432,7 @@ mod tests {
         let all: usize = Tool::ALL.into_iter().map(tokens).sum();
         assert!(all <= 1_300, "{all} tokens in all");
         let always: usize =
-            Tool::ALL.into_iter().filter(|tool| tool.is_always_loaded()).map(tokens).sum();
+            Tool::ALL.into_iter().filter(|tool| tool.search_hint().is_none()).map(tokens).sum();
         assert!(always <= 750, "{always} tokens in every session");
     }
 

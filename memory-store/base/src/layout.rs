@@ -11,6 +11,11 @@ use crate::id::ProjectId;
 /// Bytes that are read of a small file of git's.
 const GIT_FILE_BYTES_MAX: u64 = 4096;
 
+/// Bytes of the file that says what a session was given: hooks and the MCP server append no more.
+pub const SESSION_BYTES_MAX: usize = 512 << 10;
+/// Bytes of a day's receipts; likewise.
+pub const RECEIPTS_BYTES_MAX: u64 = 8 << 20;
+
 /// The name of the committed folder in a repository.
 pub const STORE_DIR: &str = ".throughline";
 

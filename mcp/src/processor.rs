@@ -78,7 +78,7 @@ pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
     let path = std::env::current_exe().ok().map(|this| this.with_file_name(PROGRAM));
     let program = Program { path, project, most: LIST_MAX };
     let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
-    serde_json::from_slice(&given).map_err(|_| program.is_strange())
+    serde_json::from_slice(&given).map_err(|_| program.no_answer())
 }
 
 impl Program {
@@ -104,7 +104,7 @@ impl Program {
             .spawn()
     }
 
-    fn is_strange(&self) -> String {
+    fn no_answer(&self) -> String {
         format!("{PROGRAM} gave no answer; `throughline doctor` says what helps")
     }
 
@@ -140,7 +140,7 @@ impl Ask for Program {
         match serde_json::from_slice(&given) {
             Ok(Answer::Vector(vector)) => Ok(vector),
             Ok(Answer::Problem(problem)) => Err(problem),
-            Err(_) => Err(self.is_strange()),
+            Err(_) => Err(self.no_answer()),
         }
     }
 }
