@@ -1,40 +1,76 @@
-//! Reads messages. The protocol's library passes over a message that is too long without a word, and a client
-//! that waits for its answer would never learn why none comes.
+//! Watches the lines of messages. The protocol's library passes over one that is too long, or no JSON, without a word,
+//! and a client that waits for its answer would never learn why none comes.
 
 use std::io::Result;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::mpsc::UnboundedSender;
 
-/// A reader that says when a line gets longer than it may be, once for each.
+/// Bytes of memory that are kept for the next line.
+const KEPT_BYTES_MAX: usize = 64 << 10;
+/// Mark that some programs write before the first line.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Reason why a line is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is longer than a message may be.
+    TooLong,
+    /// It is no JSON.
+    Unparsable,
+}
+
+/// A reader that tells of each line that is no message.
 pub struct Watched<R> {
     inner: R,
     bytes_max: usize,
-    tell: fn(&str),
-    /// Bytes of the line so far.
-    bytes: usize,
+    faults: UnboundedSender<Fault>,
+    /// The line so far, unless it is too long.
+    line: Vec<u8>,
+    is_too_long: bool,
 }
 
 impl<R> Watched<R> {
-    /// Watches what `inner` reads, and tells of a line with more than `bytes_max` bytes, its end included.
-    pub fn new(inner: R, bytes_max: usize, tell: fn(&str)) -> Self {
-        Self { inner, bytes_max, tell, bytes: 0 }
+    /// Watches what `inner` reads; a line may have `bytes_max` bytes, its end included.
+    pub fn new(inner: R, bytes_max: usize, faults: UnboundedSender<Fault>) -> Self {
+        Self { inner, bytes_max, faults, line: Vec::new(), is_too_long: false }
     }
 
     fn look_at(&mut self, read: &[u8]) {
         for piece in read.split_inclusive(|byte| *byte == b'\n') {
-            let before = self.bytes;
-            self.bytes = before.saturating_add(piece.len());
-            if before <= self.bytes_max && self.bytes > self.bytes_max {
-                let mib = self.bytes_max >> 20;
-                (self.tell)(&format!("a message of more than {mib} MiB is passed over"));
+            if !self.is_too_long && self.line.len() + piece.len() > self.bytes_max {
+                self.is_too_long = true;
+                self.line.clear();
+                self.tell(Fault::TooLong);
+            }
+            if !self.is_too_long {
+                self.line.extend_from_slice(piece);
             }
             if piece.ends_with(b"\n") {
-                self.bytes = 0;
+                if !self.is_too_long && !is_json(&self.line) {
+                    self.tell(Fault::Unparsable);
+                }
+                self.is_too_long = false;
+                self.line.clear();
+                self.line.shrink_to(KEPT_BYTES_MAX);
             }
         }
     }
+
+    fn tell(&self, fault: Fault) {
+        // Nobody answers any more: then nobody has to be told.
+        let _ = self.faults.send(fault);
+    }
+}
+
+/// Returns whether a line is JSON, or has nothing in it.
+fn is_json(line: &[u8]) -> bool {
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    let line = line.trim_start_matches(BYTE_ORDER_MARK).trim();
+    line.is_empty() || serde_json::from_str::<IgnoredAny>(line).is_ok()
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {

@@ -28,6 +28,15 @@ pub struct Workers {
     last: Mutex<Instant>,
 }
 
+/// A call that is counted until it is answered, or its client lets go of it.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Why a call was not answered.
 #[derive(Debug)]
 pub enum Unanswered {
@@ -57,8 +66,9 @@ impl Workers {
         &self,
         call: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Unanswered> {
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        if before >= WAITING_MAX {
             return Err(Unanswered::Busy);
         }
         let permit = self.free.acquire().await;
@@ -68,7 +78,6 @@ impl Workers {
             }
             Err(closed) => Err(closed.to_string()),
         };
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
         *self.last.lock().await = Instant::now();
         ran.map_err(Unanswered::Failed)
     }
@@ -94,6 +103,21 @@ impl Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_is_let_go_of_is_counted_no_longer() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let workers = Workers::default();
+            let all = u32::try_from(workers.free.available_permits()).unwrap();
+            let busy = workers.free.acquire_many(all).await.unwrap();
+            let call = workers.run(|| ());
+            assert!(tokio::time::timeout(Duration::from_millis(1), call).await.is_err());
+            assert_eq!(workers.waiting.load(Ordering::Relaxed), 0);
+            drop(busy);
+            assert!(workers.run(|| ()).await.is_ok());
+        });
+    }
 
     #[test]
     fn what_is_too_much_at_once_is_refused_and_the_rest_is_answered() {

@@ -19,6 +19,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arguments::{Given, schema};
 use crate::backend::{
@@ -35,7 +36,7 @@ use transport::Patient;
 /// The name clients know the server by; its tools become `mcp__throughline__<tool>`.
 const NAME: &str = "throughline";
 
-/// Bytes of one message; the library passes over a longer one and reads the next. The largest that makes sense, a
+/// Bytes of one message; a longer one is refused and the next one read. The largest that makes sense, a
 /// text to remember, has a hundredth of it.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
@@ -369,17 +370,14 @@ fn explain(failure: &Failure) -> String {
     }
 }
 
-/// Serves `backend` over stdin and stdout until stdin ends. What a person should know goes to `tell`.
+/// Serves `backend` over stdin and stdout until stdin ends.
 ///
 /// # Errors
 /// When the client does not keep to the protocol from its first message on.
-pub async fn serve(
-    backend: Arc<dyn Backend>,
-    rest_after: Option<Duration>,
-    tell: fn(&str),
-) -> Result<(), String> {
+pub async fn serve(backend: Arc<dyn Backend>, rest_after: Option<Duration>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
-    let input = Watched::new(input, MESSAGE_BYTES_MAX, tell);
+    let (faults, told) = unbounded_channel();
+    let input = Watched::new(input, MESSAGE_BYTES_MAX, faults);
     let transport =
         AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
     let workers = Arc::new(Workers::default());
@@ -388,7 +386,7 @@ pub async fn serve(
         let after = rest_after.unwrap_or(REST_AFTER);
         tokio::spawn(async move { workers.rest_when_idle(backend, after).await })
     };
-    let served = match (Server { backend, workers }).serve(Patient::new(transport)).await {
+    let served = match (Server { backend, workers }).serve(Patient::new(transport, told)).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
         // The client went away before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -1,21 +1,26 @@
-//! Filters messages before the handshake. The library ends at any message but a request, where a client that was
+//! Answers lines that are no messages, and filters messages before the handshake. The library ends at any message but a request, where a client that was
 //! started again may still tell about requests of its former life, or goes on after a request that was refused.
 
 use rmcp::RoleServer;
-use rmcp::model::{JsonRpcMessage, ServerResult};
+use rmcp::model::{ErrorData, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-/// A transport that passes over what is no request until a client has begun.
+use super::MESSAGE_BYTES_MAX;
+use crate::input::Fault;
+
+/// A transport that answers what is no message, and passes over what is no request until a client has begun.
 pub struct Patient<T> {
     inner: T,
     has_begun: bool,
+    faults: UnboundedReceiver<Fault>,
 }
 
 impl<T> Patient<T> {
-    /// Waits for the first request over `inner`.
-    pub fn new(inner: T) -> Self {
-        Self { inner, has_begun: false }
+    /// Waits for the first request over `inner`, whose reader tells of `faults`.
+    pub fn new(inner: T, faults: UnboundedReceiver<Fault>) -> Self {
+        Self { inner, has_begun: false, faults }
     }
 }
 
@@ -38,7 +43,21 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message = self.inner.receive().await?;
+            let message = tokio::select! {
+                biased;
+                // Being read is not interrupted by an answer, so the answer is not waited for.
+                Some(fault) = self.faults.recv() => {
+                    tokio::spawn(self.inner.send(answer(fault)));
+                    continue;
+                }
+                message = self.inner.receive() => message,
+            };
+            let Some(message) = message else {
+                while let Ok(fault) = self.faults.try_recv() {
+                    self.inner.send(answer(fault)).await.ok()?;
+                }
+                return None;
+            };
             if self.has_begun || matches!(message, JsonRpcMessage::Request(_)) {
                 return Some(message);
             }
@@ -48,4 +67,19 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
     }
+}
+
+/// Returns the answer to a line that is no message. It has no id, since none can be read.
+fn answer(fault: Fault) -> ServerJsonRpcMessage {
+    let error = match fault {
+        Fault::TooLong => {
+            let mib = MESSAGE_BYTES_MAX >> 20;
+            ErrorData::invalid_request(
+                format!("a message of more than {mib} MiB is passed over"),
+                None,
+            )
+        }
+        Fault::Unparsable => ErrorData::parse_error("a line that is no JSON is passed over", None),
+    };
+    ServerJsonRpcMessage::error(error, None)
 }
