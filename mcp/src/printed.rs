@@ -51,7 +51,10 @@ pub fn ids_in(query: &str) -> Vec<String> {
         ids.extend(named.iter().map(|id| id.to_ascii_lowercase()));
     }
     // Words of six letters alone are words.
-    ids.iter().any(|id| Recall::is_like_id(id)).then_some(ids).unwrap_or_default()
+    match ids.iter().any(|id| Recall::is_like_id(id)) {
+        true => ids,
+        false => Vec::new(),
+    }
 }
 
 /// Returns whether a word has the length and the letters of an id, be it a word of prose.
