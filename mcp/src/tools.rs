@@ -33,153 +33,131 @@ pub struct Hints {
 /// Hits on a page.
 pub const LIMIT_MAX: i64 = 50;
 
-const fn text(
+const fn argument(
     name: &'static str,
     aliases: &'static [&'static str],
+    takes: Takes,
     about: &'static str,
 ) -> Argument {
-    Argument { name, aliases, takes: Takes::Text, about }
-}
-
-const fn flag(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    about: &'static str,
-) -> Argument {
-    Argument { name, aliases, takes: Takes::Flag, about }
-}
-
-const fn words(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    about: &'static str,
-) -> Argument {
-    Argument { name, aliases, takes: Takes::Words, about }
-}
-
-const fn ids(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    about: &'static str,
-) -> Argument {
-    Argument { name, aliases, takes: Takes::Ids, about }
-}
-
-const fn id(aliases: &'static [&'static str], about: &'static str) -> Argument {
-    Argument { name: "id", aliases, takes: Takes::Id, about }
+    Argument { name, aliases, takes, about }
 }
 
 const PATHS_ALIASES: &[&str] = &["path", "files", "file", "file_path", "file_paths"];
 
-const LIMIT: Argument = Argument {
-    name: "limit",
-    aliases: &["max", "max_results", "count", "n", "top_k"],
-    takes: Takes::Number(LIMIT_MAX),
-    about: "1 to 50, default 8.",
-};
-const CURSOR: Argument = text("cursor", &["next_cursor"], "From an answer: what comes after it.");
-const FORMAT: Argument = Argument {
-    name: "format",
-    aliases: &["output", "response_format"],
-    takes: Takes::One(&["text", "json"]),
-    about: "Default text.",
-};
+const LIMIT: Argument = argument(
+    "limit",
+    &["max", "max_results", "count", "n", "top_k"],
+    Takes::Number(LIMIT_MAX),
+    "1 to 50, default 8.",
+);
+const CURSOR: Argument =
+    argument("cursor", &["next_cursor"], Takes::Text, "From an answer: what comes after it.");
+const FORMAT: Argument = argument(
+    "format",
+    &["output", "response_format"],
+    Takes::One(&["text", "json"]),
+    "Default text.",
+);
 /// [`FORMAT`] for a tool that takes it and does not offer it: the definition is in every session.
 const FORMAT_UNSAID: Argument = Argument { about: "", ..FORMAT };
 
 const RECALL: &[Argument] = &[
-    text(
+    argument(
         "query",
         &["q", "text", "search", "question", "keywords", "topic"],
+        Takes::Text,
         "Question, words, name of a file, text of an error. AND, OR, NOT and kind:fix tag:ci \
          since:2026-10-01 before:\"last week\" narrow it.",
     ),
-    ids("ids", &["id", "memory_id", "memory_ids"], "Whole texts of these memories."),
-    Argument {
-        name: "paths",
-        aliases: PATHS_ALIASES,
-        takes: Takes::Texts,
-        about: "Files: with a query theirs come first; alone, what matters for a task in them.",
-    },
-    Argument {
-        name: "kinds",
-        aliases: &["kind", "type", "types"],
-        takes: Takes::Kinds,
-        about: "Only these.",
-    },
-    Argument {
-        name: "detail",
-        aliases: &[],
-        takes: Takes::One(&["full", "titles"]),
-        about: "Default full.",
-    },
-    text("as_of", &["at", "on"], "What held on that day."),
-    flag("history", &["include_superseded"], "Replaced and expired ones, too."),
-    Argument {
-        name: "projects",
-        aliases: &["project", "scope"],
-        takes: Takes::One(&["this", "all"]),
-        about: "all: also projects that the user shares.",
-    },
+    argument(
+        "ids",
+        &["id", "memory_id", "memory_ids"],
+        Takes::Ids,
+        "Whole texts of these memories.",
+    ),
+    argument(
+        "paths",
+        PATHS_ALIASES,
+        Takes::Texts,
+        "Files: with a query theirs come first; alone, what matters for a task in them.",
+    ),
+    argument("kinds", &["kind", "type", "types"], Takes::Kinds, "Only these."),
+    argument("detail", &[], Takes::One(&["full", "titles"]), "Default full."),
+    argument("as_of", &["at", "on"], Takes::Text, "What held on that day."),
+    argument("history", &["include_superseded"], Takes::Flag, "Replaced and expired ones, too."),
+    argument(
+        "projects",
+        &["project", "scope"],
+        Takes::One(&["this", "all"]),
+        "all: also projects that the user shares.",
+    ),
     LIMIT,
     CURSOR,
-    words("tags", &["tag"], ""),
-    text("since", &["after", "from"], ""),
-    text("before", &["until"], ""),
+    argument("tags", &["tag"], Takes::Words, ""),
+    argument("since", &["after", "from"], Takes::Text, ""),
+    argument("before", &["until"], Takes::Text, ""),
     FORMAT_UNSAID,
 ];
 
 const REMEMBER: &[Argument] = &[
-    Argument {
-        name: "kind",
-        aliases: &["type", "category", "kinds"],
-        takes: Takes::Kind,
-        about: "Default fact.",
-    },
-    text("title", &["name", "summary", "subject"], "In one line."),
-    text(
+    argument("kind", &["type", "category", "kinds"], Takes::Kind, "Default fact."),
+    argument("title", &["name", "summary", "subject"], Takes::Text, "In one line."),
+    argument(
         "text",
         &["content", "body", "memory", "details", "description", "note"],
+        Takes::Text,
         "Self-contained sentences with the reason; a reader knows nothing of this conversation.",
     ),
-    words("tags", &["tag", "keywords"], "Search words."),
-    Argument {
-        name: "paths",
-        aliases: PATHS_ALIASES,
-        takes: Takes::Texts,
-        about: "Files it is about.",
-    },
-    id(&["memory_id"], "Change this one: text, title, kind, paths, pin, valid_until, still_true."),
-    ids("supersedes", &["replaces"], "Ids that this one replaces."),
-    flag("both_hold", &[], "It holds beside those that an answer named."),
-    flag("pin", &["pinned"], "Keep in view."),
-    flag("still_true", &["confirm"], "With id: looked at and still so."),
-    text("valid_until", &["expires", "until"], "Last day on which it holds."),
-    Argument { name: "scope", aliases: &[], takes: Takes::One(&["project", "user"]), about: "" },
+    argument("tags", &["tag", "keywords"], Takes::Words, "Search words."),
+    argument("paths", PATHS_ALIASES, Takes::Texts, "Files it is about."),
+    argument(
+        "id",
+        &["memory_id"],
+        Takes::Id,
+        "Change this one: text, title, kind, paths, pin, valid_until, still_true.",
+    ),
+    argument("supersedes", &["replaces"], Takes::Ids, "Ids that this one replaces."),
+    argument("both_hold", &[], Takes::Flag, "It holds beside those that an answer named."),
+    argument("pin", &["pinned"], Takes::Flag, "Keep in view."),
+    argument("still_true", &["confirm"], Takes::Flag, "With id: looked at and still so."),
+    argument("valid_until", &["expires", "until"], Takes::Text, "Last day on which it holds."),
+    argument("scope", &[], Takes::One(&["project", "user"]), ""),
     FORMAT_UNSAID,
 ];
 
-const FORGET: &[Argument] = &[id(&["memory_id", "ids"], "As `recall` shows it."), FORMAT_UNSAID];
+const FORGET: &[Argument] =
+    &[argument("id", &["memory_id", "ids"], Takes::Id, "As `recall` shows it."), FORMAT_UNSAID];
 
 const SEARCH_SESSIONS: &[Argument] = &[
-    text(
+    argument(
         "query",
         &["q", "text", "search", "question"],
+        Takes::Text,
         "What was said or done: words, a command, an error. Filters as in recall.",
     ),
-    text("session", &["session_id", "id"], "Only this one, by its id or the start of it."),
-    text("turns", &["turn", "range"], "With session: read these, such as 3-7 or 8-."),
-    flag("outline", &["toc"], "With session: a line for each turn."),
-    text("branch", &["git_branch"], "Sessions on this branch."),
-    Argument {
-        name: "file",
-        aliases: &["path", "paths", "files", "file_path", "file_paths"],
-        takes: Takes::TextOrTexts,
-        about: "Sessions that changed this file.",
-    },
-    text("since", &["after", "from"], "Not earlier."),
-    text("before", &["until", "to"], "Not later."),
-    flag("thinking", &[], "Search what the model thought instead."),
+    argument(
+        "session",
+        &["session_id", "id"],
+        Takes::Text,
+        "Only this one, by its id or the start of it.",
+    ),
+    argument(
+        "turns",
+        &["turn", "range"],
+        Takes::Text,
+        "With session: read these, such as 3-7 or 8-.",
+    ),
+    argument("outline", &["toc"], Takes::Flag, "With session: a line for each turn."),
+    argument("branch", &["git_branch"], Takes::Text, "Sessions on this branch."),
+    argument(
+        "file",
+        &["path", "paths", "files", "file_path", "file_paths"],
+        Takes::TextOrTexts,
+        "Sessions that changed this file.",
+    ),
+    argument("since", &["after", "from"], Takes::Text, "Not earlier."),
+    argument("before", &["until", "to"], Takes::Text, "Not later."),
+    argument("thinking", &[], Takes::Flag, "Search what the model thought instead."),
     LIMIT,
     CURSOR,
     FORMAT,
