@@ -12,7 +12,7 @@ use super::receipts::{self, Receipt};
 use super::review::Counts;
 use super::status::{self, Summary};
 use super::stores::Stores;
-use super::view::{self, counted, plain, plural};
+use super::view::{self, plain, plural};
 use super::visit::Visit;
 use super::{review, why};
 use crate::clock;
@@ -197,7 +197,7 @@ fn show(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, format!("{memories}, {kept}")))?;
     let kinds: Vec<String> = Kind::ALL
         .into_iter()
-        .filter_map(|kind| Some(counted(*overview.by_kind.get(kind.name())?, kind)))
+        .filter_map(|kind| Some(kind.counted(*overview.by_kind.get(kind.name())?)))
         .collect();
     let known = if kinds.is_empty() { "nothing yet".to_owned() } else { kinds.join(", ") };
     let yours = match overview.user_memories {

@@ -82,7 +82,7 @@ pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
     };
     let read = view::plural(*transcripts, "transcript");
     writeln!(out, "{} would be learned from {read}", paint(STRONG, found))?;
-    let count = |kind: Kind| kinds.get(kind.name()).map(|count| view::counted(*count, kind));
+    let count = |kind: Kind| kinds.get(kind.name()).map(|count| kind.counted(*count));
     let kinds: Vec<String> = Kind::ALL.into_iter().filter_map(count).collect();
     if !kinds.is_empty() {
         writeln!(out, "  {}", paint(QUIET, kinds.join(", ")))?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::receipts::{self, Receipt};
 use super::sessions::{self, Session};
 use super::stores::Stores;
-use super::view::{self, counted, plural};
+use super::view::{self, plural};
 use super::{blame, log};
 use crate::clock;
 use crate::failure::Result;
@@ -300,7 +300,7 @@ fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
     line("Memories", &format!("{}{parts}", numbers.memories), out)?;
     let kinds: Vec<String> = Kind::ALL
         .into_iter()
-        .filter_map(|kind| Some(counted(*numbers.by_kind.get(kind.name())?, kind)))
+        .filter_map(|kind| Some(kind.counted(*numbers.by_kind.get(kind.name())?)))
         .collect();
     if !kinds.is_empty() {
         line("  by kind", &kinds.join(", "), out)?;

@@ -255,7 +255,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     };
     let kinds: Vec<String> = Kind::ALL
         .iter()
-        .filter_map(|kind| Some(view::counted(*summary.by_kind.get(kind.name())?, *kind)))
+        .filter_map(|kind| Some(kind.counted(*summary.by_kind.get(kind.name())?)))
         .collect();
     line(
         "memories",

@@ -117,19 +117,6 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     }
 }
 
-/// How many of a kind there are, in words.
-pub fn counted(count: usize, kind: Kind) -> String {
-    let (one, many) = match kind {
-        Kind::FailedApproach => ("failed approach", "failed approaches"),
-        Kind::Fix => ("fix", "fixes"),
-        Kind::Synthesis => ("synthesis", "syntheses"),
-        Kind::Gotcha => ("gotcha", "gotchas"),
-        Kind::Session => ("session summary", "session summaries"),
-        kind => return plural(count, kind.name()),
-    };
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// How many there are of a thing whose name takes an s.
 pub fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })

@@ -77,10 +77,10 @@ impl Local {
 impl StatusResponse {
     /// Returns the status as text.
     pub fn text(&self) -> String {
-        let kinds: Vec<String> =
-            self.kinds.iter().map(|kind| counted(kind.count, &kind.kind)).collect();
-        let memories = counted(self.memories, "memory");
-        let mut text = format!("{memories} of {}", render::clean(&self.root));
+        let of_kind = |kind: &KindCount| Some(Kind::from_name(&kind.kind)?.counted(kind.count));
+        let kinds: Vec<String> = self.kinds.iter().filter_map(of_kind).collect();
+        let memories = if self.memories == 1 { "memory" } else { "memories" };
+        let mut text = format!("{} {memories} of {}", self.memories, render::clean(&self.root));
         if !kinds.is_empty() {
             text.push_str(&format!(" ({})", kinds.join(", ")));
         }
@@ -93,14 +93,8 @@ impl StatusResponse {
             line(format!("{} wait for the user's `throughline review`.", self.drafts));
         }
         if self.held_back > 0 {
-            line(format!(
-                "{} held back: `throughline review` shows the user why.",
-                if self.held_back == 1 {
-                    "1 of them is".to_owned()
-                } else {
-                    format!("{} of them are", self.held_back)
-                }
-            ));
+            let held = self.held_back;
+            line(format!("Held back: {held} of them; `throughline review` shows the user why."));
         }
         if self.replaced > 0 {
             line(format!(
@@ -144,17 +138,5 @@ impl StatusResponse {
             line("Memory is read-only here.".to_owned());
         }
         text
-    }
-}
-
-/// Returns how many of a thing there are, in words.
-fn counted(count: usize, thing: &str) -> String {
-    let ends_with = |ends: &[&str]| ends.iter().any(|end| thing.ends_with(end));
-    match thing.strip_suffix("is").or(thing.strip_suffix('y')) {
-        _ if count == 1 => format!("1 {thing}"),
-        Some(stem) if thing.ends_with('y') => format!("{count} {stem}ies"),
-        Some(stem) => format!("{count} {stem}es"),
-        None if ends_with(&["x", "ch"]) => format!("{count} {thing}es"),
-        None => format!("{count} {thing}s"),
     }
 }

@@ -104,7 +104,7 @@ fn a_status_counts_what_is_held_back_and_says_it_in_words() {
     let mut server = world.connect(&[]);
     let (said, status, _) = server.call("status", json!({}));
     assert_eq!(status["held_back"], 1, "{said}");
-    assert!(said.contains("(1 fact, 1 fix)") && said.contains("1 of them is held back"), "{said}");
+    assert!(said.contains("(1 fact, 1 fix)") && said.contains("Held back: 1 of them"), "{said}");
     save(&world, Memory { kind: Kind::Fix, ..fact(3, "The probe pool was closed", "At night.") });
     world.publish(Vec::new());
     let (said, _) = server.text("status", &json!({}));

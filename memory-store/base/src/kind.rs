@@ -72,6 +72,22 @@ impl Kind {
         }
     }
 
+    /// Returns how many of a kind there are, in words.
+    pub fn counted(self, count: usize) -> String {
+        let name = match self {
+            Self::FailedApproach => "failed approach",
+            Self::Session => "session summary",
+            kind => kind.name(),
+        };
+        match (name.strip_suffix("is"), name.strip_suffix('y')) {
+            _ if count == 1 => format!("1 {name}"),
+            (Some(stem), _) => format!("{count} {stem}es"),
+            (_, Some(stem)) => format!("{count} {stem}ies"),
+            _ if name.ends_with(['x', 'h']) => format!("{count} {name}es"),
+            _ => format!("{count} {name}s"),
+        }
+    }
+
     /// The kind of this name, or of a name it is also called by; `_` and `-` are the same.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
