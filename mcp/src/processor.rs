@@ -75,8 +75,7 @@ impl Listed {
 
 /// Asks the processor beside this program which sessions a project has; the latest come first.
 pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
-    let path = std::env::current_exe().ok().map(|this| this.with_file_name(PROGRAM));
-    let program = Program { path, project, most: LIST_MAX };
+    let program = Program::within(project, LIST_MAX);
     let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
     serde_json::from_slice(&given).map_err(|_| program.no_answer())
 }
@@ -84,12 +83,12 @@ pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
 impl Program {
     /// The processor beside this program, for a project.
     pub fn new(project: ProjectId, embedder: &Embedder) -> Self {
-        let beside = std::env::current_exe().ok();
-        Self {
-            path: beside.map(|this| this.with_file_name(PROGRAM)),
-            project,
-            most: Duration::from_millis(u64::from(embedder.search_ms)) + START_MAX,
-        }
+        Self::within(project, Duration::from_millis(u64::from(embedder.search_ms)) + START_MAX)
+    }
+
+    fn within(project: ProjectId, most: Duration) -> Self {
+        let path = std::env::current_exe().ok().map(|this| this.with_file_name(PROGRAM));
+        Self { path, project, most }
     }
 
     fn start(&self, what: &str) -> std::io::Result<Child> {

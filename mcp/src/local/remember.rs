@@ -216,7 +216,16 @@ impl Local {
         // goes with it when it is turned down.
         if judgement.held.is_none() && !waits {
             for older in replaced {
-                notes.push(self.supersede(older, saved, project)?);
+                let id = older.stored.memory.id;
+                if id == memory.id {
+                    notes.push(format!(
+                        "{} is this memory itself, which replaces nothing.",
+                        id.short()
+                    ));
+                    continue;
+                }
+                self.mark_replaced(older, Some(memory.id), project)?;
+                notes.push(format!("{} is marked as replaced.", id.short()));
             }
         }
         self.settle(near, saved, replaced, both_hold, &project.tree, notes)
@@ -345,21 +354,6 @@ impl Local {
             near.retain(|near| !own.iter().any(|&own| reviewed.hold_both(own, near.id)));
         }
         near
-    }
-
-    /// Marks a memory as replaced by one that was saved; returns what to say of it.
-    fn supersede(
-        &self,
-        older: &Found,
-        newer: &Saved,
-        project: &Project,
-    ) -> Result<String, Failure> {
-        let id: MemoryId = older.stored.memory.id;
-        if id == newer.stored.memory.id {
-            return Ok(format!("{} is this memory itself, which replaces nothing.", id.short()));
-        }
-        self.mark_replaced(older, Some(newer.stored.memory.id), project)?;
-        Ok(format!("{} is marked as replaced.", id.short()))
     }
 
     /// Marks a memory as replaced by another one, or by none any more.
