@@ -307,7 +307,9 @@ fn page(given: &Given) -> Result<Page, Failure> {
 impl Page {
     /// The cursor that leads to what comes after these: so many were given so far, `last` at their end.
     pub fn after(&self, skip: usize, last: &str) -> Option<String> {
-        (skip <= SKIP_MAX).then(|| format!("{}.{skip:x}.{last}", self.question))
+        // A prompt has no question that could be asked again.
+        let leads_on = skip <= SKIP_MAX && !self.question.is_empty();
+        leads_on.then(|| format!("{}.{skip:x}.{last}", self.question))
     }
 }
 

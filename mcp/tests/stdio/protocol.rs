@@ -138,6 +138,16 @@ fn prompts_are_listed_and_say_what_memory_says() {
     let ids = [MemoryId([2; 16]).short(), MemoryId([3; 16]).short()];
     assert!(tidy.contains("They say the same") && ids.iter().all(|id| tidy.contains(id)), "{tidy}");
     assert!(tidy.contains("Wait for my yes or no"), "{tidy}");
+    for number in 10..40 {
+        save(&world, fact(number, &format!("The lathe has gear {number}"), "It turns."));
+    }
+    world.publish(Vec::new());
+    let mut prompt = |name: &str, arguments: Value| {
+        let answer = server.request("prompts/get", json!({"name": name, "arguments": arguments}));
+        answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
+    };
+    let brief = prompt("brief", json!({"files": "lathe gear"}));
+    assert!(!brief.contains("cursor") && brief.contains("There is more"), "{brief}");
     let missing = server.request("prompts/get", json!({"name": "brief"}));
     assert_eq!(missing["error"]["code"], -32602, "{missing}");
     assert_eq!(server.end(), Some(0));
