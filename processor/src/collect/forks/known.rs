@@ -54,7 +54,11 @@ impl Holders {
             keys: self.keys(name, content).unwrap_or_default(),
             last: *last,
         };
-        self.sessions.par_iter().map(load).collect()
+        let groups = self.archive.by_pack(self.sessions.iter().collect(), |(name, ..)| name);
+        groups
+            .into_iter()
+            .flat_map(|group| group.into_par_iter().map(load).collect::<Vec<_>>())
+            .collect()
     }
 
     /// The keys of one session; `None` when it cannot be read now.
