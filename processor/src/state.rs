@@ -33,8 +33,6 @@ pub struct State {
     pub seen: BTreeMap<PathBuf, Seen>,
     /// Archived sessions, by the name of their file.
     pub sessions: BTreeMap<String, SessionState>,
-    /// Packs of archived sessions, by their names.
-    pub packs: BTreeMap<String, KnownPack>,
     /// Sessions whose transcripts hold nothing to keep.
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still hold.
@@ -95,30 +93,6 @@ pub struct SessionState {
     pub mined: Option<Summary>,
 }
 
-/// Pack of which every byte was seen to be sound, and everything in it to count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct KnownPack {
-    /// The length of its file.
-    pub len: u64,
-    /// When that was written, in nanoseconds since 1970.
-    pub modified_ns: i128,
-    /// Its sessions, by the name of their file.
-    pub sessions: BTreeMap<String, PackedSession>,
-}
-
-/// The file of a session that is in a pack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PackedSession {
-    /// The length of the file that stands for it.
-    pub len: u64,
-    /// When that was written, in nanoseconds since 1970.
-    pub modified_ns: i128,
-    /// The length of its file before it was packed.
-    pub file_bytes: u64,
-}
-
 /// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -145,7 +119,6 @@ impl Default for State {
             version: VERSION,
             seen: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            packs: BTreeMap::new(),
             empty: BTreeSet::new(),
             all_turns: false,
             terms: 0,

@@ -14,7 +14,6 @@ mod killed;
 mod llm;
 mod lost;
 mod names;
-mod packs;
 mod parts;
 mod providers;
 mod purge;

@@ -45,10 +45,6 @@ pub fn archive(home: &ProjectDir) -> Vec<Check> {
         })
         .collect();
     let archive = Archive::open(home);
-    checks.extend(archive.packs_aside().into_iter().map(|path| {
-        let seen = format!("{} is damaged and was put aside", path.display());
-        Check::care(NAME, seen, "What was sound of it was written again; a purge removes the file.")
-    }));
     checks.extend(archive.aside().into_iter().map(|(name, path)| {
         let was_read = archive.path(&name).exists();
         let seen = format!("{} is damaged and was put aside", path.display());

@@ -79,8 +79,7 @@ pub fn all<T>(
     archive: &Archive,
     told: impl Fn(&Session, &[Record]) -> Option<T>,
 ) -> Result<Vec<(Session, T)>> {
-    let names = archive.by_pack(names(archive)?, |name| name).concat();
-    let mut sessions: Vec<(Session, T)> = names
+    let mut sessions: Vec<(Session, T)> = names(archive)?
         .iter()
         .filter_map(|name| {
             let (session, records) = of_name(archive, name)?;

@@ -6,9 +6,6 @@
 //! records and the watermark together; a run that is killed at any moment has either read a piece
 //! or not.
 
-mod pack;
-mod packing;
-
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,10 +18,6 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use pack::Pack;
-pub use pack::{MAGIC as PACK_MAGIC, Member};
-pub use packing::{PackFile, texts_of};
-
 use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts::{self, Growth};
@@ -33,9 +26,6 @@ use crate::transcript::record::Record;
 /// The version of the format, in the header of each file: 1 of a session that is not cut, which older versions of this
 /// program read, too, and 2 of one in parts.
 pub const FORMAT: u32 = 2;
-
-/// The version in a file that says which pack has the session.
-const PACKED_FORMAT: u32 = 3;
 
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
@@ -145,16 +135,11 @@ pub struct Entry {
     pub modified_ns: i128,
 }
 
-/// A pack in memory, with its name.
-type NamedPack = (String, Arc<Pack>);
-
 /// The archive of one project.
 #[derive(Clone, Debug)]
 pub struct Archive {
     folder: PathBuf,
     kept: Arc<Mutex<KeptFiles>>,
-    /// Packs that were read a moment ago, by their names.
-    unpacked: Arc<Mutex<Vec<NamedPack>>>,
 }
 
 /// Files that were written a moment ago and are read again by a later step of the same run.
@@ -176,7 +161,7 @@ impl KeptFiles {
 impl Archive {
     /// Opens the archive of a project; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
-        Self { folder: home.archive.clone(), kept: Arc::default(), unpacked: Arc::default() }
+        Self { folder: home.archive.clone(), kept: Arc::default() }
     }
 
     /// Its folder.
@@ -186,14 +171,14 @@ impl Archive {
 
     /// The names of its files, in no order.
     pub fn names(&self) -> Result<Vec<String>> {
-        let names = self.listing(SUFFIX)?.into_iter().map(|(name, _)| name);
+        let names = self.listing()?.into_iter().map(|(name, _)| name);
         Ok(names.collect())
     }
 
     /// Its files, by name.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
-        for (name, entry) in self.listing(SUFFIX)? {
+        for (name, entry) in self.listing()? {
             let metadata = entry.metadata().with_context(|| entry.path().display().to_string())?;
             entries.push(Entry {
                 name,
@@ -206,7 +191,7 @@ impl Archive {
         Ok(entries)
     }
 
-    fn listing(&self, suffix: &str) -> Result<Vec<(String, DirEntry)>> {
+    fn listing(&self) -> Result<Vec<(String, DirEntry)>> {
         let listing = match fs::read_dir(&self.folder) {
             Ok(listing) => listing,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -216,7 +201,7 @@ impl Archive {
         for entry in listing {
             let entry = entry.with_context(|| self.folder.display().to_string())?;
             let name = entry.file_name();
-            if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(suffix)) {
+            if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) {
                 named.push((name.to_owned(), entry));
             }
         }
@@ -243,7 +228,8 @@ impl Archive {
     /// Reads a session; `None` when nothing of it is kept.
     pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
         let path = self.path(name);
-        let Some((header, mut reader)) = self.open_text(name)? else { return Ok(None) };
+        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
         let mut records = Vec::new();
         let mut line = String::new();
         loop {
@@ -258,28 +244,6 @@ impl Archive {
         }
     }
 
-    /// Opens what follows the header of a session, wherever that is.
-    fn open_text(&self, name: &str) -> Result<Option<(Header, Box<dyn BufRead>)>> {
-        let path = self.path(name);
-        let Some(mut reader) = open(&path)? else { return Ok(None) };
-        let pack = match read_first(&mut reader).map_err(|error| told(error, &path))? {
-            First::Header(header) => return Ok(Some((*header, Box::new(reader)))),
-            First::Pack(pack) => pack,
-        };
-        let opened =
-            self.open_packed(&pack, name).and_then(|mut reader| match read_first(&mut reader)? {
-                First::Header(header) => Ok(Some((*header, reader))),
-                First::Pack(_) => Err(pack::damaged("a pack names another one")),
-            });
-        match opened {
-            // The pack was taken apart meanwhile.
-            Err(_) if self.pack_of(name).is_ok_and(|now| now.as_ref() != Some(&pack)) => {
-                self.open_text(name)
-            }
-            opened => opened.map_err(|error| told(error, &path)),
-        }
-    }
-
     /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
         if let Some((file, _)) = self.kept().files.get(name) {
@@ -291,26 +255,19 @@ impl Archive {
     /// Forgets what was kept, because others may have written to the files.
     pub fn forget_kept(&self) {
         *self.kept() = KeptFiles::default();
-        self.unpacked.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn kept(&self) -> MutexGuard<'_, KeptFiles> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares the file of a session with its checksum, without a look at its records. Of a session in a pack it is
-    /// seen whether that has it.
+    /// Compares the file of a session with its checksum, without a look at its records.
     pub fn check(&self, name: &str) -> Result<()> {
         let path = self.path(name);
         let Some(mut reader) = open(&path)? else { return Ok(()) };
-        let read = read_first(&mut reader).and_then(|first| match first {
-            First::Header(_) => Ok(io::copy(&mut reader, &mut io::sink()).map(drop)?),
-            First::Pack(pack) => match self.members(&pack)?.iter().any(|it| it.name == name) {
-                true => Ok(()),
-                false => Err(pack::damaged("its pack does not have it")),
-            },
-        });
-        read.map_err(|error| told(error, &path))
+        let read =
+            read_header(&mut reader).and_then(|_| Ok(io::copy(&mut reader, &mut io::sink())?));
+        read.map(drop).map_err(|error| told(error, &path))
     }
 
     /// The files that were put aside because they were damaged, with the names of their sessions.
@@ -319,10 +276,7 @@ impl Archive {
         let mut aside: Vec<(String, PathBuf)> = listing
             .filter_map(|file| {
                 let name = file.file_name();
-                let name = name
-                    .to_str()?
-                    .strip_suffix(ASIDE)
-                    .filter(|name| !name.ends_with(packing::PACK_SUFFIX))?;
+                let name = name.to_str()?.strip_suffix(ASIDE)?;
                 // A suffix after the name numbers several files of one session.
                 let name = name.split_once(".jsonl").map_or(name, |(name, _)| name);
                 Some((name.to_owned(), file.path()))
@@ -334,7 +288,9 @@ impl Archive {
 
     /// Reads only the header.
     pub fn header(&self, name: &str) -> Result<Option<Header>> {
-        Ok(self.open_text(name)?.map(|(header, _)| header))
+        let path = self.path(name);
+        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        read_header(&mut reader).map(Some).map_err(|error| told(error, &path))
     }
 
     /// Replaces the file of a session, all at once.
@@ -359,7 +315,10 @@ impl Archive {
         self.kept().remove(&name);
         let path = self.path(&name);
         create_private(&self.folder)?;
-        let mut temporary = self.temporary()?;
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".writing-")
+            .tempfile_in(&self.folder)
+            .with_context(|| self.folder.display().to_string())?;
         let bytes = write(&mut temporary, file).with_context(|| path.display().to_string())?;
         temporary.as_file().sync_all().with_context(|| path.display().to_string())?;
         temporary.persist(&path).with_context(|| path.display().to_string())?;
@@ -434,48 +393,31 @@ pub fn name_of(transcript: &TranscriptName) -> String {
 }
 
 fn open(path: &Path) -> Result<Option<BufReader<io::Take<GzDecoder<File>>>>> {
-    let file = open_file(path)?;
-    Ok(file.map(|file| BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX))))
-}
-
-fn open_file(path: &Path) -> Result<Option<File>> {
     match File::open(path) {
-        Ok(file) => Ok(Some(file)),
+        Ok(file) => Ok(Some(BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX)))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 
-/// The first line of a file.
-enum First {
-    /// The header of the records that follow.
-    Header(Box<Header>),
-    /// The name of the pack that has them.
-    Pack(String),
-}
-
-fn read_first(reader: &mut impl BufRead) -> Result<First> {
+fn read_header(reader: &mut impl BufRead) -> Result<Header> {
     let mut line = String::new();
     reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
     // Before the rest: a later format may have other fields.
-    let FormatVersion { format, pack } = serde_json::from_str(&line)?;
-    match (format, pack) {
-        (..=FORMAT, _) => Ok(First::Header(Box::new(serde_json::from_str(&line)?))),
-        (PACKED_FORMAT, Some(pack)) => Ok(First::Pack(pack)),
-        (PACKED_FORMAT.., _) => bail!(
-            "it has format {format}, this program reads up to {PACKED_FORMAT}; install the newer version that wrote it"
-        ),
+    let FormatVersion { format } = serde_json::from_str(&line)?;
+    if format > FORMAT {
+        bail!(
+            "it has format {format}, this program reads up to {FORMAT}; install the newer version that wrote it"
+        );
     }
+    Ok(serde_json::from_str(&line)?)
 }
 
-/// The fields of a header that are read before all others.
+/// The one field of a header that every format has.
 #[derive(Deserialize)]
 struct FormatVersion {
     #[serde(default)]
     format: u32,
-    /// The pack that has the session.
-    #[serde(default)]
-    pack: Option<String>,
 }
 
 /// Error for an archived session whose file is or may be whole but cannot be read: it has another format, or
@@ -635,7 +577,7 @@ mod tests {
         let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
         let path = archive.store(&sample()).unwrap().path;
         let mut later = GzBuilder::new().write(Vec::new(), Compression::default());
-        later.write_all(b"{\"format\":4,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+        later.write_all(b"{\"format\":3,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
         fs::write(&path, later.finish().unwrap()).unwrap();
         let error = archive.load("s-1").unwrap_err();
         assert!(!is_damaged(&error) && format!("{error:#}").contains("install"), "{error:#}");

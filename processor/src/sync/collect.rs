@@ -10,12 +10,12 @@ use memory_store::redact::known::Known;
 
 use super::context::SyncContext;
 use super::handoffs::Handoffs;
-use super::{lost, packs, secrets};
+use super::{lost, secrets};
 use crate::collect::archive::Entry;
 use crate::collect::discover::{self, Discovery, Transcript};
 use crate::collect::ignore::Ignore;
 use crate::collect::{Collected, Collector, SessionRead, changed, state_of};
-use crate::state::{State, write_roots};
+use crate::state::{SessionState, State, write_roots};
 use crate::transcript::parts;
 use crate::transcript::read::Counts;
 
@@ -63,9 +63,7 @@ pub(super) fn collect(
     let mut collection = Collection::default();
     context.options.progress.stage("looking", 0);
     write_roots(&context.home, context.territory.roots())?;
-    let mut entries = context.sessions.archive.entries()?;
-    collection.warnings.extend(packs::settle(context, state, &mut entries)?);
-    collection.warnings.extend(lost::put_damaged_aside(context, state, entries)?);
+    collection.warnings.extend(lost::put_damaged_aside(context, state)?);
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen)?;
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
     collection.newest = newest_ms.map(Timestamp);
@@ -87,8 +85,6 @@ pub(super) fn collect(
     collection.changed.extend(hidden.changed);
     collection.warnings.extend(hidden.warnings);
     collection.entries = context.sessions.archive.entries()?;
-    // What went on or was cleaned is not to stay in a pack as it was.
-    collection.warnings.extend(packs::settle(context, state, &mut collection.entries)?);
     collection.warnings.extend(match_archive(context, state, &collection.entries)?);
     state.forget_left();
     let names = state.sessions.keys();
@@ -240,20 +236,15 @@ pub(super) fn match_archive(
     let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let lost = lost::lost_sessions(context, state, &names);
     state.sessions.retain(|name, _| names.contains(name.as_str()));
-    let fits = |entry: &&Entry| {
-        state
-            .sessions
-            .get(&entry.name)
-            .is_some_and(|known| known.len == entry.len && known.modified_ns == entry.modified_ns)
-    };
-    let unknown: Vec<&Entry> = entries.iter().filter(|entry| !fits(entry)).collect();
-    for entry in context.sessions.archive.by_pack(unknown, |entry| &entry.name).concat() {
+    for entry in entries {
+        let fits =
+            |known: &SessionState| known.len == entry.len && known.modified_ns == entry.modified_ns;
+        if state.sessions.get(&entry.name).is_some_and(fits) {
+            continue;
+        }
         match context.sessions.archive.load(&entry.name) {
             Ok(Some(file)) => {
-                let mut session = state_of(&file, entry, &context.territory, &context.redactor);
-                let before = state.sessions.remove(&entry.name);
-                // Whether it is still good, its key says.
-                session.mined = before.and_then(|before| before.mined);
+                let session = state_of(&file, entry, &context.territory, &context.redactor);
                 state.sessions.insert(entry.name.clone(), session);
             }
             Ok(None) => {}

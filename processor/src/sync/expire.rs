@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use super::collect::Collection;
 use super::context::SyncContext;
-use super::packs;
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::State;
@@ -19,7 +18,7 @@ pub(super) fn overdue(
     let recorded = state.sessions.values().map(|session| session.last).max();
     let now = retention::believed(context.options.now, recorded.max(collection.newest));
     let limits = retention::Limits::of(&context.settings, context.dirs(), now);
-    limits.expired(&packs::as_if_unpacked(state, &collection.entries), &state.sessions)
+    limits.expired(&collection.entries, &state.sessions)
 }
 
 /// Removes the turns of `overdue` sessions; what was learned from them stays. Returns whether any went.

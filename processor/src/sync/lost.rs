@@ -24,7 +24,6 @@ use crate::transcript::parts;
 pub(super) fn put_damaged_aside(
     context: &SyncContext<'_>,
     state: &mut State,
-    mut entries: Vec<Entry>,
 ) -> Result<Vec<String>> {
     let archive = &context.sessions.archive;
     let mut warnings = Vec::new();
@@ -32,6 +31,7 @@ pub(super) fn put_damaged_aside(
         let known = state.sessions.get(&entry.name);
         known.is_some_and(|known| known.len == entry.len && known.modified_ns == entry.modified_ns)
     };
+    let mut entries = archive.entries()?;
     let there: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let gone = state.sessions.iter().filter(|(name, session)| {
         parts::of_name(name).1 > 0

@@ -80,7 +80,6 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;
     let entries = archive.entries()?;
-    let groups = archive.by_pack(entries, |entry| &entry.name);
     let holds = |entry: &Entry| match archive.load(&entry.name) {
         Ok(Some(mut file)) => {
             let tasks = &mut [file.header.growth.tasks];
@@ -92,8 +91,7 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
         Ok(None) => None,
         Err(error) => Some(Err((entry.path.clone(), error))),
     };
-    let search = |group: &Vec<Entry>| group.par_iter().filter_map(holds).collect::<Vec<_>>();
-    let found = groups.iter().flat_map(search);
+    let found: Vec<_> = entries.par_iter().filter_map(holds).collect();
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for found in found {
         match found {

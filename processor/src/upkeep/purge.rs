@@ -151,7 +151,7 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
 /// With [`Unclear`] when no single session is meant.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
     let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
-    purge.choose(&purge.archive.entries_by_pack()?, options, what)?;
+    purge.choose(&purge.archive.entries()?, options, what)?;
     purge.preview(options)
 }
 
@@ -204,7 +204,7 @@ impl Purge {
     }
 
     fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
-        let entries = self.archive.entries_by_pack()?;
+        let entries = self.archive.entries()?;
         self.choose(&entries, options, what)?;
         // The list of purged things is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
@@ -276,8 +276,7 @@ impl Purge {
         for entry in entries {
             sessions.entry(parts::of_name(&entry.name).0).or_default().push(&entry.name);
         }
-        let sessions = sessions.into_values().collect();
-        for names in self.archive.by_pack(sessions, |names: &Vec<&str>| names[0]).concat() {
+        for names in sessions.values() {
             match names.as_slice() {
                 [name] => {
                     if let Some(file) = self.archive.load(name)? {
@@ -386,7 +385,7 @@ impl Purge {
         let automaton = automaton(&probes)?;
         let mut stays = vec![false; probes.len()];
         let mut text = Vec::new();
-        for entry in self.archive.entries_by_pack()? {
+        for entry in self.archive.entries()? {
             text.clear();
             if let Some(file) = self.archive.load(&entry.name)? {
                 for record in file.records {
@@ -517,7 +516,7 @@ impl Purge {
         state.published.clear();
         state.sessions.clear();
         state.all_turns = true;
-        for entry in self.archive.entries_by_pack()? {
+        for entry in self.archive.entries()? {
             if let Some(file) = self.archive.load(&entry.name)? {
                 let known = state_of(&file, &entry, &territory, &redactor);
                 state.sessions.insert(entry.name, known);

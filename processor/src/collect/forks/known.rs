@@ -54,11 +54,7 @@ impl Holders {
             keys: self.keys(name, content).unwrap_or_default(),
             last: *last,
         };
-        let groups = self.archive.by_pack(self.sessions.iter().collect(), |(name, ..)| name);
-        groups
-            .into_iter()
-            .flat_map(|group| group.into_par_iter().map(load).collect::<Vec<_>>())
-            .collect()
+        self.sessions.par_iter().map(load).collect()
     }
 
     /// The keys of one session; `None` when it cannot be read now.

@@ -44,7 +44,7 @@ impl Audit<'_> {
         self.clean_all(options, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
         let sessions: Vec<String> =
-            archive.entries_by_pack()?.into_iter().map(|entry| entry.name).collect();
+            archive.entries()?.into_iter().map(|entry| entry.name).collect();
         self.clean_archive(&archive, &sessions);
         Ok(())
     }

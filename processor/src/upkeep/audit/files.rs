@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use flate2::read::GzDecoder;
 use walkdir::WalkDir;
 
-use crate::collect::archive::{PACK_MAGIC, texts_of};
 use crate::private_files::GZIP_MAGIC;
 
 /// Bytes of one file that are read, unpacked.
@@ -36,14 +35,9 @@ pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
         Err(error) => return Err(error).with_context(context),
     };
     let mut start = Vec::new();
-    (&mut file).take(PACK_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
+    (&mut file).take(GZIP_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
     file.rewind().with_context(context)?;
-    let reader: Box<dyn Read> = if start.starts_with(&GZIP_MAGIC) {
-        Box::new(GzDecoder::new(file))
-    } else if start == PACK_MAGIC {
-        Box::new(texts_of(file).with_context(context)?)
-    } else {
-        Box::new(file)
-    };
+    let reader: Box<dyn Read> =
+        if start == GZIP_MAGIC { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
     Ok(Some(reader.take(FILE_BYTES_MAX)))
 }
