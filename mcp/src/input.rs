@@ -5,7 +5,6 @@ use std::io::Result;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -69,8 +68,10 @@ impl<R> Watched<R> {
 /// Returns whether a line is JSON, or has nothing in it.
 fn is_json(line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
-    let line = line.trim_start_matches(BYTE_ORDER_MARK).trim();
-    line.is_empty() || serde_json::from_str::<IgnoredAny>(line).is_ok()
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let line = line.trim_matches([' ', '\t', '\r', '\n']);
+    // As a value, since a lone surrogate or a number without bounds is ignored otherwise.
+    line.is_empty() || serde_json::from_str::<serde_json::Value>(line).is_ok()
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {

@@ -46,6 +46,8 @@ struct Written<'a> {
     replaced: &'a [Found],
     near: Vec<Neighbour>,
     both_hold: bool,
+    /// Whether its text came with the call, so that no hook needs to give it in this session.
+    is_told: bool,
 }
 
 /// Change of one memory by its id.
@@ -89,7 +91,8 @@ impl Local {
         };
         notes.extend(left_out_of(&asked_tags, &saved));
         let (saved, trust, redactor, replaced) = (&saved, &trust, &redactor, &replaced);
-        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
+        let is_told = true;
+        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told };
         let near = self.finish(written, &project, &mut notes)?;
         Ok(self.response(saved, &project, &near, &notes))
     }
@@ -132,7 +135,8 @@ impl Local {
         self.note_reviewed(before, request, tree, &mut notes)?;
         let (saved, replaced) = (&saved, &replaced);
         let (trust, redactor) = (&trust, &redactor);
-        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold };
+        let is_told = !request.text.is_empty();
+        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told };
         let near = self.finish(written, &project, &mut notes)?;
         let is_same =
             saved.change == Change::Unchanged && ids(replaced).iter().all(|id| *id == before.id);
@@ -193,7 +197,7 @@ impl Local {
         project: &Project,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, Failure> {
-        let Written { saved, trust, redactor, scope, replaced, near, both_hold } = written;
+        let Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told } = written;
         let memory = &saved.stored.memory;
         let judgement = trust.judgement_now(&saved.stored, redactor);
         let change = journal::Change::Saved(&saved.stored, &judgement);
@@ -207,7 +211,9 @@ impl Local {
         if let Err(error) = noted {
             notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
         }
-        self.knows(memory.id, &project.tree);
+        if is_told {
+            self.knows(memory.id, &project.tree);
+        }
         let waits = memory.status == Status::Draft;
         if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());

@@ -296,11 +296,12 @@ fn read(
     );
     // Of a turn that is read by itself a cursor leads to what was cut off.
     let is_alone = !outlines && first == asked;
-    let offset = request.page.last.as_deref().and_then(|at| at.parse().ok()).unwrap_or(0);
+    let offset = request.page.last.as_deref().and_then(|at| at.parse::<usize>().ok()).unwrap_or(0);
     let offset = if is_alone { offset } else { 0 };
     let (mut hits, mut pieces, mut cut) = (Vec::new(), Vec::new(), Vec::new());
     for turn in &turns {
-        let is_cut = !outlines && turn.text.chars().nth(offset + TURN_CHARS_MAX).is_some();
+        let is_cut =
+            !outlines && turn.text.chars().nth(offset.saturating_add(TURN_CHARS_MAX)).is_some();
         let hit = TurnHit {
             session: render::clean(&session),
             turn: turn.turn + 1,
@@ -347,7 +348,7 @@ fn read(
         None => None,
     };
     let next_cursor = match is_alone && !cut.is_empty() {
-        true => request.page.after(0, &(offset + TURN_CHARS_MAX).to_string()),
+        true => request.page.after(0, &offset.saturating_add(TURN_CHARS_MAX).to_string()),
         false => None,
     };
     let of_cut = (next_cursor.is_none() && !cut.is_empty()).then(|| {

@@ -20,6 +20,17 @@ fn a_draft_replaces_nothing_before_the_user_takes_it() {
     let (said, _, failed) = server.call("remember", replaces);
     assert!(!failed && said.contains("waits for the user's"), "{said}");
     assert!(!said.contains("is marked as replaced"), "{said}");
+    for is_published in [false, true] {
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let (text, found, _) = server.call("recall", json!({"query": "deploy with Helm"}));
+        assert_eq!(
+            (&found["hits"][0]["id"], &found["hits"][0]["status"]),
+            (&json!(helm), &json!("active")),
+            "{text}"
+        );
+    }
     world.store().reject(draft["id"].as_str().unwrap(), &Redactor::default(), now()).unwrap();
     world.publish(Vec::new());
     let (text, found, _) = server.call("recall", json!({"query": "deploy with"}));

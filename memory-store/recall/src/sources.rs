@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::index::document::Document;
 use crate::index::journal::{Entry as Change, KnownJournals};
 use crate::index::manifest::Gate;
-use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
+use crate::index::record::{Entry, FLAG_DRAFT, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
 use memory_store_base::error::{Error, Result};
 use memory_store_base::fs::file_stamp::Stamp;
@@ -366,8 +366,8 @@ impl Source {
     }
 
     fn supersede(&mut self, newer: &Document) {
-        // A withheld memory replaces no other, nor does one from the repository.
-        if newer.entry.has(FLAG_HELD) || newer.record.from_repository {
+        // A withheld memory or a draft replaces no other, nor does one from the repository.
+        if newer.entry.has(FLAG_HELD | FLAG_DRAFT) || newer.record.from_repository {
             return;
         }
         let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);

@@ -19,7 +19,7 @@ use memory_store_recall::index::document::{Document, Turn};
 use memory_store_recall::index::freeze::{self, Frozen};
 use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use memory_store_recall::index::record::{
-    FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
+    FLAG_DRAFT, FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
 };
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::vectors::Embedded;
@@ -648,21 +648,22 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
 
 /// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file names, if
 /// that is there, or the one that names it. Held memories are not given, and stand in nobody's place: to be called when
-/// they are known. A memory from the repository names none of this machine's. Expired memories replace nothing, and are
+/// they are known. A memory from the repository names none of this machine's, a draft none but drafts. Expired memories replace nothing, and are
 /// left out.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     // Of several the one with the highest id, the youngest, counts.
-    let pulled: BTreeSet<MemoryId> = documents
-        .iter()
-        .filter(|document| document.record.from_repository)
-        .map(|document| document.entry.id)
-        .collect();
+    let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {
+        documents.iter().filter(|it| is(it)).map(|document| document.entry.id).collect()
+    };
+    let pulled = those(|document| document.record.from_repository);
+    let drafts = those(|document| document.entry.has(FLAG_DRAFT));
     let named: BTreeMap<MemoryId, MemoryId> = documents
         .iter()
         .filter(|newer| !newer.entry.has(FLAG_HELD))
         .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
         .filter(|(older, newer)| older != newer)
         .filter(|(older, newer)| !pulled.contains(newer) || pulled.contains(older))
+        .filter(|(older, newer)| !drafts.contains(newer) || drafts.contains(older))
         .collect();
     let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
     let successor = |document: &Document| {

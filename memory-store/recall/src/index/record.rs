@@ -18,7 +18,7 @@ pub const FLAG_SUPERSEDED: u8 = 1;
 /// A person pinned it.
 pub(crate) const FLAG_PINNED: u8 = 2;
 /// It waits for review.
-pub(crate) const FLAG_DRAFT: u8 = 4;
+pub const FLAG_DRAFT: u8 = 4;
 /// It has error signatures.
 pub(crate) const FLAG_SIGNATURES: u8 = 8;
 /// It is about certain paths only.
