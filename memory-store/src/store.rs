@@ -343,10 +343,10 @@ impl Store {
         &self,
         path: &Path,
         id: MemoryId,
-        by: impl Into<Option<MemoryId>>,
+        by: Option<MemoryId>,
         redactor: &Redactor,
     ) -> Result<Saved> {
-        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = by.into())
+        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = by)
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id

@@ -66,7 +66,7 @@ pub fn supersede(
     let store = stores.store_of(older);
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let id = older.memory.id;
-    let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
+    let saved = store.supersede(&older.path, id, Some(newer), &redactor)?.stored;
     let trust = stores.trust(store)?;
     let judgement = trust.judgement_now(&saved, &redactor);
     let noted = Noted::Saved(&saved, &judgement);

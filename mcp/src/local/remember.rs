@@ -91,8 +91,8 @@ impl Local {
         };
         notes.extend(left_out_of(&asked_tags, &saved));
         let (saved, trust, redactor, replaced) = (&saved, &trust, &redactor, &replaced);
-        let is_told = true;
-        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told };
+        let written =
+            Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told: true };
         let near = self.finish(written, &project, &mut notes)?;
         Ok(self.response(saved, &project, &near, &notes))
     }

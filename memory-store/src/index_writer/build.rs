@@ -648,8 +648,8 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
 
 /// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file names, if
 /// that is there, or the one that names it. Held memories are not given, and stand in nobody's place: to be called when
-/// they are known. A memory from the repository names none of this machine's, a draft none but drafts. Expired memories replace nothing, and are
-/// left out.
+/// they are known. A memory from the repository names none of this machine's, a draft none but drafts. Expired memories
+/// replace nothing, and are left out.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     // Of several the one with the highest id, the youngest, counts.
     let those = |is: fn(&Document) -> bool| -> BTreeSet<MemoryId> {

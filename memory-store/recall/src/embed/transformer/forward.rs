@@ -34,7 +34,7 @@ fn run_avx2(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
     run::<super::kernel::Avx2>(weights, tokens)
 }
 
-/// Does so for those twice as wide.
+/// Runs the code compiled for vectors twice as wide as those of AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,avx512bw,avx512vnni")]
 fn run_vnni(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
