@@ -123,7 +123,7 @@ impl World {
                 .code(exit::NOT_SET_UP);
             if store {
                 failure.hint(
-                    "There is a memory folder that nobody on this machine vouched for: look at it, then run `throughline trust`.",
+                    "There is a memory folder that is not trusted on this machine: look at it, then run `throughline trust`.",
                 )
             } else {
                 failure.hint(self.way_in())

@@ -241,7 +241,7 @@ fn items(name: &str, given: &mut Given) -> Result<Vec<String>, Failure> {
     let too_long = asked - items.len();
     if too_long > 0 && items.is_empty() {
         return Err(Failure::Request(format!(
-            "`{name}` has nothing of {ITEM_CHARS_MAX} characters or fewer, and each item may have no more"
+            "each item of `{name}` may have at most {ITEM_CHARS_MAX} characters"
         )));
     }
     let too_many = items.len().saturating_sub(ITEMS_MAX);

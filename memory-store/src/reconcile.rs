@@ -22,6 +22,7 @@ use crate::ledger::{Ledger, LedgerLine, text_hash};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::store::Store;
+use crate::succession;
 use crate::time::Timestamp;
 
 use decide::{Decision, Wanted};
@@ -116,7 +117,7 @@ fn run(
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(&store.home)?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
-    let (wanted, refused) = wanted(desired);
+    let (wanted, refused) = wanted(without_forgotten_successors(desired, &ledger));
     // Memories derived here belong to this machine, whatever the ledger knows.
     let mut texts = ledger.texts();
     wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
@@ -139,6 +140,19 @@ fn run(
     ledger.compact_if_due()?;
     plan.outcome.unsettled |= survey.moves();
     Ok(plan.outcome)
+}
+
+/// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired.
+fn without_forgotten_successors(mut desired: Vec<Desired>, ledger: &Ledger) -> Vec<Desired> {
+    let forgotten = ledger.tombstones().into_iter().map(|tombstone| tombstone.id).collect();
+    let next = desired
+        .iter()
+        .filter_map(|desired| Some((desired.memory.id, desired.memory.superseded_by?)))
+        .collect();
+    for Desired { memory, .. } in &mut desired {
+        memory.superseded_by = succession::current(&next, &forgotten, memory.id);
+    }
+    desired
 }
 
 /// Returns the desired memories with their texts, and why some have none.
@@ -192,6 +206,7 @@ mod tests {
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
     use crate::memory::Status;
+    use crate::store::Forget;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -283,6 +298,29 @@ mod tests {
                 assert_eq!((again.unchanged, again.written + again.updated), (3, 0));
             }
         }
+    }
+
+    #[test]
+    fn a_memory_that_is_put_aside_replaces_nothing_at_the_next_sync() {
+        let home = home();
+        let by = |newer: &Memory, older: Memory| Memory { superseded_by: Some(newer.id), ..older };
+        let third = memory(3, "Three", "c");
+        let second = by(&third, memory(2, "Two", "b"));
+        let first = by(&second, memory(1, "One", "a"));
+        let desired = [first.clone(), second.clone(), third.clone()];
+        let successor = || {
+            home.run(&desired, usize::MAX);
+            let all = home.store.list().unwrap().memories;
+            all.into_iter().find(|it| it.memory.id == first.id).unwrap().memory.superseded_by
+        };
+        assert_eq!(successor(), Some(second.id));
+        for (gone, left) in [(&second, Some(third.id)), (&third, None)] {
+            let id = gone.id.to_string();
+            home.store.forget(&id, Forget::Archive, &Redactor::default(), NOW).unwrap();
+            assert_eq!(successor(), left);
+        }
+        home.store.restore(&second.id.to_string(), &Redactor::default()).unwrap();
+        assert_eq!(successor(), Some(second.id));
     }
 
     #[test]

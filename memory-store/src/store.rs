@@ -334,19 +334,18 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as replaced by another one, or by none any more, as [`Store::edit_at`] does. Its origin
-    /// stays.
+    /// Changes links to other memories in this file, as [`Store::edit_at`] does. Its origin stays.
     ///
     /// # Errors
     /// As there.
-    pub fn supersede(
+    pub fn relink(
         &self,
         path: &Path,
         id: MemoryId,
-        by: Option<MemoryId>,
         redactor: &Redactor,
+        change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
-        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = by)
+        self.change_at(path, id, By::Link, redactor, change)
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id

@@ -66,7 +66,8 @@ pub fn supersede(
     let store = stores.store_of(older);
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let id = older.memory.id;
-    let saved = store.supersede(&older.path, id, Some(newer), &redactor)?.stored;
+    let link = |memory: &mut Memory| memory.superseded_by = Some(newer);
+    let saved = store.relink(&older.path, id, &redactor, link)?.stored;
     let trust = stores.trust(store)?;
     let judgement = trust.judgement_now(&saved, &redactor);
     let noted = Noted::Saved(&saved, &judgement);

@@ -375,7 +375,7 @@ fn a_folder_that_came_with_the_repository_is_not_read_before_somebody_vouches_fo
     code: 4
     ---
     throughline: /home/work is not set up
-    hint: There is a memory folder that nobody on this machine vouched for: look at it, then run `throughline trust`.
+    hint: There is a memory folder that is not trusted on this machine: look at it, then run `throughline trust`.
     "#);
     machine.ok(&["trust"]);
     assert!(machine.ok(&["list"]).contains("The cache lives in memory"));

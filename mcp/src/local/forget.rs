@@ -72,16 +72,21 @@ impl Local {
         Ok(ForgetResponse { id, title, already: true, hold_again: Vec::new(), undo, text })
     }
 
-    /// Lifts the mark of memories that one replaced which is gone, and returns their ids.
+    /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
     fn hold_again(&self, gone: &Memory, project: &Project) -> Vec<String> {
         let Project { tree, settings, recall } = project;
-        let lift = |older: &MemoryId| {
+        // Opened before it went, the index still knows the links that stand in the newer memory only.
+        let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
+        let next = gone.superseded_by.or_else(|| successor(gone.id));
+        let unlink = |&older: &MemoryId| {
             let found = self.find_by_id(&older.to_string(), tree, recall, settings).ok()??;
-            let is_marked = found.stored.memory.superseded_by == Some(gone.id);
-            let lifted = is_marked && self.mark_replaced(&found, None, project).is_ok();
-            lifted.then(|| older.short())
+            let link = found.stored.memory.superseded_by.or_else(|| successor(older));
+            let next = next.filter(|&next| next != older);
+            let is_unlinked =
+                link == Some(gone.id) && self.mark_replaced(&found, next, project).is_ok();
+            (is_unlinked && next.is_none()).then(|| older.short())
         };
-        gone.supersedes.iter().filter_map(lift).collect()
+        gone.supersedes.iter().filter_map(unlink).collect()
     }
 }
 

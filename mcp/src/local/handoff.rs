@@ -14,7 +14,7 @@ use memory_store::layout::{RECEIPTS_BYTES_MAX, Tree};
 use memory_store::memory::SaidBy;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Collection, Hit, render};
+use memory_store::recall::{Hit, render};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::read_bounded;
 use memory_store::text::folded_title;
@@ -139,12 +139,11 @@ struct GivenReceipt {
 
 /// A memory in a line, with whose words it is in: that tells how it may be changed.
 fn line(hit: &Hit) -> String {
-    let words = match (hit.said_by, hit.collection) {
-        (Some(SaidBy::Assistant), _) => "Claude's words",
-        (Some(SaidBy::Tool), _) => "a tool's words",
-        (None | Some(SaidBy::User), _) if hit.from_repository => "the repository's words",
-        (None | Some(SaidBy::User), Collection::User) => "the user's, for every project",
-        (None | Some(SaidBy::User), _) => "the user's words",
+    let words = match hit.said_by {
+        _ if hit.from_repository => "the repository's words",
+        Some(SaidBy::Assistant) => "Claude's words",
+        Some(SaidBy::Tool) => "a tool's words",
+        None | Some(SaidBy::User) => "the user's words",
     };
     format!("{} ({words})", render::labelled_title(hit))
 }

@@ -114,7 +114,12 @@ impl Local {
         let replaced = self.replaced(&request.supersedes, &project)?;
         let until = valid_until(request)?;
         let says = says_other(before, request);
-        check_users_words(before, scope, request, says)?;
+        let from_repository = trust.is_from_repository(&stored);
+        if from_repository {
+            check_repositorys_words(before, request, says)?;
+        } else {
+            check_users_words(before, scope, request, says)?;
+        }
         let now = self.now();
         let (paths, mut notes) = read_paths(request, until, tree, now);
         let said = says.then_some(now);
@@ -131,13 +136,17 @@ impl Local {
         }
         let redactor = store.redactor_for_writing(settings)?;
         let change = |memory: &mut Memory| edit.apply(memory);
-        let saved = store.edit_at(&stored.path, before.id, &redactor, change)?;
-        self.note_reviewed(before, request, tree, &mut notes)?;
+        let saved = if from_repository {
+            store.relink(&stored.path, before.id, &redactor, change)?
+        } else {
+            store.edit_at(&stored.path, before.id, &redactor, change)?
+        };
         let (saved, replaced) = (&saved, &replaced);
         let (trust, redactor) = (&trust, &redactor);
         let is_told = !request.text.is_empty();
         let written = Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told };
         let near = self.finish(written, &project, &mut notes)?;
+        self.note_reviewed(before, request, tree, &mut notes)?;
         let is_same =
             saved.change == Change::Unchanged && ids(replaced).iter().all(|id| *id == before.id);
         let is_confirmed = request.still_true || both_hold;
@@ -371,7 +380,8 @@ impl Local {
     ) -> Result<(), Failure> {
         let Found { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
-        let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
+        let link = |memory: &mut Memory| memory.superseded_by = by;
+        let saved = store.relink(&stored.path, stored.memory.id, &redactor, link)?;
         let judgement = trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
@@ -480,6 +490,26 @@ fn check_users_words(
         ))),
         true | false => Ok(()),
     }
+}
+
+/// Refuses to change what is from the repository, but for links between memories: a changed file is this machine's.
+fn check_repositorys_words(
+    memory: &Memory,
+    request: &RememberRequest,
+    says: bool,
+) -> Result<(), Failure> {
+    let is_changed = says
+        || !(request.paths.is_empty() && request.tags.is_empty())
+        || request.pin.is_some()
+        || request.valid_until.is_some();
+    if !is_changed {
+        return Ok(());
+    }
+    let short = memory.id.short();
+    Err(Failure::Request(format!(
+        "{short} is from the repository, so it is not changed here: save what holds now as a memory of its own with \
+         supersedes [\"{short}\"], or let the user take it over with `throughline edit {short}`"
+    )))
 }
 
 /// Returns the links of a memory that is compared again: those to what it contradicts are made anew.

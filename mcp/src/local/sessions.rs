@@ -8,7 +8,7 @@ use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::recall::render::{Piece, Rendered};
-use memory_store::recall::{Hit, Recall, Search, WEAK, render};
+use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, WEAK, render};
 use memory_store::text::excerpt;
 use memory_store::thinking;
 
@@ -272,9 +272,11 @@ fn known_session(named: &str, recall: &Recall) -> Result<String, Failure> {
 }
 
 fn no_such_session(named: &str) -> Failure {
-    Failure::Request(format!(
-        "no session's id begins with `{named}`: a search or a list names them"
-    ))
+    Failure::Request(if named.len() < SESSION_CHARS_MIN {
+        format!("session: give at least {SESSION_CHARS_MIN} characters of its id, not `{named}`")
+    } else {
+        format!("no session's id begins with `{named}`: a search or a list names them")
+    })
 }
 
 /// Reads turns of one session, or an outline of it.

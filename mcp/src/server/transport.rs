@@ -1,5 +1,5 @@
-//! Answers lines that are no messages, and filters messages before the handshake. The library ends at any message but a request, where a client that was
-//! started again may still tell about requests of its former life, or goes on after a request that was refused.
+//! Answers lines that are no messages, and filters messages before the handshake. Before it the library ends at any
+//! message but a request, while a client that was started again may still send notifications about its former life.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
@@ -75,11 +75,11 @@ fn answer(fault: Fault) -> ServerJsonRpcMessage {
         Fault::TooLong => {
             let mib = MESSAGE_BYTES_MAX >> 20;
             ErrorData::invalid_request(
-                format!("a message of more than {mib} MiB is passed over"),
+                format!("a message may have at most {mib} MiB: this one was not read"),
                 None,
             )
         }
-        Fault::Unparsable => ErrorData::parse_error("a line that is no JSON is passed over", None),
+        Fault::Unparsable => ErrorData::parse_error("a line that is not JSON was not read", None),
     };
     ServerJsonRpcMessage::error(error, None)
 }

@@ -260,6 +260,42 @@ fn a_full_stop_makes_no_other_title() {
 }
 
 #[test]
+fn forgetting_the_middle_of_three_leaves_the_first_replaced_by_the_last() {
+    let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+    let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+    let mut replace = |title: &str, older: &Value| {
+        let other = json!({"kind": "decision", "title": title, "supersedes": [older["id"]]});
+        server.call("remember", other).1
+    };
+    let kustomize = replace("We deploy with Kustomize", &helm);
+    let flux = replace("We deploy with Flux", &kustomize);
+    let (text, failed) = server.text("forget", &json!({"id": kustomize["id"]}));
+    assert!(!failed && !text.contains("holds again"), "{text}");
+    let (_, found, _) = server.call("recall", json!({"query": "deploy with"}));
+    let hits = found["hits"].as_array().unwrap();
+    assert_eq!((hits.len(), &hits[0]["id"]), (1, &flux["id"]), "{found}");
+    // A person may take the link out of one of the two files: the newer one's still counts.
+    let path = world.root.join(helm["file"].as_str().unwrap());
+    let text = fs::read_to_string(&path).unwrap();
+    let unlinked: Vec<&str> = text.lines().filter(|it| !it.starts_with("superseded_by")).collect();
+    fs::write(&path, unlinked.join("\n") + "\n").unwrap();
+    let (_, saved, _) = server.call(
+        "remember",
+        json!({"id": flux["id"], "supersedes": [helm["id"]], "text": "Flux pulls."}),
+    );
+    assert_eq!(saved["id"], flux["id"], "{saved}");
+    let path = world.root.join(helm["file"].as_str().unwrap());
+    fs::write(&path, unlinked.join("\n") + "\n").unwrap();
+    world.publish(Vec::new());
+    let (text, failed) = server.text("forget", &json!({"id": flux["id"]}));
+    let id = helm["id"].as_str().unwrap();
+    assert!(!failed && text.contains(&format!("replaced {id}, which holds again")), "{text}");
+    let (_, found, _) = server.call("recall", json!({"query": "deploy with"}));
+    assert_eq!(found["hits"][0]["id"], helm["id"], "{found}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
 fn what_a_forgotten_memory_replaced_holds_again() {
     for is_published in [false, true] {
         let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());

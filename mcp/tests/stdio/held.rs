@@ -209,6 +209,18 @@ fn titles_of_neighbours_stand_between_our_delimiters_with_their_labels() {
         "{text}"
     );
     assert!(text.contains("replaced and not corrected"), "{text}");
+    // A changed file would be this machine's: only links may change.
+    for change in [json!({"pin": true}), json!({"text": "Helm it is."}), json!({"tags": ["helm"]})]
+    {
+        let mut change = change;
+        change["id"] = json!(id);
+        let (text, failed) = server.text("remember", &change);
+        assert!(failed && text.contains("is from the repository"), "{text}");
+    }
+    let (text, failed) = server.text("remember", &json!({"id": id, "both_hold": true}));
+    assert!(!failed, "{text}");
+    let (_, found, _) = server.call("recall", json!({"ids": [id]}));
+    assert_eq!(found["hits"][0]["from_repository"], true, "{found}");
     let (text, failed) = server.text("forget", &json!({"id": id}));
     assert!(!failed, "{text}");
     inside(&text, &label);

@@ -216,9 +216,13 @@ fn a_session_is_named_in_several_ways_and_an_unknown_one_is_told() {
             assert!(!failed && text.contains("used UTC"), "{asked}: {text}");
         }
     }
-    let (text, failed) =
-        server.text("search_sessions", &json!({"session": "bbbb", "query": "cron"}));
-    assert!(failed && text.contains("no session's id begins with `bbbb`"), "{text}");
+    for (named, told) in
+        [("bbbb", "no session's id begins with `bbbb`"), ("aaa", "give at least 4 characters")]
+    {
+        let asked = json!({"session": named, "query": "cron"});
+        let (text, failed) = server.text("search_sessions", &asked);
+        assert!(failed && text.contains(told), "{text}");
+    }
     assert_eq!(server.end(), Some(0));
 }
 

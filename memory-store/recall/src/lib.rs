@@ -58,6 +58,7 @@ pub use search::{Search, WEAK};
 pub use time_expression::Span;
 pub use time_expression::whole as time_named;
 pub use trace::{CandidateOutcome, Traced};
+pub use turns::SESSION_CHARS_MIN;
 
 use std::cell::OnceCell;
 use std::fmt::Debug;

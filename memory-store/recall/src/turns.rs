@@ -120,7 +120,7 @@ fn found(
 }
 
 /// Fewest characters of a session's id by which it is found.
-const SESSION_CHARS_MIN: usize = 4;
+pub const SESSION_CHARS_MIN: usize = 4;
 
 /// Turns in a row that may be missing before a session counts as over: those that said nothing are not indexed.
 const GAP_MAX: u32 = 64;

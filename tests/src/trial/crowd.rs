@@ -186,7 +186,7 @@ impl Scene<'_> {
         }
         // A person may be told that there is no such session any more, because git took the store away for a moment.
         // And what is purged is given to other sessions meanwhile, which `purge` says.
-        let told = ["another process", "nobody on this machine vouched", "still hold"];
+        let told = ["another process", "not trusted on this machine", "still hold"];
         if told.iter().any(|told| said.contains(told)) {
             if let Ok(mut seen) = self.seen.lock() {
                 seen.busy += 1;
