@@ -258,7 +258,10 @@ impl Given {
 fn meant(takes: Takes, value: &Value) -> Option<Meant> {
     match takes {
         Takes::Text => text(value).map(Meant::Text),
-        Takes::Id => scalar(value).map(|text| Meant::Text(id_of(&text))),
+        Takes::Id => {
+            let text = scalar(value)?;
+            (ids_of(&text).len() < 2).then(|| Meant::Text(id_of(&text)))
+        }
         Takes::Ids => ids(value).map(Meant::List),
         Takes::Words => list(value, Some(",")).map(Meant::List),
         // A name of a file may have a comma in it, and hardly a space behind that.
@@ -269,7 +272,11 @@ fn meant(takes: Takes, value: &Value) -> Option<Meant> {
         }
         Takes::Kind => kind(&scalar(value)?).map(|kind| Meant::Kinds(vec![kind])),
         Takes::Kinds => {
-            let names = list(value, Some(","))?;
+            let mut value = value.clone();
+            if let Value::Array(items) = &mut value {
+                items.retain(|item| !item.is_null());
+            }
+            let names = list(&value, Some(","))?;
             if names.iter().any(|name| ALL_KINDS.contains(&name.to_ascii_lowercase().as_str())) {
                 return Some(Meant::Kinds(Vec::new()));
             }

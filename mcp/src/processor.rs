@@ -18,9 +18,9 @@ const START_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an answer: a vector of 8,192 numbers in words.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// How long a list of sessions may take.
+/// How long a list of sessions, or a turn, may take.
 const LIST_MAX: Duration = Duration::from_secs(10);
-/// Bytes of a list of sessions.
+/// Bytes of a list of sessions, or of a turn.
 const LIST_BYTES_MAX: u64 = 16 << 20;
 
 /// The processor as somebody to ask.
@@ -77,6 +77,14 @@ impl Listed {
 pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
     let program = Program::within(project, LIST_MAX);
     let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
+    serde_json::from_slice(&given).map_err(|_| program.no_answer())
+}
+
+/// Asks the processor beside this program for all of a turn, which the index has the beginning of; `None` where the
+/// archive has no turn of this session that began then.
+pub fn turn(project: ProjectId, session: &str, at: Timestamp) -> Result<Option<String>, String> {
+    let program = Program::within(project, LIST_MAX);
+    let given = program.ask("turn", format!("{session} {at}"), LIST_BYTES_MAX)?;
     serde_json::from_slice(&given).map_err(|_| program.no_answer())
 }
 

@@ -105,7 +105,8 @@ impl Prompt {
                      (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
                      and still_true), corrected (`remember` with id), replaced (a new one with supersedes), both hold \
                      (`remember` with the id of one and both_hold), or `forget`. What is in the user's or the \
-                     repository's words is replaced and not corrected. Wait for my yes or no before each change."
+                     repository's words is replaced and not corrected. What is the user's for every project only I change, with \
+                     `throughline edit` or `throughline forget`. Wait for my yes or no before each change."
                 ))
             }
         }
@@ -163,11 +164,10 @@ fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
     Ok(backend.recall(&request)?.text)
 }
 
-/// Returns whether a word is the name of a file: it has a dot or a slash, or is one of build files.
+/// Returns whether a word is the name of a file: it has a dot or a slash, or is one like `Makefile`.
 fn is_file(word: &str) -> bool {
-    let of_builds =
-        ["Makefile", "Dockerfile", "Justfile", "Gemfile", "Rakefile", "Procfile", "Jenkinsfile"];
-    word.contains(['.', '/']) || of_builds.contains(&word)
+    let is_named_so = word.ends_with("file") && word.starts_with(char::is_uppercase);
+    word.contains(['.', '/']) || is_named_so && word != "Profile"
 }
 
 fn page() -> crate::backend::Page {

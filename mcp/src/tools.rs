@@ -133,7 +133,7 @@ const SEARCH_SESSIONS: &[Argument] = &[
         "query",
         &["q", "text", "search", "question"],
         Takes::Text,
-        "What was said or done: words, a command, an error. Filters as in recall.",
+        "What was said, or an error that came up. Filters as in recall.",
     ),
     argument(
         "session",

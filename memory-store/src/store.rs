@@ -334,6 +334,23 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
+    /// Marks the memory in this file as replaced by another one, which it then replaces no more, or by none.
+    ///
+    /// # Errors
+    /// As [`Store::edit_at`].
+    pub fn supersede(
+        &self,
+        path: &Path,
+        id: MemoryId,
+        by: Option<MemoryId>,
+        redactor: &Redactor,
+    ) -> Result<Saved> {
+        self.relink(path, id, redactor, |memory| {
+            memory.superseded_by = by;
+            memory.supersedes.retain(|&older| Some(older) != by);
+        })
+    }
+
     /// Changes links to other memories in this file, as [`Store::edit_at`] does. Its origin stays.
     ///
     /// # Errors
@@ -767,8 +784,9 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let live = matches!(stored.memory.status, Status::Active | Status::Draft);
     stored.memory.id == memory.id
         || live
-            // A replaced statement that is said again holds again, as a memory of its own.
+            // A statement that was replaced, or is over, and is said again holds again, as a memory of its own.
             && stored.memory.superseded_by.is_none()
+            && !stored.memory.is_expired(memory.created)
             && stored.memory.kind == memory.kind
             && folded_title(&stored.memory.title) == folded_title(&memory.title)
             && !is_note_on_others_word(&stored.memory, memory)

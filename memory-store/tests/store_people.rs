@@ -149,8 +149,7 @@ fn what_is_replaced_is_found_by_its_file_and_is_said_again_as_another() {
     let mut newer = said(2, "We deploy with Kustomize");
     newer.supersedes = vec![helm.memory.id];
     let newer = save(newer);
-    let link = |memory: &mut Memory| memory.superseded_by = Some(newer.memory.id);
-    let supersede = |path: &Path, id| store.relink(path, id, &redactor, link);
+    let supersede = |path: &Path, id| store.supersede(path, id, Some(newer.memory.id), &redactor);
     // A file that holds another memory by now, and one that is none of the store's.
     assert!(matches!(supersede(&newer.path, helm.memory.id), Err(Error::NotFound { .. })));
     let elsewhere = home.tree.root.join("copy.md");

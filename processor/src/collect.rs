@@ -10,6 +10,7 @@ pub mod newest;
 pub mod purged;
 pub mod session_list;
 pub mod trees;
+pub mod whole_turn;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;

@@ -10,7 +10,7 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::collect::session_list;
-use processor::collect::trees;
+use processor::collect::{trees, whole_turn};
 use processor::lock::{BUSY_MAX, Busy};
 use processor::publish::custom_embedder::Asker;
 use processor::sync::{SyncOptions, sync};
@@ -18,7 +18,8 @@ use processor::{background, git, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
        throughline-processor vector --project ID < QUERY
-       throughline-processor sessions --project ID";
+       throughline-processor sessions --project ID
+       throughline-processor turn --project ID < SESSION_AND_TIME";
 
 /// Bytes of a query.
 const QUERY_BYTES_MAX: u64 = 64 << 10;
@@ -57,6 +58,7 @@ fn run() -> Result<()> {
     match (asked.what, mode) {
         (_, Mode::Off) | (Invocation::Sync | Invocation::Background, Mode::Read) => return Ok(()),
         (Invocation::Sessions, _) => return sessions(&dirs, asked.project),
+        (Invocation::Turn, _) => return turn(&dirs, asked.project),
         (Invocation::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
         (Invocation::Background, Mode::Full) => {
             return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
@@ -128,6 +130,18 @@ fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
     Ok(())
 }
 
+/// Prints all of a turn as JSON; `null` where it is not archived. Standard input names its session and, as JSON has it,
+/// when it began.
+#[expect(clippy::print_stdout, reason = "the answer to another program's question")]
+fn turn(dirs: &UserDirs, project: ProjectId) -> Result<()> {
+    let asked = query(std::io::stdin()).context("the turn on standard input")?;
+    let (session, at) = asked.trim().split_once(' ').context("a session and a time")?;
+    let at = Timestamp::parse(at).context("the time is no RFC 3339 date")?;
+    let text = whole_turn::text(&dirs.project(project), session, at)?;
+    println!("{}", serde_json::to_string(&text)?);
+    Ok(())
+}
+
 /// Reads a query; of a longer one as many whole characters as fit.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
@@ -155,6 +169,8 @@ enum Invocation {
     Vector,
     /// List the sessions.
     Sessions,
+    /// Tell all of a turn.
+    Turn,
 }
 
 /// The command line.
@@ -169,6 +185,7 @@ impl Asked {
             Some("sync") => Invocation::Sync,
             Some("vector") => Invocation::Vector,
             Some("sessions") => Invocation::Sessions,
+            Some("turn") => Invocation::Turn,
             Some(_) | None => bail!(USAGE),
         };
         let mut project = None;

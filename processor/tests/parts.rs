@@ -6,8 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::scripts::{Script, Sealed};
+use memory_store::Timestamp;
 use memory_store::index::Index;
 use processor::collect::archive::{Archive, Header};
+use processor::collect::whole_turn;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts;
 use processor::upkeep::purge::{What, purge};
@@ -128,6 +130,34 @@ fn a_long_session_is_kept_in_parts_and_nothing_of_it_is_missing() {
     assert_eq!(whole.archive.len(), 1);
     assert_eq!(whole.turns, parted.turns);
     assert!(parted.memories.len() >= whole.memories.len(), "{}", parted.memories.len());
+}
+
+#[test]
+fn every_turn_of_a_session_in_parts_is_told_whole() {
+    let sealed = Sealed::new();
+    sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
+    sync_in_parts(&sealed);
+    let home = sealed.dirs.project(sealed.tree.project);
+    let turns = indexed(&sealed);
+    assert_eq!(turns.len(), 2 * STORIES as usize);
+    let told = turns.iter().map(|&(_, at)| whole_turn::text(&home, "s1", Timestamp(at)).unwrap());
+    for (number, text) in told.enumerate() {
+        let text = text.unwrap();
+        if number % 2 == 0 {
+            let parts = [
+                format!("loses entry {}", number / 2),
+                "--locked (failed)\nExit code 1\nerror[E0308]".to_owned(),
+                "\nedited ".to_owned(),
+                "--locked\n\nFixed.".to_owned(),
+            ];
+            let places: Vec<usize> = parts.iter().filter_map(|part| text.find(part)).collect();
+            assert!(places.len() == parts.len() && places.is_sorted(), "{text}");
+        } else {
+            assert!(text.starts_with("From now on") && text.ends_with("Noted."), "{text}");
+        }
+    }
+    assert_eq!(whole_turn::text(&home, "s1", Timestamp(1)).unwrap(), None);
+    assert_eq!(whole_turn::text(&home, "s2", Timestamp(turns[0].1)).unwrap(), None);
 }
 
 proptest! {

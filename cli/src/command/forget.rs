@@ -9,6 +9,7 @@ use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
+use super::neighbours;
 use super::stores::Stores;
 use super::view::{self, Sentences, plain};
 use crate::failure::{Failure, Result};
@@ -131,14 +132,15 @@ pub fn put_aside(
     store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
     stores.note(world, stored, Noted::Gone(memory.id))?;
     if how == How::Delete {
-        return tell_deleted(stored, out);
+        tell_deleted(stored, out)?;
+    } else {
+        writeln!(
+            out,
+            "Put aside {} {}. `throughline restore {}` brings it back.",
+            paint(NAME, memory.id.short()),
+            plain(&memory.title),
+            memory.id.short()
+        )?;
     }
-    writeln!(
-        out,
-        "Put aside {} {}. `throughline restore {}` brings it back.",
-        paint(NAME, memory.id.short()),
-        plain(&memory.title),
-        memory.id.short()
-    )?;
-    Ok(())
+    neighbours::hold_again(world, stores, memory, out)
 }

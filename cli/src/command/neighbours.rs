@@ -55,7 +55,7 @@ pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Marks a memory as replaced by another one, which names it already.
+/// Marks a memory as replaced by another one, which names it already, and says so.
 pub fn supersede(
     world: &World,
     stores: &Stores,
@@ -63,15 +63,40 @@ pub fn supersede(
     newer: MemoryId,
     out: &mut dyn Write,
 ) -> Result {
+    link(world, stores, older, Some(newer))?;
+    let (id, newer) = (older.memory.id.short(), newer.short());
+    writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?;
+    Ok(())
+}
+
+/// Unlinks the memories in whose place one stood that is gone. Those that nothing else replaces hold again, which is said.
+pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
+    let next = gone.superseded_by;
+    for older in stores.list()?.memories {
+        let (id, by) = (older.memory.id, older.memory.superseded_by);
+        let is_replaced = by == Some(gone.id) || by.is_none() && gone.supersedes.contains(&id);
+        if !is_replaced || next == Some(id) {
+            continue;
+        }
+        link(world, stores, &older, next)?;
+        if next.is_none() {
+            let title = plain(&older.memory.title);
+            writeln!(
+                out,
+                "It had replaced {} {title}, which holds again.",
+                paint(NAME, id.short())
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn link(world: &World, stores: &Stores, older: &Stored, by: Option<MemoryId>) -> Result {
     let store = stores.store_of(older);
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let id = older.memory.id;
-    let link = |memory: &mut Memory| memory.superseded_by = Some(newer);
-    let saved = store.relink(&older.path, id, &redactor, link)?.stored;
+    let saved = store.supersede(&older.path, id, by, &redactor)?.stored;
     let trust = stores.trust(store)?;
     let judgement = trust.judgement_now(&saved, &redactor);
-    let noted = Noted::Saved(&saved, &judgement);
-    stores.note(world, &saved, noted)?;
-    writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
-    Ok(())
+    stores.note(world, &saved, Noted::Saved(&saved, &judgement))
 }

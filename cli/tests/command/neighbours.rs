@@ -79,6 +79,24 @@ fn a_person_is_asked_how_they_go_together() {
 }
 
 #[test]
+fn what_a_forgotten_memory_had_replaced_holds_again() {
+    let machine = ready();
+    let helm = add(&machine, &[HELM]);
+    machine.ok(&["add", "--kind", "decision", KUSTOMIZE, "--supersedes", short(&helm)]);
+    let by = |of: &Value| show(&machine, of).get("superseded_by").cloned();
+    let kustomize = by(&helm).unwrap();
+    let flux = ["add", "--kind", "decision", "We deploy with Flux", "--supersedes"];
+    machine.ok(&[&flux[..], &[kustomize.as_str().unwrap()]].concat());
+    let flux = show(&machine, &json!({"short": kustomize}))["superseded_by"].clone();
+    let said = machine.ok(&["forget", kustomize.as_str().unwrap()]);
+    assert!(!said.contains("holds again"), "{said}");
+    assert_eq!(by(&helm), Some(flux.clone()));
+    let said = machine.ok(&["forget", flux.as_str().unwrap()]);
+    assert!(said.contains("It had replaced") && said.contains("holds again"), "{said}");
+    assert_eq!(by(&helm), None);
+}
+
+#[test]
 fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     let pair = || {
         let machine = ready();

@@ -78,7 +78,7 @@ impl Local {
         // Opened before it went, the index still knows the links that stand in the newer memory only.
         let successor = |id: MemoryId| recall.indexed(id).and_then(|hit| hit.superseded_by);
         let next = gone.superseded_by.or_else(|| successor(gone.id));
-        let unlink = |&older: &MemoryId| {
+        let unlink = |older: MemoryId| {
             let found = self.find_by_id(&older.to_string(), tree, recall, settings).ok()??;
             let link = found.stored.memory.superseded_by.or_else(|| successor(older));
             let next = next.filter(|&next| next != older);
@@ -86,7 +86,9 @@ impl Local {
                 link == Some(gone.id) && self.mark_replaced(&found, next, project).is_ok();
             (is_unlinked && next.is_none()).then(|| older.short())
         };
-        gone.supersedes.iter().filter_map(unlink).collect()
+        let mut older = recall.replaced_by(gone.id);
+        older.extend(gone.supersedes.iter().filter(|id| !older.contains(id)).collect::<Vec<_>>());
+        older.into_iter().filter_map(unlink).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use memory_store::layout::{RECEIPTS_BYTES_MAX, Tree};
 use memory_store::memory::SaidBy;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Hit, render};
+use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::read_bounded;
 use memory_store::text::folded_title;
@@ -80,7 +80,7 @@ impl Local {
             memories.iter().filter_map(|(hit, _)| hit.staleness.as_ref().map(|_| line(hit)));
         let parts = [
             ("Their files changed much since they were learned", stale.take(NAMED_MAX).collect()),
-            ("Only one of each pair can be true", contradicting(&memories, &reviewed)),
+            ("Only one of each pair can be true", contradicting(&recall, &memories, &reviewed)),
             ("They say the same", duplicates(&memories, &reviewed)),
             ("Nobody needed them in a long time", self.unused(&memories, &tree)),
         ];
@@ -139,24 +139,28 @@ struct GivenReceipt {
 
 /// A memory in a line, with whose words it is in: that tells how it may be changed.
 fn line(hit: &Hit) -> String {
-    let words = match hit.said_by {
+    let words = match (hit.said_by, hit.collection) {
         _ if hit.from_repository => "the repository's words",
-        Some(SaidBy::Assistant) => "Claude's words",
-        Some(SaidBy::Tool) => "a tool's words",
-        None | Some(SaidBy::User) => "the user's words",
+        (Some(SaidBy::Assistant), _) => "Claude's words",
+        (Some(SaidBy::Tool), _) => "a tool's words",
+        (None | Some(SaidBy::User), Collection::User) => "the user's, for every project",
+        (None | Some(SaidBy::User), _) => "the user's words",
     };
     format!("{} ({words})", render::labelled_title(hit))
 }
 
 /// Pairs that contradict each other, and that no person settled. An index does not keep such links.
-fn contradicting(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
+fn contradicting(recall: &Recall, memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
     let by_id: BTreeMap<MemoryId, &Hit> = memories.iter().map(|(hit, _)| (hit.id, hit)).collect();
     let mut lines = Vec::new();
     for (newer, _) in memories.iter().take(LINKS_READ_MAX) {
         for to in contradicted_by(&newer.file, newer.id) {
-            let Some(older) = by_id.get(&to) else { continue };
+            let of_user = || recall.indexed(to).filter(|hit| hit.collection == Collection::User);
+            let Some(older) = by_id.get(&to).map(|&hit| hit.clone()).or_else(of_user) else {
+                continue;
+            };
             if !reviewed.hold_both(newer.id, to) {
-                lines.push(format!("{} | {}", line(newer), line(older)));
+                lines.push(format!("{} | {}", line(newer), line(&older)));
             }
         }
         if lines.len() >= NAMED_MAX {

@@ -6,7 +6,7 @@ use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
 use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
-use memory_store::recall::{Hit, Recall, render};
+use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::{Promote, Settings};
@@ -111,7 +111,12 @@ impl Local {
             let short = before.id.short();
             return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
         }
-        let replaced = self.replaced(&request.supersedes, &project)?;
+        let mut replaces = request.supersedes.clone();
+        if let Some(by) = before.superseded_by.filter(|_| !replaces.is_empty()) {
+            // It holds again, in the place of what had replaced it, too.
+            replaces.push(by.to_string());
+        }
+        let replaced = self.replaced(&replaces, &project)?;
         let until = valid_until(request)?;
         let says = says_other(before, request);
         let from_repository = trust.is_from_repository(&stored);
@@ -243,7 +248,7 @@ impl Local {
                 notes.push(format!("{} is marked as replaced.", id.short()));
             }
         }
-        self.settle(near, saved, replaced, both_hold, &project.tree, notes)
+        self.settle(near, saved, replaced, both_hold, project, notes)
     }
 
     /// Returns the neighbours that are left to tell of, and asks about those that need a word. Where both hold, that is
@@ -254,7 +259,7 @@ impl Local {
         saved: &Saved,
         replaced: &[Found],
         both_hold: bool,
-        tree: &Tree,
+        project: &Project,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, Failure> {
         let memory = &saved.stored.memory;
@@ -273,9 +278,15 @@ impl Local {
         }
         let asking: Vec<&Neighbour> = near.iter().filter(|near| near.asks()).collect();
         if !both_hold {
-            notes.extend(asking.iter().map(|near| question(near, own)));
+            let is_users = |near: &Neighbour| {
+                let hit = project.recall.listed(near.id, self.now());
+                hit.is_some_and(|hit| {
+                    hit.collection == Collection::User && hit.said_by != Some(SaidBy::Assistant)
+                })
+            };
+            notes.extend(asking.iter().map(|near| question(near, own, is_users(near))));
         } else if !asking.is_empty() {
-            let home = self.environment.dirs.project(tree.project);
+            let home = self.environment.dirs.project(project.tree.project);
             Reviewed::change(&home, |reviewed| {
                 asking.iter().for_each(|near| reviewed.note_both(own, near.id));
             })?;
@@ -380,8 +391,7 @@ impl Local {
     ) -> Result<(), Failure> {
         let Found { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
-        let link = |memory: &mut Memory| memory.superseded_by = by;
-        let saved = store.relink(&stored.path, stored.memory.id, &redactor, link)?;
+        let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
         let judgement = trust.judgement_now(&saved.stored, &redactor);
         let noted = journal::Change::Saved(&saved.stored, &judgement);
         // The link stands in the newer memory, too, so that the index knows of it either way.
@@ -452,6 +462,7 @@ impl Edit<'_> {
                 memory.supersedes.push(older);
             }
         }
+        memory.superseded_by = memory.superseded_by.filter(|by| !self.replaced.contains(by));
     }
 }
 
@@ -475,10 +486,17 @@ fn check_users_words(
     says: bool,
 ) -> Result<(), Failure> {
     let is_users = matches!(memory.source.said_by, None | Some(SaidBy::User));
-    let rewrites = says || request.valid_until.is_some() || scope == Scope::User;
+    let rewrites = says || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
+    let relinks = request.pin.is_some() || !request.supersedes.is_empty();
     let short = memory.id.short();
+    if is_users && scope == Scope::User && (rewrites || rearranges || relinks) {
+        return Err(Failure::Request(format!(
+            "{short} is the user's own and holds in every project, so only the user changes it: \
+             `throughline edit {short}`"
+        )));
+    }
     match is_users {
         true if rewrites => Err(Failure::Request(format!(
             "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
@@ -572,8 +590,15 @@ fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
 }
 
 /// Asks the model to say how two memories relate.
-fn question(near: &Neighbour, own: MemoryId) -> String {
+fn question(near: &Neighbour, own: MemoryId, is_users: bool) -> String {
     let (id, own) = (near.id.short(), own.short());
+    if is_users {
+        return format!(
+            "It {} {id}, which is the user's for every project: ask which holds. If both do, call `remember` with id \
+             \"{own}\" and both_hold true; if not, `forget` {own}, or the user runs `throughline edit {id}`.",
+            near.verdict.words()
+        );
+    }
     format!(
         "It {} {id}. If it replaces {id}, call `remember` with id \"{own}\" and supersedes [\"{id}\"]; if both hold, \
          with id \"{own}\" and both_hold true.",

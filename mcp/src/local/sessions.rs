@@ -51,7 +51,7 @@ impl Local {
             (Some(query), _) if request.turns.is_none() && !request.outline => {
                 self.search_turns(query, request, &recall, &tree)?
             }
-            (_, Some(session)) => read(session, request, &recall)?,
+            (_, Some(session)) => read(session, request, &recall, &tree)?,
             (Some(query), None) => self.search_turns(query, request, &recall, &tree)?,
             (None, None) => (self.list(request, &tree)?, GivenTurns::default()),
         };
@@ -284,6 +284,7 @@ fn read(
     session: &str,
     request: &SessionsRequest,
     recall: &Recall,
+    tree: &Tree,
 ) -> Result<(SessionsResponse, GivenTurns), Failure> {
     let session = recall.session_named(session).ok_or_else(|| no_such_session(session))?;
     let outlines = request.outline || request.turns.is_none();
@@ -298,6 +299,11 @@ fn read(
     );
     // Of a turn that is read by itself a cursor leads to what was cut off.
     let is_alone = !outlines && first == asked;
+    if is_alone && let [turn] = turns.as_mut_slice() {
+        // The index has the first kilobytes, without commands. Where nothing answers, these are given.
+        let whole = processor::turn(tree.project, &session, turn.date).ok().flatten();
+        turn.text = whole.unwrap_or_else(|| std::mem::take(&mut turn.text));
+    }
     let offset = request.page.last.as_deref().and_then(|at| at.parse::<usize>().ok()).unwrap_or(0);
     let offset = if is_alone { offset } else { 0 };
     let (mut hits, mut pieces, mut cut) = (Vec::new(), Vec::new(), Vec::new());

@@ -259,39 +259,93 @@ fn a_full_stop_makes_no_other_title() {
     }
 }
 
-#[test]
-fn forgetting_the_middle_of_three_leaves_the_first_replaced_by_the_last() {
-    let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
-    let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+/// Saves three decisions, each in the place of the one before, and returns their ids.
+fn three_decisions(server: &mut Server) -> [Value; 3] {
+    let helm = remember(server, "decision", "We deploy with Helm", "");
     let mut replace = |title: &str, older: &Value| {
         let other = json!({"kind": "decision", "title": title, "supersedes": [older["id"]]});
         server.call("remember", other).1
     };
     let kustomize = replace("We deploy with Kustomize", &helm);
     let flux = replace("We deploy with Flux", &kustomize);
-    let (text, failed) = server.text("forget", &json!({"id": kustomize["id"]}));
-    assert!(!failed && !text.contains("holds again"), "{text}");
-    let (_, found, _) = server.call("recall", json!({"query": "deploy with"}));
-    let hits = found["hits"].as_array().unwrap();
-    assert_eq!((hits.len(), &hits[0]["id"]), (1, &flux["id"]), "{found}");
-    // A person may take the link out of one of the two files: the newer one's still counts.
+    [helm, kustomize, flux].map(|saved| saved["id"].clone())
+}
+
+fn found_by(server: &mut Server, query: &str) -> Vec<Value> {
+    let (_, found, _) = server.call("recall", json!({"query": query}));
+    found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].clone()).collect()
+}
+
+#[test]
+fn of_three_that_replace_each_other_the_first_holds_once_the_others_are_forgotten() {
+    for (is_published, order) in [(false, [1, 2]), (true, [1, 2]), (false, [2, 1]), (true, [2, 1])]
+    {
+        let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+        let ids = three_decisions(&mut server);
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let left = [&ids[3 - order[0]], &ids[0]];
+        for (gone, left) in order.into_iter().zip(left) {
+            let (text, failed) = server.text("forget", &json!({"id": ids[gone]}));
+            assert!(!failed, "{text}");
+            let found = found_by(&mut server, "deploy with");
+            let stands = if gone == 1 && order[0] == 1 { &ids[2] } else { left };
+            assert_eq!(found, [stands.clone()], "{order:?}, {gone} is gone: {text}");
+        }
+        world.publish(Vec::new());
+        assert_eq!(found_by(&mut server, "deploy with"), [ids[0].clone()]);
+        assert_eq!(server.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_link_that_only_the_newer_file_has_is_lifted() {
+    let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+    let helm = remember(&mut server, "decision", "We deploy with Helm", "");
+    let flux =
+        json!({"kind": "decision", "title": "We deploy with Flux", "supersedes": [helm["id"]]});
+    let (_, flux, _) = server.call("remember", flux);
     let path = world.root.join(helm["file"].as_str().unwrap());
     let text = fs::read_to_string(&path).unwrap();
-    let unlinked: Vec<&str> = text.lines().filter(|it| !it.starts_with("superseded_by")).collect();
-    fs::write(&path, unlinked.join("\n") + "\n").unwrap();
-    let (_, saved, _) = server.call(
-        "remember",
-        json!({"id": flux["id"], "supersedes": [helm["id"]], "text": "Flux pulls."}),
-    );
-    assert_eq!(saved["id"], flux["id"], "{saved}");
-    let path = world.root.join(helm["file"].as_str().unwrap());
-    fs::write(&path, unlinked.join("\n") + "\n").unwrap();
+    let kept = text.lines().filter(|line| !line.starts_with("superseded_by"));
+    fs::write(&path, kept.collect::<Vec<_>>().join("\n") + "\n").unwrap();
     world.publish(Vec::new());
+    assert_eq!(found_by(&mut server, "deploy with"), [flux["id"].clone()]);
     let (text, failed) = server.text("forget", &json!({"id": flux["id"]}));
     let id = helm["id"].as_str().unwrap();
     assert!(!failed && text.contains(&format!("replaced {id}, which holds again")), "{text}");
-    let (_, found, _) = server.call("recall", json!({"query": "deploy with"}));
-    assert_eq!(found["hits"][0]["id"], helm["id"], "{found}");
+    assert_eq!(found_by(&mut server, "deploy with"), [helm["id"].clone()]);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn going_back_to_an_earlier_memory_puts_it_in_the_place_of_those_after_it() {
+    for is_published in [false, true] {
+        let (world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+        let [helm, _, flux] = three_decisions(&mut server);
+        if is_published {
+            world.publish(Vec::new());
+        }
+        let (_, saved, _) = server.call("remember", json!({"id": helm, "supersedes": [flux]}));
+        assert_eq!(saved["id"], helm, "{saved}");
+        for _ in 0..2 {
+            assert_eq!(found_by(&mut server, "deploy with"), [helm.clone()]);
+            world.publish(Vec::new());
+        }
+        assert_eq!(server.end(), Some(0));
+    }
+}
+
+#[test]
+fn where_one_id_is_taken_several_are_refused() {
+    let (_world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
+    let [helm, kustomize, _] = three_decisions(&mut server);
+    let both = format!("{} and {}", helm.as_str().unwrap(), kustomize.as_str().unwrap());
+    for tool in ["forget", "remember"] {
+        let (text, failed) = server.text(tool, &json!({"id": both, "pin": true}));
+        assert!(failed && text.contains("one id"), "{text}");
+    }
     assert_eq!(server.end(), Some(0));
 }
 

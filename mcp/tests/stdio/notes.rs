@@ -91,7 +91,26 @@ fn only_the_user_rearranges_and_puts_aside_what_the_user_said_everywhere(search:
     let own = MemoryId([4; 16]).short();
     let (said, _, failed) = server.call("forget", json!({"id": own}));
     assert!(failed && said.contains(&format!("throughline forget {own}")), "{said}");
+    for change in [json!({"pin": true}), json!({"text": "No."}), json!({"supersedes": [wish]})] {
+        let mut asked = change.clone();
+        asked["id"] = own.clone().into();
+        let (said, _, failed) = server.call("remember", asked);
+        assert!(failed && said.contains("only the user changes it"), "{change}: {said}");
+        assert!(!said.contains("supersedes"), "{said}");
+    }
+    // Looked at and found true is no change.
+    let (said, _, failed) = server.call("remember", json!({"id": own, "still_true": true}));
+    assert!(!failed && said.contains("still holds"), "{said}");
     assert_eq!(texts(), before);
+    // No answer proposes what is refused.
+    let other = json!({"kind": "fact", "title": "Never answers in German"});
+    let (said, note, _) = server.call("remember", other);
+    assert!(said.contains(&format!("{own}, which is the user's for every project")), "{said}");
+    assert!(!said.contains("supersedes"), "{said}");
+    world.publish(Vec::new());
+    let answer = server.request("prompts/get", json!({"name": "tidy"}));
+    let tidy = answer["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(tidy.contains(&own) && tidy.contains(note["id"].as_str().unwrap()), "{tidy}");
     assert_eq!(server.end(), Some(0));
 }
 

@@ -227,6 +227,26 @@ fn a_session_is_named_in_several_ways_and_an_unknown_one_is_told() {
 }
 
 #[test]
+fn a_turn_that_is_read_by_itself_is_given_whole() {
+    let world = World::trusted();
+    world.publish(vec![turn(FIRST, 0, "The cron entry used UTC."), turn(FIRST, 1, "Done.")]);
+    let all = format!("\"Why?\\n$ crontab -l\\n{}The cron entry used UTC.\"", "word ".repeat(900));
+    let script = format!("test \"$1\" = turn && grep -q '^{FIRST} 20' && printf %s '{all}'");
+    let mut server = world.connect_beside(&script, &[]);
+    let one = json!({"session": FIRST, "turns": "1"});
+    let (text, read, _) = server.call("search_sessions", one.clone());
+    assert!(text.contains("$ crontab -l") && !text.contains("used UTC"), "{text}");
+    let mut next = one;
+    next["cursor"] = read["next_cursor"].clone();
+    let (text, _, _) = server.call("search_sessions", next);
+    assert!(text.contains("used UTC"), "{text}");
+    // Of several turns the index tells the beginning.
+    let (text, _, _) = server.call("search_sessions", json!({"session": FIRST, "turns": "1-2"}));
+    assert!(text.contains("used UTC") && !text.contains("crontab"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
 fn a_long_turn_is_read_to_its_end() {
     let world = World::trusted();
     let words: Vec<String> = (0..1500).map(|number| format!("word{number}")).collect();

@@ -80,6 +80,16 @@ impl Recall {
         ids
     }
 
+    /// The memories in whose place this one stands.
+    pub fn replaced_by(&self, id: MemoryId) -> Vec<MemoryId> {
+        let replaced = self.entries().filter(|candidate| candidate.entry.has(FLAG_SUPERSEDED));
+        let is_by = |candidate: &Candidate| {
+            let record = self.sources.record(candidate.at, &candidate.entry);
+            record.is_ok_and(|record| record.superseded_by == Some(id))
+        };
+        replaced.filter(is_by).map(|candidate| candidate.entry.id).collect()
+    }
+
     /// Looks through these documents of the project's memories, too: an index does not keep what expired. Memories over
     /// at `now` replace nothing.
     #[must_use]

@@ -54,7 +54,13 @@ const NEGATIONS: &[&str] = &[
 /// seldom holds beside it.
 const BEFORE_VALUE: &[&str] = &[
     "with", "via", "through", "using", "by", "as", "to", "into", "over", "use", "uses", "prefer",
-    "prefers", "choose", "called", "named",
+    "prefers", "choose", "called", "named", "return", "returns",
+];
+
+/// Words after which `in` and `on` stand before such a thing, and not before a time or a place in the code.
+const PLACED: &[&str] = &[
+    "stored", "kept", "saved", "cached", "written", "hosted", "deployed", "built", "based", "run",
+    "runs",
 ];
 
 /// Words that begin what limits a claim.
@@ -164,9 +170,14 @@ fn is_amount(prefix: &[String], suffix: &[String]) -> bool {
 
 /// Returns whether the place is that of a value, and not of the subject or of what limits the claim.
 fn is_value(prefix: &[String], suffix: &[String]) -> bool {
-    let mut before = prefix.iter().rev().skip_while(|word| ARTICLES.contains(&word.as_str()));
-    before.next().is_some_and(|word| BEFORE_VALUE.contains(&word.as_str()))
-        && (suffix.is_empty() || limits(suffix))
+    let mut before = prefix.iter().rev().map(String::as_str);
+    let mut before = before.by_ref().skip_while(|word| ARTICLES.contains(word));
+    let is_before = match before.next() {
+        Some("in" | "on") => before.next().is_some_and(|word| PLACED.contains(&word)),
+        Some(word) => BEFORE_VALUE.contains(&word),
+        None => false,
+    };
+    is_before && (suffix.is_empty() || limits(suffix))
 }
 
 fn limits(suffix: &[String]) -> bool {
@@ -192,6 +203,9 @@ mod tests {
             ("Requests time out after 30 seconds", "Requests time out after 60 seconds"),
             ("The API listens on port 8080", "The API listens on port 9090"),
             ("Logs are written to stderr", "Logs are written to stdout"),
+            ("The API returns XML", "The API returns JSON"),
+            ("Sessions are stored in Redis", "Sessions are stored in a Postgres table"),
+            ("The site is hosted on Fly", "The site is hosted on our Hetzner box"),
         ] {
             assert!(other_value(a, b), "{a} / {b}");
         }
@@ -205,6 +219,8 @@ mod tests {
             ("Backend tests use pytest", "Backend builds use pytest"),
             ("Tests for the API live in tests", "Tests for the CLI live in tests"),
             ("Use serde", "Use tokio"),
+            ("The bug shows in Safari", "The bug shows in Firefox"),
+            ("Releases are cut on Tuesdays", "Releases are cut on demand"),
             ("Issue 12 is fixed", "Issue 13 is fixed"),
             ("See issue 12", "See issue 13"),
             ("Deploy with Helm", "Deploy with Helm"),

@@ -208,7 +208,9 @@ impl<'r> Decision<'r, '_> {
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
         let is_noted = file.file.memory.superseded_by.is_some();
-        let by = wanted.memory.superseded_by.filter(|_| !is_noted);
+        // A person may have gone back to it from what replaced it.
+        let replaces = |by: &MemoryId| file.file.memory.supersedes.contains(by);
+        let by = wanted.memory.superseded_by.filter(|by| !is_noted && !replaces(by));
         let noted = by.and_then(|by| self.noted(&file.file, by));
         if let Some(noted) = &noted {
             self.plan.outcome.updated += 1;
