@@ -61,10 +61,11 @@ impl DraftEntry {
         }
     }
 
-    /// Takes in an entry that tells the same: the later words stand, unless they matter less.
+    /// Takes in an entry that tells the same: the later words stand, unless they matter less or leave much out.
     fn retell(&mut self, other: Self) {
         let importance = |draft: &Draft| draft.importance.unwrap_or_default();
-        if importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) {
+        let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
+        if importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out {
             self.draft.title.clone_from(&other.draft.title);
             self.draft.body.clone_from(&other.draft.body);
         }
@@ -106,6 +107,9 @@ impl DraftEntry {
             self.draft.worth.max(other.worth) + if again { REPEAT_GAIN } else { 0.0 };
     }
 }
+
+/// Share of the length of a text that later words of the same thing have at least; shorter ones leave something out.
+const RETOLD_SHARE: f32 = 0.75;
 
 /// Importance that later words of the same thing may lack.
 const RETOLD_SLACK: f32 = 0.1;

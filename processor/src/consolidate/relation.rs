@@ -180,4 +180,28 @@ mod tests {
         assert_eq!(of(first).and_then(|it| it.superseded_by), Some(third));
         assert_eq!(of(third).map(|it| it.superseded_by), Some(None));
     }
+    #[test]
+    fn of_two_that_say_the_same_the_later_words_stand_unless_they_leave_something_out() {
+        let project = ProjectId([1; 16]);
+        let body =
+            |of: &str| format!("Remove the folder {of} and commit again; no flag is needed.");
+        for (later, stands) in [(body("tmp/clones"), true), (String::new(), false)] {
+            let of_model = |session: &str, at, body: String| Draft {
+                importance: Some(0.7),
+                ..draft(session, at, Kind::Gotcha, "Old clones break the hook", &body)
+            };
+            let drafts =
+                [of_model("a", 1_000, body("clones")), of_model("b", 2_000, later.clone())];
+            let [first, second] = [&drafts[0], &drafts[1]].map(|it| name(project, it));
+            let relations = Relations {
+                told: BTreeMap::from([((second, first), Relation::Same)]),
+                ..Relations::default()
+            };
+            let entries = drafts.clone().map(DraftEntry::new).to_vec();
+            let united = relations.unite(project, entries);
+            assert_eq!(united.len(), 1);
+            let told = if stands { &later } else { &drafts[0].body };
+            assert_eq!(&united[0].draft.body, told);
+        }
+    }
 }
