@@ -114,11 +114,12 @@ impl Identity {
         observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
     }
 
-    /// Returns whether a person who vouches for a tree vouched for it before and took that back. Another history at its
-    /// place is something else.
-    fn was_revoked(&self, observed: &Observed) -> bool {
+    /// Returns whether a person who vouches for a tree vouched for it before, and took that back or lost the record of
+    /// its path. Another history at its place is something else.
+    fn was_vouched_for(&self, observed: &Observed) -> bool {
         let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
-        self.revoked.iter().any(|root| root == observed.main_root())
+        let mut roots = self.revoked.iter().chain(&self.paths);
+        roots.any(|root| root == observed.main_root())
             && (has_none || self.shares_root_commit(observed))
     }
 
@@ -401,13 +402,13 @@ fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
 }
 
 /// The project that a working tree is of when a person vouches for it: one that it is recognised as,
-/// or that it was of until trust was taken from it.
+/// or that it was of until trust was taken from it, or its record was damaged.
 pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(identity) = recognise(dirs, observed)? {
         return Ok(Some(identity));
     }
     let mut known = list(dirs)?;
-    known.retain(|known| known.identity.was_revoked(observed));
+    known.retain(|known| known.identity.was_vouched_for(observed));
     Ok(known.pop().map(|known| known.identity))
 }
 
@@ -727,6 +728,13 @@ mod tests {
             let found = Tree::find(&home.dirs, &tree.root);
             assert!(found.is_none_or(|found| found.project == tree.project), "bit {at}");
         }
+        // Where a person vouches for it again it is the same project.
+        std::fs::write(&path, []).unwrap();
+        let again = home.init(&home.observed("work", &["r"], &[]), 9);
+        assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));
+        std::fs::write(&path, []).unwrap();
+        assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);
+        std::fs::write(&path, &sound).unwrap();
         // One of an older version gets its checksum with the next look.
         let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
         std::fs::write(&path, lines[..2].concat()).unwrap();
