@@ -40,7 +40,9 @@ impl Lock {
         if let Some(folder) = path.parent() {
             create_private(folder)?;
         }
+        // Through a link another file would be emptied.
         let mut file = OpenOptions::new()
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .create(true)
             .truncate(false)
             .write(true)

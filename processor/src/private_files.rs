@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
+use memory_store::fs::open_regular::{self, Links};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -95,10 +96,13 @@ pub fn remove_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Reads a file of this kind; `None` when it is missing or too large.
+/// Reads a file of this kind; `None` when it is missing, too large, or no regular file.
 pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
-    let len = fs::metadata(path).ok()?.len();
-    (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())?
+    let file = open_regular::open(path, Links::Follow).ok()?;
+    let len = file.metadata().ok()?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(len.min(FILE_BYTES_MAX)).ok()?);
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= FILE_BYTES_MAX).then_some(bytes)
 }
 
 /// Replaces a JSON file, all at once; leaves it alone when it says the same.

@@ -291,7 +291,7 @@ fn of_three_that_replace_each_other_the_first_holds_once_the_others_are_forgotte
             assert!(!failed, "{text}");
             let found = found_by(&mut server, "deploy with");
             let stands = if gone == 1 && order[0] == 1 { &ids[2] } else { left };
-            assert_eq!(found, [stands.clone()], "{order:?}, {gone} is gone: {text}");
+            assert_eq!(found, std::slice::from_ref(stands), "{order:?}, {gone} is gone: {text}");
         }
         world.publish(Vec::new());
         assert_eq!(found_by(&mut server, "deploy with"), [ids[0].clone()]);
@@ -330,7 +330,7 @@ fn going_back_to_an_earlier_memory_puts_it_in_the_place_of_those_after_it() {
         let (_, saved, _) = server.call("remember", json!({"id": helm, "supersedes": [flux]}));
         assert_eq!(saved["id"], helm, "{saved}");
         for _ in 0..2 {
-            assert_eq!(found_by(&mut server, "deploy with"), [helm.clone()]);
+            assert_eq!(found_by(&mut server, "deploy with"), std::slice::from_ref(&helm));
             world.publish(Vec::new());
         }
         assert_eq!(server.end(), Some(0));

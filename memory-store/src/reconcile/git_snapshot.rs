@@ -5,10 +5,12 @@
 //! are taken before git is asked anything, and compared once the disk was read. It is cheap, and no process is started
 //! for it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::fs::open_regular::{self, Links};
 
 /// Files of a working tree's own git folder. git replaces the index after each change of files.
 const OWN: [&str; 4] = ["HEAD", "index", "logs/HEAD", "reftable/tables.list"];
@@ -86,7 +88,7 @@ impl Mark {
 
 /// The last line of HEAD's log that a reset left, or a rebase that was given up: its place and time.
 fn last_sweep(log: &Path) -> io::Result<Option<String>> {
-    let mut file = File::open(log)?;
+    let mut file = open_regular::open(log, Links::Follow)?;
     let start = file.metadata()?.len().saturating_sub(LOG_BYTES_MAX);
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();

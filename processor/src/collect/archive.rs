@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
 use memory_store::Timestamp;
+use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
@@ -393,7 +394,7 @@ pub fn name_of(transcript: &TranscriptName) -> String {
 }
 
 fn open(path: &Path) -> Result<Option<BufReader<io::Take<GzDecoder<File>>>>> {
-    match File::open(path) {
+    match open_regular::open(path, Links::Follow) {
         Ok(file) => Ok(Some(BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX)))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),

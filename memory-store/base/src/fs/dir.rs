@@ -9,6 +9,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::disk::{ELSEWHERE, Privacy, refused};
@@ -41,7 +42,9 @@ impl Folder {
         let outside =
             || refused(folder, &format!("this is not below {}", root.display()), ELSEWHERE);
         let below = folder.strip_prefix(root).map_err(|_| outside())?;
-        let handle = File::open(root).at(root)?;
+        // A pipe in its place would be waited for.
+        let options = libc::O_DIRECTORY | libc::O_NONBLOCK;
+        let handle = File::options().read(true).custom_flags(options).open(root).at(root)?;
         let mut reached = Self { handle, path: root.to_owned() };
         for part in below.components() {
             let Component::Normal(name) = part else { return Err(outside()) };
