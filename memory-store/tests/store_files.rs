@@ -180,6 +180,25 @@ fn written(memory: &Memory) -> Result<MemoryFile, TestCaseError> {
 const KEPT: [&str; 6] =
     ["# ours", "reviewed-by:", "  - ann # first", "  - bob", "# how sure", "rating: 1.10"];
 
+#[test]
+fn texts_of_blank_lines_are_edited_like_others() {
+    let memory = |cues: &[&str], author: &str| Memory {
+        cues: cues.iter().map(|&cue| cue.to_owned()).collect(),
+        author: Some(author.to_owned()),
+        ..Memory::new(MemoryId([0; 16]), Kind::Fact, "A", "", Timestamp(0))
+    };
+    for cues in [&["\n"][..], &["\n\n", "\n"], &["", "\n"]] {
+        for crlf in [false, true] {
+            let mut file = lived_in(&memory(cues, ""), crlf).unwrap();
+            let first = file.memory.clone();
+            for new in [memory(&[], "ann"), memory(&["one"], ""), memory(cues, "bob"), first] {
+                file.set(&new).unwrap();
+                assert_eq!(parse(file.text()), file.memory);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 

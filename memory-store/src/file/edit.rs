@@ -372,8 +372,9 @@ fn content_end(text: &str, node: &Node) -> usize {
     match &node.value {
         Value::Null => node.span.start,
         Value::Text(_) => {
-            let raw = &text[node.span.clone()];
-            node.span.start + raw.trim_end().len()
+            let end = node.span.start + text[node.span.clone()].trim_end().len();
+            // A block scalar of blank lines ends with the line of its mark.
+            end - usize::from(end == node.span.start && text[..end].ends_with('\n'))
         }
         _ if node.flow => node.span.end,
         Value::List(items) => {
