@@ -34,7 +34,7 @@ pub(crate) struct Golden {
 
 impl Golden {
     pub(crate) fn new() -> Self {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/tests/golden/1.2");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/tests/golden/2.0");
         let shared_memory = Path::new("/dev/shm");
         let base = if shared_memory.is_dir() { shared_memory.into() } else { std::env::temp_dir() };
         let folder = tempfile::tempdir_in(base).expect("a temporary folder");

@@ -13,15 +13,15 @@ use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{StartPlan, Turns};
+use memory_store::index::build::{StartPlan, Turns, is_unsettled, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
 use memory_store::signature::error_signature;
 
-const VERSION: &str = "1.4";
+const VERSION: &str = "2.0";
 /// All versions that a folder is kept of.
-const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", VERSION];
+const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", VERSION];
 
 fn golden(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version)
@@ -107,5 +107,11 @@ fn every_version_is_read() {
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
         let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
         assert_eq!(recall.search(&turns, NOW).hits.len(), 3);
+        // Turns of an older version are packed in the background, once.
+        let is_old = version.starts_with("1.");
+        assert_eq!(is_unsettled(&fixture.index()).unwrap(), is_old, "{version}");
+        assert_eq!(settle(&fixture.index(), None, NOW).unwrap(), is_old, "{version}");
+        assert!(!is_unsettled(&fixture.index()).unwrap());
+        assert_eq!(fixture.recall().search(&turns, NOW).hits.len(), 3, "{version}");
     }
 }

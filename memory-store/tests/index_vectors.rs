@@ -121,7 +121,9 @@ fn merging_carries_vectors_along() {
     // The ten new turns; what the memories say has not changed.
     assert_eq!(vectors.asked.get(), 10);
     for doc in 0..20 {
-        assert_eq!(segments[0].vector(doc).unwrap().unwrap().vector, vector(&text(doc)));
+        // Two bits are kept of each component.
+        let kept = segments[0].vector(doc).unwrap().unwrap().vector;
+        assert!(kept.cosine(&vector(&text(doc))) > 0.9, "{doc}");
     }
     // A sync without an embedder keeps what is known.
     let mut more = (20..50).map(|number| turn(number, text(number)));

@@ -582,7 +582,7 @@ pub(super) fn publish_turns(
 /// # Errors
 /// When the manifest in `dir` cannot be read.
 pub fn is_unsettled(dir: &Path) -> Result<bool> {
-    Ok(turns::are_uneven(&turn_segments(read_manifest(dir)?.as_ref())))
+    Ok(turns::are_unsettled(dir, &turn_segments(read_manifest(dir)?.as_ref())))
 }
 
 /// The memories of the present index, walked through in the order of their ids.

@@ -123,7 +123,7 @@ impl Maker<'_> {
 
     /// Does one step of what was put off; when there is none, nothing is new.
     pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
-        let step = match uneven(&segments) {
+        let step = match uneven(&segments).or_else(|| outdated(self.dir, &segments)) {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
                 let merged = merged.collect::<Result<Vec<_>>>()?.concat();
@@ -255,9 +255,9 @@ pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Returns whether segments are to be merged, or rewritten for what was replaced.
-pub(crate) fn are_uneven(segments: &[SegmentRef]) -> bool {
-    uneven(segments).is_some()
+/// Returns whether segments are to be merged, or rewritten for what was replaced or for how they are laid out.
+pub(crate) fn are_unsettled(dir: &Path, segments: &[SegmentRef]) -> bool {
+    uneven(segments).or_else(|| outdated(dir, segments)).is_some()
 }
 
 /// The space of a segment's vectors. When there is nothing to make new ones with, what is known is
@@ -322,6 +322,12 @@ fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
         }
         (first < last).then_some((first, last))
     })
+}
+
+/// A segment that an earlier version wrote, as its first and last: it takes twice the room.
+fn outdated(dir: &Path, segments: &[SegmentRef]) -> Option<(usize, usize)> {
+    let is_plain = |one: &SegmentRef| Segment::open(dir, one).is_ok_and(|one| one.is_plain());
+    segments.iter().position(is_plain).map(|place| (place, place))
 }
 
 /// Returns whether enough of those that wait would gain for the segment to be written again, as a sample of them tells.

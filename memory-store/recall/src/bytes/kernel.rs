@@ -25,6 +25,8 @@ use super::{DIMENSIONS, Vector};
 pub(crate) const CODE: usize = DIMENSIONS / 8;
 /// Bytes of a fine code.
 pub(crate) const FINE: usize = DIMENSIONS / 4;
+/// Steps of a component for each level of a fine code.
+const FINE_STEP: i8 = 14;
 /// Bytes of the lane that all kernels work on.
 const LANE: usize = 16;
 /// Bytes after which the keys of [`sum`] begin again.
@@ -96,6 +98,26 @@ impl Fine {
             code[half * FINE / 2 + place % (FINE / 2)] |= level << (place / (FINE / 2) * 2);
         }
         Self(code)
+    }
+
+    /// The vector that the code stands for, of about the length that vectors have. It has the same code.
+    pub(crate) fn vector(&self) -> Vector {
+        let component = |at: usize| {
+            let (half, place) = (at / (DIMENSIONS / 2), at % (DIMENSIONS / 2));
+            let levels = self.0[half * FINE / 2 + place % (FINE / 2)];
+            FINE_STEP * (2 * (levels >> (place / (FINE / 2) * 2) & 3) as i8 - 3)
+        };
+        Vector(std::array::from_fn(component))
+    }
+
+    /// The dot product of the levels of a code, which count -3, -1, 1 and 3, with themselves.
+    pub(crate) fn square(code: &[u8; FINE]) -> i32 {
+        let inner = code.as_chunks::<8>().0.iter().map(|levels| {
+            let levels = u64::from_le_bytes(*levels);
+            // Of 1 and 2 the bits differ.
+            ((levels ^ levels >> 1) & 0x5555_5555_5555_5555).count_ones()
+        });
+        9 * DIMENSIONS as i32 - 8 * inner.sum::<u32>() as i32
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 pub(crate) use crate::bytes::{Cursor, checksum, fits, is_believed, put_bytes, put_varint};
-use memory_store_base::error::Error;
+use memory_store_base::error::{Error, Result};
 
 /// Version of the format. A reader refuses another major; a higher minor only adds sections and
 /// fields that an older reader may skip.
@@ -13,9 +13,10 @@ use memory_store_base::error::Error;
 /// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own.
 /// - 1.3: graphs with fine codes, in sections of their own.
 /// - 1.4: what the user's settings file was like, in the manifest.
-pub const MAJOR: u16 = 1;
+/// - 2.0: of turns, records in pages, terms in buckets, and fine codes in place of vectors. All of 1 is read.
+pub const MAJOR: u16 = 2;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 4;
+pub const MINOR: u16 = 0;
 
 /// First bytes of a manifest.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -75,6 +76,10 @@ pub(crate) enum SectionKind {
     PairBuckets = 10,
     /// The buckets.
     Pairs = 11,
+    /// Starts of the pages in which records lie; without it they lie plain.
+    RecordPages = 12,
+    /// Starts of the buckets of terms, which are the terms' blocks; without it there are slots.
+    TermBuckets = 13,
     /// Space and number of the vectors.
     VectorHead = 16,
     /// A sign code a document.
@@ -87,10 +92,20 @@ pub(crate) enum SectionKind {
     Graph = 25,
     /// Documents with a vector that are no node of the graph.
     Unlinked = 26,
+    /// A fine code a document, in place of sign codes and vectors.
+    FineCodes = 27,
 }
 
 /// One more than the highest kind of section.
-pub(crate) const KINDS: usize = 27;
+pub(crate) const KINDS: usize = 28;
+
+/// Returns whether files of a version can be read; later ones may be laid out otherwise.
+pub(crate) fn check_major(path: &Path, major: u16) -> Result<()> {
+    match major {
+        1..=MAJOR => Ok(()),
+        _ => Err(damaged(path, format!("format version {major}, expected {MAJOR}"))),
+    }
+}
 
 /// An error about a damaged or foreign index file.
 pub fn damaged(path: &Path, message: impl Into<String>) -> Error {

@@ -172,8 +172,8 @@ impl Segment {
         most: usize,
     ) -> Result<Vec<Seen>> {
         let mut best: BinaryHeap<Reverse<Seen>> = BinaryHeap::with_capacity(most + 1);
-        let mut each = |number, likeness| {
-            let seen = Reverse((likeness, Reverse(number)));
+        let mut each = |number, code: &[u8; FINE]| {
+            let seen = Reverse((weights.dot(code), Reverse(number)));
             if best.len() < most {
                 best.push(seen);
             } else if best.peek().is_some_and(|worst| seen < *worst) {
@@ -181,7 +181,7 @@ impl Segment {
                 best.push(seen);
             }
         };
-        let whole = self.each_listed(place, count, weights, &mut each)?;
+        let whole = self.each_listed(place, count, &mut each)?;
         whole.ok_or_else(|| self.damaged("a sum of listed codes does not fit"))?;
         Ok(best.into_iter().map(|Reverse(seen)| seen).collect())
     }
@@ -293,7 +293,7 @@ mod tests {
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
         let vectors = vectored(&documents, SPACE);
         let graph = freeze(&vectors, links(&vectors, degree));
-        let bytes = write::segment(Collection::Turns, &documents, &[], Some(SPACE), graph);
+        let bytes = write::segment(Collection::Memories, &documents, &[], Some(SPACE), graph);
         (bytes, docs)
     }
 
@@ -330,7 +330,7 @@ mod tests {
     /// A segment of these documents and the graph of `old`, where it serves.
     fn carried(old: &Segment, documents: &[Document]) -> Option<(Vec<u8>, u32)> {
         let graph = carry(old, documents, SPACE).unwrap()?;
-        let bytes = write::segment(Collection::Turns, documents, &[], Some(SPACE), graph);
+        let bytes = write::segment(Collection::Memories, documents, &[], Some(SPACE), graph);
         Some((bytes, documents.len() as u32))
     }
 

@@ -3,7 +3,7 @@
 //! only, which it uses again: to touch memory for the first time costs a hook more than to fill it.
 
 use super::format::SectionKind;
-use super::kernel::{FINE, FineWeights};
+use super::kernel::{FINE, Fine};
 use super::segment::Segment;
 use super::vectors::guarded;
 use memory_store_base::error::Result;
@@ -28,7 +28,7 @@ pub(super) fn count(length: u64) -> Option<u64> {
 }
 
 /// Appends a list.
-pub(super) fn put(out: &mut Vec<u8>, entries: &[(u32, super::kernel::Fine)]) {
+pub(super) fn put(out: &mut Vec<u8>, entries: &[(u32, Fine)]) {
     for group in entries.chunks(GROUP) {
         let start = out.len();
         group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
@@ -39,14 +39,12 @@ pub(super) fn put(out: &mut Vec<u8>, entries: &[(u32, super::kernel::Fine)]) {
 }
 
 impl Segment {
-    /// Calls `each` with the number of every entry of a list, and with how like the query its code
-    /// is. `None` when a sum does not fit.
+    /// Calls `each` with the number of every entry of a list, and with its code. `None` when a sum does not fit.
     pub(super) fn each_listed(
         &self,
         (kind, mut offset): (SectionKind, u64),
         mut count: u64,
-        weights: &FineWeights,
-        each: &mut dyn FnMut(u32, i32),
+        each: &mut dyn FnMut(u32, &[u8; FINE]),
     ) -> Result<Option<()>> {
         let mut buffer = [0; GROUP * ENTRY + SUM];
         while count > 0 {
@@ -58,10 +56,24 @@ impl Segment {
             let Some(body) = guarded(group) else { return Ok(None) };
             let (numbers, codes) = body.split_at(entries * 4);
             for (number, code) in numbers.as_chunks::<4>().0.iter().zip(codes.as_chunks().0) {
-                each(u32::from_le_bytes(*number), weights.dot(code));
+                each(u32::from_le_bytes(*number), code);
             }
         }
         Ok(Some(()))
+    }
+
+    /// Reads an entry of a list that is a whole section. `None` when a sum does not fit.
+    pub(super) fn listed(&self, kind: SectionKind, at: u32) -> Result<Option<(u32, Fine)>> {
+        let group = u64::from(at) / GROUP as u64 * GROUP as u64;
+        let count = u64::from(self.docs()).saturating_sub(group).min(GROUP as u64);
+        let mut place = group..;
+        let mut found = None;
+        let whole = self.each_listed((kind, bytes(group)), count, &mut |number, code| {
+            if place.next() == Some(u64::from(at)) {
+                found = Some((number, Fine(*code)));
+            }
+        });
+        Ok(whole?.and(found))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
+use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, check_major, checksum, damaged, fits};
 use memory_store_base::error::Result;
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::settings::Settings;
@@ -16,7 +16,7 @@ pub const FILE_NAME: &str = "MANIFEST";
 pub(crate) const BYTES_MAX: usize = 1 << 20;
 
 /// The first minor version that says what the user's settings file was like.
-const CONFIG_MINOR: u16 = 4;
+const CONFIG_VERSION: (u16, u16) = (1, 4);
 
 /// Segments that a manifest may name.
 const SEGMENTS_MAX: u32 = 1024;
@@ -185,17 +185,15 @@ impl Manifest {
         }
         // The version comes before the checksum: later versions may be laid out otherwise.
         let major = head.u16().unwrap_or(0);
-        if major != MAJOR {
-            return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
-        }
+        check_major(path, major)?;
         if !fits(body, u32::from_le_bytes(*check)) {
             return Err(damaged(path, "the manifest's checksum does not fit"));
         }
-        Self::fields(head).ok_or_else(|| damaged(path, "the manifest makes no sense"))
+        Self::fields(major, head).ok_or_else(|| damaged(path, "the manifest makes no sense"))
     }
 
-    fn fields(mut cursor: Cursor<'_>) -> Option<Self> {
-        let minor = cursor.u16()?;
+    fn fields(major: u16, mut cursor: Cursor<'_>) -> Option<Self> {
+        let version = (major, cursor.u16()?);
         let count = cursor.u32().filter(|&count| count <= SEGMENTS_MAX)?;
         let generation = cursor.u64()?;
         let published = Timestamp(cursor.i64()?);
@@ -215,7 +213,7 @@ impl Manifest {
             settings => serde_json::from_slice(settings).ok()?,
         };
         // Manifests of older versions end here.
-        if minor >= CONFIG_MINOR {
+        if version >= CONFIG_VERSION {
             settings.config = Some(config(&mut cursor)?).filter(|&config| config != NO_FILE);
         }
         Some(Self {
@@ -299,9 +297,10 @@ mod tests {
         let config = Some(Stamp { bytes: 20, modified_ns: 1 });
         let with = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
         assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
-        // As another minor version wrote it, with `more` at its end, or less.
-        let of_version = |minor: u16, more: isize| {
+        // As another version wrote it, with `more` at its end, or less.
+        let of_version = |(major, minor): (u16, u16), more: isize| {
             let mut bytes = with.encode().unwrap();
+            bytes[8..10].copy_from_slice(&major.to_le_bytes());
             bytes[10..12].copy_from_slice(&minor.to_le_bytes());
             bytes.truncate(bytes.len() - 4);
             bytes.resize(bytes.len().saturating_add_signed(more), 7);
@@ -309,18 +308,23 @@ mod tests {
             bytes.extend_from_slice(&check.to_le_bytes());
             Manifest::decode(path, &bytes).map(|manifest| manifest.settings.config)
         };
-        assert_eq!(of_version(MINOR, 0).unwrap(), config);
-        assert_eq!(of_version(MINOR + 1, 16).unwrap(), config, "what is appended is skipped");
-        assert!(of_version(MINOR, -16).is_err(), "it is never missing");
-        assert_eq!(of_version(3, -16).unwrap(), None);
-        assert_eq!(of_version(3, 0).unwrap(), None, "what stood there was something else");
+        for version in [(MAJOR, MINOR), CONFIG_VERSION] {
+            assert_eq!(of_version(version, 0).unwrap(), config);
+            assert!(of_version(version, -16).is_err(), "it is never missing");
+        }
+        let later = (MAJOR, MINOR + 1);
+        assert_eq!(of_version(later, 16).unwrap(), config, "what is appended is skipped");
+        assert_eq!(of_version((1, 3), -16).unwrap(), None);
+        assert_eq!(of_version((1, 3), 0).unwrap(), None, "what stood there was something else");
     }
 
     #[test]
     fn another_version_says_so() {
         let mut bytes = manifest().encode().unwrap();
-        bytes[8] = 2;
-        let error = Manifest::decode(Path::new("x/MANIFEST"), &bytes).unwrap_err().to_string();
-        assert!(error.contains("format version 2, expected 1"), "{error}");
+        for other in [0, 3] {
+            bytes[8] = other;
+            let error = Manifest::decode(Path::new("x/MANIFEST"), &bytes).unwrap_err().to_string();
+            assert!(error.contains(&format!("format version {other}, expected 2")), "{error}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
 //! does not fit. Everything here can be deleted: it is made again from the files.
 
+mod buckets;
 pub mod document;
 pub mod format;
 pub mod freeze;
@@ -13,6 +14,7 @@ pub(crate) mod hub;
 pub mod journal;
 mod listed;
 pub mod manifest;
+mod pages;
 mod pairs;
 pub mod record;
 pub mod segment;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use super::format::checksum;
 use super::format::{
     Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
-    SectionKind, TABLE_ENTRY, damaged, fits,
+    SectionKind, TABLE_ENTRY, check_major, damaged, fits,
 };
 use super::manifest::SegmentRef;
+use super::pages::Page;
 use super::record::{Entry, Record};
 use super::vectors::Head;
 use crate::bytes::read_at;
@@ -33,7 +34,7 @@ const PROBES_MAX: u64 = 256;
 /// Bytes of a file that are in memory at a time when all of it is compared with its hash.
 const VERIFY_BYTES: usize = 256 << 10;
 /// Bytes that one block may have.
-const BLOCK_BYTES_MAX: u32 = 64 << 20;
+pub(super) const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
 /// Place of a section.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +53,7 @@ pub struct Segment {
     bytes: u64,
     sections: [Section; KINDS],
     entries: RefCell<Entries>,
+    pub(super) page: RefCell<Page>,
     pub(super) vector_head: OnceCell<Head>,
     dead: Vec<u32>,
 }
@@ -73,11 +75,11 @@ enum SegmentBytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Start of its block in the blocks' section.
-    offset: u64,
-    length: u32,
+    pub(super) offset: u64,
+    pub(super) length: u32,
     /// Items in the block.
     pub count: u32,
-    checksum: u32,
+    pub(super) checksum: u32,
 }
 
 /// The documents that have a term, as they lie in the file.
@@ -206,6 +208,7 @@ impl Segment {
             bytes: header.bytes,
             sections,
             entries: RefCell::default(),
+            page: RefCell::default(),
             vector_head: OnceCell::new(),
             dead: reference.dead.clone(),
         })
@@ -224,6 +227,11 @@ impl Segment {
     /// The mean number of terms of its documents.
     pub(crate) fn average_length(&self) -> f32 {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
+    }
+
+    /// Returns whether its records lie plain, as those of turns did before 2.0.
+    pub fn is_plain(&self) -> bool {
+        self.length(SectionKind::Records) > 0 && self.length(SectionKind::RecordPages) == 0
     }
 
     /// Returns the number of documents that later segments replaced.
@@ -299,7 +307,10 @@ impl Segment {
     }
 
     fn record_with(&self, entry: &Entry, decode: fn(&[u8]) -> Option<Record>) -> Result<Record> {
-        let bytes = self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?;
+        let bytes = match self.length(SectionKind::RecordPages) {
+            0 => self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?,
+            _ => self.inflated(entry)?.into(),
+        };
         if !fits(&bytes, entry.checksum) {
             return Err(self.damaged("a record's checksum does not fit"));
         }
@@ -308,7 +319,10 @@ impl Segment {
 
     /// Looks up a term.
     pub(crate) fn term(&self, hash: u64) -> Result<Option<Slot>> {
-        self.slot(SectionKind::TermSlots, hash)
+        match self.length(SectionKind::TermBuckets) {
+            0 => self.slot(SectionKind::TermSlots, hash),
+            _ => self.in_bucket(hash),
+        }
     }
 
     /// Reads where a term occurs.
@@ -577,9 +591,7 @@ impl Header {
             return Err(damaged(path, "this is no segment"));
         }
         let major = cursor.u16().unwrap_or(0);
-        if major != MAJOR {
-            return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
-        }
+        check_major(path, major)?;
         let check = Cursor(&header[SEGMENT_HEADER - 4..]).u32();
         if !check.is_some_and(|check| fits(&header[..SEGMENT_HEADER - 4], check)) {
             return Err(damaged(path, "the header's checksum does not fit"));

@@ -9,10 +9,11 @@
 
 use super::format::{Cursor, SectionKind, is_believed};
 use super::hub;
-use super::kernel::{self, CODE, Code, Sum, Weights};
+use super::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
+use super::listed;
 use super::segment::Segment;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
-use memory_store_base::error::Result;
+use memory_store_base::error::{Error, Result};
 use memory_store_base::settings::IndexSearch;
 
 /// Bytes of the head.
@@ -36,6 +37,10 @@ const GRAPH_MIN: u32 = 50_000;
 const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// Number of codes compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
+
+/// The cosine of a vector and the levels of its fine code, as it is with normally distributed components. The code's
+/// with others is so much smaller than the vector's.
+const FINE_COSINE: f32 = 0.94;
 
 /// Returns how many vectors are read to find the `count` nearest. `scripts/bench index` measures what is found with
 /// this many.
@@ -186,8 +191,13 @@ impl Segment {
             .transpose()?
             .and_then(|bytes| Head::decode(&bytes))
             .filter(|head| head.transformed <= head.count && u64::from(head.count) <= docs)
-            .filter(|_| self.length(SectionKind::Vectors) == docs * STRIDE as u64)
-            .filter(|_| self.length(SectionKind::Codes) == codes_bytes(docs));
+            .filter(|_| match self.has_fine_codes() {
+                true => self.length(SectionKind::FineCodes) == listed::bytes(docs),
+                false => {
+                    self.length(SectionKind::Vectors) == docs * STRIDE as u64
+                        && self.length(SectionKind::Codes) == codes_bytes(docs)
+                }
+            });
         let head = head.ok_or_else(|| self.damaged("the head of the vectors makes no sense"))?;
         Ok(Some(*self.vector_head.get_or_init(|| head)))
     }
@@ -197,9 +207,20 @@ impl Segment {
         Ok(self.vector_head()?.map(|head| head.space))
     }
 
-    /// Reads the vector of a document.
+    /// Returns whether there are fine codes in place of vectors.
+    fn has_fine_codes(&self) -> bool {
+        self.length(SectionKind::FineCodes) > 0
+    }
+
+    /// Reads the vector of a document, or what its fine code stands for.
     pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
         let Some(head) = self.vector_head()? else { return Ok(None) };
+        if self.has_fine_codes() {
+            let (encoder, code) =
+                self.listed(SectionKind::FineCodes, doc)?.ok_or_else(|| self.no_codes())?;
+            let embedded = |encoder| Embedded { space: head.space, encoder, vector: code.vector() };
+            return Ok(coder(encoder).map(embedded));
+        }
         let mut bytes = [0; STRIDE];
         self.read_items(doc, &mut bytes)?;
         let item = self.item(&bytes)?;
@@ -218,11 +239,16 @@ impl Segment {
             return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
         }
         let mut waiting = Vec::new();
-        self.each_item(&mut |doc, item| {
-            if item.encoder == Some(Encoder::Static) && !self.is_dead(doc) {
+        let mut each = |doc, encoder| {
+            if encoder == Some(Encoder::Static) && !self.is_dead(doc) {
                 waiting.push(doc);
             }
-        })?;
+        };
+        if self.has_fine_codes() {
+            self.each_fine_code(&mut |doc, encoder, _| each(doc, encoder))?;
+        } else {
+            self.each_item(&mut |doc, item| each(doc, item.encoder))?;
+        }
         Ok(waiting)
     }
 
@@ -234,6 +260,11 @@ impl Segment {
         }
         let query = QueryVector::new(query);
         let mut bytes = [0; STRIDE];
+        if self.has_fine_codes() {
+            let all = self.nearness_of_all(query.vector)?;
+            let place = |doc| all.binary_search_by_key(&doc, |near: &Near| near.doc).ok();
+            return Ok(docs.iter().map(|&doc| Some(all[place(doc)?])).collect());
+        }
         let cosine = |&doc: &u32| {
             self.read_items(doc, &mut bytes)?;
             Ok(query.near(doc, &self.item(&bytes)?))
@@ -249,7 +280,8 @@ impl Segment {
         search: IndexSearch,
     ) -> Result<Option<Vec<Near>>> {
         let by_graph = search == IndexSearch::Graph && self.has_graph();
-        if by_graph || self.docs() > EXACT_MAX || self.vector_head()?.is_none() {
+        let few = self.docs() <= EXACT_MAX || self.has_fine_codes();
+        if by_graph || !few || self.vector_head()?.is_none() {
             return Ok(None);
         }
         self.nearness_of_all(query).map(Some)
@@ -280,9 +312,20 @@ impl Segment {
 
     /// Compares every vector.
     fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
-        let query = QueryVector::new(query);
         let mut near = Vec::with_capacity(self.docs() as usize);
-        self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
+        let query = QueryVector::new(query);
+        if self.has_fine_codes() {
+            let weights = FineWeights::of(query.vector);
+            self.each_fine_code(&mut |doc, encoder, code| {
+                let lengths = query.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
+                let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
+                let cosine = cosine.clamp(-1.0, 1.0);
+                // How near a turn is to whatever is near it is not known.
+                near.extend(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }));
+            })?;
+        } else {
+            self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
+        }
         near.retain(|near| !self.is_dead(near.doc));
         Ok(near)
     }
@@ -342,10 +385,28 @@ impl Segment {
             self.read_into(SectionKind::Codes, offset, &mut expected)?;
             offset += 8;
             if sum.finish() != u64::from_le_bytes(expected) && !is_believed() {
-                return Err(self.damaged("the sum of codes does not fit"));
+                return Err(self.no_codes());
             }
         }
         Ok(())
+    }
+
+    /// Calls `each` with every document, the encoder of its vector, and its fine code.
+    fn each_fine_code(
+        &self,
+        each: &mut dyn FnMut(u32, Option<Encoder>, &[u8; FINE]),
+    ) -> Result<()> {
+        let mut doc = 0;
+        let codes = (SectionKind::FineCodes, 0);
+        let whole = self.each_listed(codes, u64::from(self.docs()), &mut |encoder, code| {
+            each(doc, coder(encoder), code);
+            doc += 1;
+        });
+        whole?.ok_or_else(|| self.no_codes())
+    }
+
+    fn no_codes(&self) -> Error {
+        self.damaged("the sum of codes does not fit")
     }
 
     /// Calls `each` with every document and its item.
@@ -370,6 +431,11 @@ impl Segment {
     fn item<'a>(&self, bytes: &'a [u8]) -> Result<Item<'a>> {
         Item::decode(bytes).ok_or_else(|| self.damaged("the sum of a vector does not fit"))
     }
+}
+
+/// The encoder with this number.
+fn coder(number: u32) -> Option<Encoder> {
+    u8::try_from(number).ok().and_then(Encoder::from_number)
 }
 
 /// Length of the section of codes.
@@ -471,10 +537,16 @@ pub(super) mod tests {
     }
 
     fn bytes(vectors: impl Iterator<Item = Option<Vector>>) -> (Vec<u8>, u32) {
+        bytes_of(Collection::Memories, vectors)
+    }
+
+    fn bytes_of(
+        collection: Collection,
+        vectors: impl Iterator<Item = Option<Vector>>,
+    ) -> (Vec<u8>, u32) {
         let documents = documents(vectors);
-        // As turns, of which nobody asks what is near everything: that takes long for so many.
         let bytes = super::super::write::segment(
-            Collection::Turns,
+            collection,
             &documents,
             &[],
             Some(SPACE),
@@ -484,7 +556,7 @@ pub(super) mod tests {
     }
 
     pub(crate) fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
-        testing::open(Collection::Turns, bytes, docs, dead)
+        testing::open(Collection::Memories, bytes, docs, dead)
     }
 
     pub(crate) fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
@@ -521,6 +593,48 @@ pub(super) mod tests {
         assert!(found * 100 >= all * 99, "{found} of {all}");
     }
 
+    fn open_turns(vectors: impl Iterator<Item = Option<Vector>>, dead: &[u32]) -> Segment {
+        let (bytes, docs) = bytes_of(Collection::Turns, vectors);
+        testing::open(Collection::Turns, bytes, docs, dead).unwrap()
+    }
+
+    #[test]
+    fn fine_codes_of_turns_find_what_vectors_find() {
+        let vectors = || (0..600).map(|number| (number % 7 != 3).then(|| vector(number)));
+        let sound = open(bytes(vectors()), &[50]).unwrap();
+        let segment = open_turns(vectors(), &[50]);
+        let (mut found, mut all) = (0, 0);
+        for number in (0..600).step_by(29) {
+            let query = vector(number);
+            let near = segment.nearest(&query, 10, IndexSearch::Auto).unwrap();
+            let expected = exact(&sound, &query, 10);
+            let is_found = |one: &&Near| near.iter().any(|near| near.doc == one.doc);
+            all += expected.len();
+            found += expected.iter().filter(is_found).count();
+            let cosines = segment.cosines(&query, &[near[3].doc, 3, 50]).unwrap();
+            assert_eq!(cosines, [Some(near[3]), None, None]);
+            assert!((near[0].cosine - expected[0].cosine).abs() < 0.12);
+        }
+        assert!(found * 10 >= all * 8, "{found} of {all}");
+        assert_eq!(segment.waiting(SPACE).unwrap().len(), 600 - 86 - 1);
+        assert_eq!(segment.vector(3).unwrap(), None);
+    }
+
+    /// Segments are merged again and again.
+    #[test]
+    fn what_fine_codes_keep_of_a_vector_is_kept_for_good() {
+        let kept = |segment: &Segment| {
+            let vector = |doc| segment.vector(doc).unwrap().map(|embedded| embedded.vector);
+            (0..300).map(vector).collect::<Vec<_>>()
+        };
+        let once = kept(&open_turns((0..300).map(|number| Some(vector(number))), &[]));
+        let again = kept(&open_turns(once.iter().copied(), &[]));
+        assert!(once == again);
+        for (number, kept) in (0..).zip(once) {
+            assert!(kept.unwrap().cosine(&vector(number)) > 0.9, "{number}");
+        }
+    }
+
     #[test]
     fn equally_near_documents_keep_their_order() {
         let segment = open(bytes((0..3000).map(|_| Some(vector(1)))), &[]).unwrap();
@@ -551,17 +665,20 @@ pub(super) mod tests {
 
         #[test]
         fn a_changed_byte_is_noticed_or_harmless(
-            many: bool,
+            kind in 0..3usize,
             at: prop::sample::Index,
             change in 1u8..,
         ) {
-            static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 2]> = std::sync::LazyLock::new(|| {
-                [20, 3000].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
+            const KINDS: [(Collection, u32); 3] =
+                [(Collection::Memories, 20), (Collection::Memories, 3000), (Collection::Turns, 300)];
+            static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 3]> = std::sync::LazyLock::new(|| {
+                let vectors = |docs| (0..docs).map(|number| Some(vector(number)));
+                KINDS.map(|(collection, docs)| bytes_of(collection, vectors(docs)))
             });
-            let (bytes, docs) = SOUND[usize::from(many)].clone();
+            let (bytes, docs) = SOUND[kind].clone();
             let query = vector(7);
             testing::notice_a_changed_byte(bytes, at, change, |bytes| {
-                let segment = open((bytes, docs), &[])?;
+                let segment = testing::open(KINDS[kind].0, bytes, docs, &[])?;
                 let near = segment.nearest(&query, 5, IndexSearch::Auto)?;
                 Ok((near, segment.cosines(&query, &[0])?, segment.vector(0)?))
             })?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::buckets;
 use super::document::{Document, path_key};
 use super::format::{
     ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
@@ -9,8 +10,10 @@ use super::format::{
 };
 use super::freeze::Frozen;
 use super::hub;
-use super::kernel::{self, CODE, Code};
+use super::kernel::{self, CODE, Code, FINE, Fine};
+use super::listed;
 use super::manifest::Collection;
+use super::pages;
 use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
@@ -33,7 +36,15 @@ pub fn segment(
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
     let (docs, records) = docs_and_records(documents);
     let postings = postings(documents, average);
-    let (term_slots, term_blocks) = hashed_terms(&postings, collection);
+    // Hooks look for memories, and have no time to inflate a page or to look through a bucket.
+    let (term_heads, (term_starts, term_blocks), (record_pages, records)) = match collection {
+        Collection::Memories => {
+            (SectionKind::TermSlots, hashed_map(&postings), (Vec::new(), records))
+        }
+        Collection::Turns => {
+            (SectionKind::TermBuckets, buckets::sections(&postings), pages::sections(&records))
+        }
+    };
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
     let (pair_buckets, pairs) =
@@ -43,7 +54,7 @@ pub fn segment(
     let vectors = space.map(|space| vectors(collection, &embedded, space)).unwrap_or_default();
     let sections = [
         (SectionKind::Docs, docs),
-        (SectionKind::TermSlots, term_slots),
+        (term_heads, term_starts),
         (SectionKind::PathSlots, path_slots),
         (SectionKind::ErrorSlots, error_slots),
         (SectionKind::Start, start_plan(documents, start)),
@@ -58,15 +69,18 @@ pub fn segment(
         (SectionKind::Seeds, graph.seeds),
         (SectionKind::Graph, graph.graph),
         (SectionKind::Unlinked, graph.unlinked),
+        (SectionKind::FineCodes, vectors.fine),
+        (SectionKind::RecordPages, record_pages),
         (SectionKind::Records, records),
     ];
     assemble(collection, documents.len() as u32, terms, &sections)
 }
 
 /// Sections that have nothing to do with vectors.
-const OF_WORDS: [SectionKind; 11] = [
+const OF_WORDS: [SectionKind; 13] = [
     SectionKind::Docs,
     SectionKind::TermSlots,
+    SectionKind::TermBuckets,
     SectionKind::PathSlots,
     SectionKind::ErrorSlots,
     SectionKind::Start,
@@ -75,6 +89,7 @@ const OF_WORDS: [SectionKind; 11] = [
     SectionKind::PathBlocks,
     SectionKind::ErrorBlocks,
     SectionKind::Pairs,
+    SectionKind::RecordPages,
     SectionKind::Records,
 ];
 
@@ -87,11 +102,8 @@ pub fn with_vectors(
 ) -> Result<Vec<u8>> {
     let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
     let vectors = vectors(Collection::Turns, &embedded, space);
-    let mut sections = vec![
-        (SectionKind::VectorHead, vectors.head),
-        (SectionKind::Codes, vectors.codes),
-        (SectionKind::Vectors, vectors.items),
-    ];
+    let mut sections =
+        vec![(SectionKind::VectorHead, vectors.head), (SectionKind::FineCodes, vectors.fine)];
     for kind in OF_WORDS {
         sections.push((kind, segment.read(kind, 0, segment.length(kind))?.into_owned()));
     }
@@ -158,7 +170,7 @@ fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document
 }
 
 /// Blocks of a hashed map by key: the number of items, and the items one after another.
-type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
+pub(super) type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
 
 /// Adds items to blocks, each with the distance of its document from the one before.
 #[derive(Default)]
@@ -209,50 +221,13 @@ fn errors(documents: &[Document]) -> Blocks {
     writer.blocks
 }
 
-/// Used slots in a row at most, in the map of a collection that hooks do not search at each prompt.
-const RUN_MAX: usize = 128;
-
 /// Lays out a hashed map: at most half its slots are used, so that a key is found or missed within
 /// a few.
 fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
-    lay_out(blocks, slots_for(blocks))
-}
-
-/// Lays out the terms of a segment. Those of turns are most of its bytes: there up to three quarters of the slots are
-/// used, unless too many of them lie in a row.
-fn hashed_terms(blocks: &Blocks, collection: Collection) -> (Vec<u8>, Vec<u8>) {
-    let few = (blocks.len() * 4 / 3).next_power_of_two().max(4);
-    if collection == Collection::Turns && few > blocks.len() && few < slots_for(blocks) {
-        let (slots, out) = lay_out(blocks, few);
-        if longest_run(&slots) <= RUN_MAX {
-            return (slots, out);
-        }
-    }
-    hashed_map(blocks)
-}
-
-fn slots_for(blocks: &Blocks) -> usize {
-    (blocks.len() * 2).next_power_of_two().max(4)
-}
-
-/// Counts the used slots of the longest row of such.
-fn longest_run(slots: &[u8]) -> usize {
-    let is_free = |slot: &&[u8]| slot.iter().all(|&byte| byte == 0);
-    let slots: Vec<&[u8]> = slots.chunks_exact(SLOT).collect();
-    // The last slot is followed by the first.
-    let round = slots.iter().chain(&slots);
-    let (mut run, mut longest) = (0, 0);
-    for slot in round {
-        run = if is_free(slot) { 0 } else { run + 1 };
-        longest = longest.max(run);
-    }
-    longest
-}
-
-fn lay_out(blocks: &Blocks, count: usize) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
     }
+    let count = (blocks.len() * 2).next_power_of_two().max(4);
     let mut slots = vec![0; count * SLOT];
     let mut out = Vec::new();
     for (&hash, (items, bytes)) in blocks {
@@ -280,6 +255,7 @@ struct VectorSections {
     head: Vec<u8>,
     codes: Vec<u8>,
     items: Vec<u8>,
+    fine: Vec<u8>,
 }
 
 fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space) -> VectorSections {
@@ -294,6 +270,9 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     let transformed = embedded.iter().flatten();
     let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
     let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
+    if collection == Collection::Turns {
+        return VectorSections { head, fine: fine(&embedded), ..VectorSections::default() };
+    }
     let mut codes = Vec::with_capacity(embedded.len() * CODE);
     for block in embedded.chunks(CODES_GUARDED) {
         let first = codes.len();
@@ -304,16 +283,22 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
         let sum = kernel::sum(&codes[first..]);
         codes.extend_from_slice(&sum.to_le_bytes());
     }
-    // Turns are searched by those who ask, and there are too many of them.
-    let hubs = match collection {
-        Collection::Memories => hub::bytes(&embedded),
-        Collection::Turns => vec![0; embedded.len()],
-    };
     let mut items = Vec::with_capacity(embedded.len() * STRIDE);
-    for (embedded, hub) in embedded.iter().zip(hubs) {
+    for (embedded, hub) in embedded.iter().zip(hub::bytes(&embedded)) {
         vectors::put_item(&mut items, *embedded, hub);
     }
-    VectorSections { head, codes, items }
+    VectorSections { head, codes, items, fine: Vec::new() }
+}
+
+/// Keeps of vectors their fine codes: turns are many, and found as well by these.
+fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
+    let code = |embedded: &Option<&Embedded>| match embedded {
+        Some(embedded) => (embedded.encoder as u32, Fine::of(&embedded.vector)),
+        None => (0, Fine([0; FINE])),
+    };
+    let mut out = Vec::new();
+    listed::put(&mut out, &embedded.iter().map(code).collect::<Vec<_>>());
+    out
 }
 
 fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
@@ -328,32 +313,4 @@ fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
         out.extend_from_slice(&check.to_le_bytes());
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn terms_of_turns_take_fewer_slots_and_are_all_found() {
-        let key = |number: u64| {
-            let bytes = *blake3::hash(&number.to_le_bytes()).as_bytes();
-            u64::from_le_bytes(bytes[..8].try_into().unwrap())
-        };
-        let blocks: Blocks = (0..10_000).map(|number| (key(number), (1, vec![7]))).collect();
-        let (of_memories, _) = hashed_terms(&blocks, Collection::Memories);
-        let (of_turns, _) = hashed_terms(&blocks, Collection::Turns);
-        assert_eq!((of_memories.len() / SLOT, of_turns.len() / SLOT), (32_768, 16_384));
-        let run = longest_run(&of_turns);
-        assert!(run > 4 && run <= RUN_MAX, "{run}");
-        let slots: Vec<u64> = of_turns
-            .chunks_exact(SLOT)
-            .map(|slot| u64::from_le_bytes(slot[..8].try_into().unwrap()))
-            .collect();
-        for key in blocks.keys() {
-            let from = *key as usize & (slots.len() - 1);
-            let mut probed = slots[from..].iter().chain(&slots).take(RUN_MAX);
-            assert!(probed.any(|slot| slot == key), "{key}");
-        }
-    }
 }

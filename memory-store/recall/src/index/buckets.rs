@@ -1,0 +1,151 @@
+//! Terms of turns. Most occur once or twice, so that a slot for each would be several times as long as where it
+//! occurs. Instead terms are sorted by hash into buckets, and a reader looks through one.
+//!
+//! A hook, which looks for memories, reads a slot in less time.
+
+use super::format::{Cursor, SectionKind, checksum, fits, put_bytes, put_varint};
+use super::segment::{BLOCK_BYTES_MAX, Segment, Slot};
+use super::write::Blocks;
+use memory_store_base::error::Result;
+
+/// Bytes of a term's hash in its bucket, which the highest bits choose.
+const KEY: usize = 5;
+/// Terms that a bucket has about.
+const BUCKET: usize = 16;
+/// Bytes of the checksum behind a bucket.
+const CHECK: usize = 4;
+
+impl Segment {
+    /// Looks a term up in its bucket.
+    pub(super) fn in_bucket(&self, hash: u64) -> Result<Option<Slot>> {
+        let senseless = || self.damaged("a bucket of terms makes no sense");
+        let buckets = (self.length(SectionKind::TermBuckets) / 4).saturating_sub(1);
+        let bounds = self.read(SectionKind::TermBuckets, bucket_of(hash, buckets) * 4, 8)?;
+        let mut bounds = Cursor(&bounds);
+        let (start, end) = bounds.u32().zip(bounds.u32()).ok_or_else(senseless)?;
+        let length = end.checked_sub(start).filter(|&length| length <= BLOCK_BYTES_MAX);
+        let length = u64::from(length.ok_or_else(senseless)?);
+        let bucket = self.read(SectionKind::TermBlocks, u64::from(start), length)?;
+        let (bucket, check) = bucket.split_last_chunk::<CHECK>().ok_or_else(senseless)?;
+        if !fits(bucket, u32::from_le_bytes(*check)) {
+            return Err(self.damaged("the checksum of a bucket of terms does not fit"));
+        }
+        find(bucket, hash, u64::from(start)).ok_or_else(senseless)
+    }
+}
+
+/// Looks for a term in a bucket that starts at `start`; `None` when it makes no sense.
+fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
+    let mut rest = Cursor(bucket);
+    while !rest.is_empty() {
+        let (key, count) = (rest.array::<KEY>()?, rest.varint()?);
+        let postings = rest.bytes()?;
+        if key == key_of(hash) {
+            // Each item has a byte at least, and readers make room for as many as are counted.
+            let count = u32::try_from(count).ok().filter(|&count| count as usize <= postings.len());
+            let end = bucket.len() - rest.0.len();
+            let offset = start + (end - postings.len()) as u64;
+            let (length, checksum) = (postings.len() as u32, checksum(postings));
+            return Some(Some(Slot { offset, length, count: count?, checksum }));
+        }
+    }
+    Some(None)
+}
+
+fn bucket_of(hash: u64, buckets: u64) -> u64 {
+    (u128::from(hash) * u128::from(buckets) >> 64) as u64
+}
+
+fn key_of(hash: u64) -> [u8; KEY] {
+    let [key @ .., _, _, _] = hash.to_le_bytes();
+    key
+}
+
+/// The sections of terms: bounds of buckets, and buckets.
+pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
+    if blocks.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let buckets = blocks.len().div_ceil(BUCKET).next_power_of_two() as u64;
+    let (mut bounds, mut out) = (Vec::new(), Vec::new());
+    let mut terms = blocks.iter().peekable();
+    for bucket in 0..buckets {
+        bounds.extend_from_slice(&(out.len() as u32).to_le_bytes());
+        let start = out.len();
+        while let Some((hash, (count, postings))) =
+            terms.next_if(|(hash, _)| bucket_of(**hash, buckets) == bucket)
+        {
+            out.extend_from_slice(&key_of(*hash));
+            put_varint(&mut out, u64::from(*count));
+            put_bytes(&mut out, postings);
+        }
+        let check = checksum(&out[start..]);
+        out.extend_from_slice(&check.to_le_bytes());
+    }
+    bounds.extend_from_slice(&(out.len() as u32).to_le_bytes());
+    (bounds, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{self, turns};
+    use super::*;
+    use memory_store_base::text::term_hash;
+
+    fn found(segment: &Segment, term: &str) -> Result<Vec<u32>> {
+        let mut docs = Vec::new();
+        if let Some(slot) = segment.term(term_hash(term))? {
+            segment.postings(&slot, |doc, _| docs.push(doc))?;
+        }
+        Ok(docs)
+    }
+
+    fn texts() -> Vec<String> {
+        (0..90)
+            .map(|number| format!("quota w{number}a w{}b w{}c", number / 2, number % 7))
+            .collect()
+    }
+
+    #[test]
+    fn every_term_is_found_where_it_occurs() {
+        let segment = testing::open_turns(turns(&texts()), 90).unwrap();
+        assert!(segment.length(SectionKind::TermBuckets) > 4 * 4);
+        assert_eq!(found(&segment, "quota").unwrap(), (0..90).collect::<Vec<u32>>());
+        for number in 0..90u32 {
+            assert_eq!(found(&segment, &format!("w{number}a")).unwrap(), [number]);
+        }
+        assert_eq!(found(&segment, "w44b").unwrap(), [88, 89]);
+        assert_eq!(found(&segment, "w6c").unwrap().len(), 12);
+        assert!(found(&segment, "w90a").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_bucket_of_anything_is_survived() {
+        let hash = term_hash("quota");
+        let item = |count: u8, length: u8| [&key_of(hash)[..], &[count, length, 1, 7]].concat();
+        assert_eq!(find(&item(1, 2), hash, 0).unwrap().unwrap().count, 1);
+        // No reader makes room for more items than there are bytes, nor reads past the end.
+        assert_eq!(find(&item(3, 2), hash, 0), None);
+        assert_eq!(find(&item(1, 3), hash, 0), None);
+        assert_eq!(find(&item(1, 2)[..4], hash, 0), None);
+        assert_eq!(find(&[], hash, 0), Some(None));
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_byte_is_noticed_or_harmless(
+            at: prop::sample::Index,
+            change in 1u8..,
+            asked in 0..90u32,
+        ) {
+            static SOUND: std::sync::LazyLock<Vec<u8>> =
+                std::sync::LazyLock::new(|| turns(&texts()));
+            testing::notice_a_changed_byte(SOUND.clone(), at, change, |bytes| {
+                let segment = testing::open_turns(bytes, 90)?;
+                Ok((found(&segment, "quota")?, found(&segment, &format!("w{asked}a"))?))
+            })?;
+        }
+    }
+}
