@@ -7,6 +7,7 @@ use std::process::Command;
 
 use memory_store::Timestamp;
 use memory_store::identity::{self, Mode, Observed};
+use memory_store::index::segment::Segment;
 use memory_store::layout::{Tree, UserDirs};
 use processor::lock::Busy;
 use processor::progress::Silent;
@@ -306,7 +307,10 @@ impl Sealed {
             let entry = entry.unwrap();
             let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
             if entry.file_type().is_file() && !leave_out(&path) {
-                files.push((path, std::fs::read(entry.path()).unwrap()));
+                let mut bytes = std::fs::read(entry.path()).unwrap();
+                // Who looks for a text looks into pages of turns, too.
+                bytes.extend(Segment::inflated_file(entry.path(), u64::MAX));
+                files.push((path, bytes));
             }
         }
         files

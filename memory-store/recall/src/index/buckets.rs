@@ -53,7 +53,7 @@ fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
 }
 
 fn bucket_of(hash: u64, buckets: u64) -> u64 {
-    (u128::from(hash) * u128::from(buckets) >> 64) as u64
+    ((u128::from(hash) * u128::from(buckets)) >> 64) as u64
 }
 
 fn key_of(hash: u64) -> [u8; KEY] {

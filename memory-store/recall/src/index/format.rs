@@ -5,7 +5,7 @@ use std::path::Path;
 pub(crate) use crate::bytes::{Cursor, checksum, fits, is_believed, put_bytes, put_varint};
 use memory_store_base::error::{Error, Result};
 
-/// Version of the format. A reader refuses another major; a higher minor only adds sections and
+/// Version of the format. A reader refuses a higher major; a higher minor only adds sections and
 /// fields that an older reader may skip.
 ///
 /// - 1.0: manifest, memories and turns segments, journal.

@@ -40,7 +40,7 @@ pub enum Collection {
 }
 
 impl Collection {
-    fn from_number(number: u8) -> Option<Self> {
+    pub(super) fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Memories),
             2 => Some(Self::Turns),

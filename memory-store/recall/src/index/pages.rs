@@ -3,6 +3,8 @@
 //! They are cut into pages of one size, whichever record that cuts in two, so that an entry's offset says which page
 //! is meant. The checksum of a record tells damage of its pages, too.
 
+use std::path::Path;
+
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
@@ -52,6 +54,22 @@ impl Segment {
             left -= part.len();
         }
         Ok(record)
+    }
+
+    /// Returns all records in a segment's file as they were before they were deflated, for those who look for something
+    /// in files. Nothing comes of a file that is no segment, of what lies behind a damaged page, or beyond `bytes_max`.
+    pub fn inflated_file(path: &Path, bytes_max: u64) -> Vec<u8> {
+        let mut all = Vec::new();
+        let Ok(segment) = Self::of_file(path) else { return all };
+        let pages = (segment.length(SectionKind::RecordPages) / 4).saturating_sub(1);
+        let mut page = Vec::new();
+        for number in 0..pages {
+            if all.len() as u64 >= bytes_max || segment.inflate(number, &mut page).is_err() {
+                break;
+            }
+            all.extend_from_slice(&page);
+        }
+        all
     }
 
     fn inflate(&self, number: u64, page: &mut Vec<u8>) -> Result<()> {

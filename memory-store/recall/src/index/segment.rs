@@ -11,7 +11,7 @@ use super::format::{
     Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
     SectionKind, TABLE_ENTRY, check_major, damaged, fits,
 };
-use super::manifest::SegmentRef;
+use super::manifest::{Collection, SegmentRef};
 use super::pages::Page;
 use super::record::{Entry, Record};
 use super::vectors::Head;
@@ -159,6 +159,18 @@ impl Segment {
             (SegmentBytes::File(file), head)
         };
         Self::from_source(path, source, &head, reference)
+    }
+
+    /// Opens the segment in a file, whether or not a manifest names it.
+    pub(super) fn of_file(path: &Path) -> Result<Self> {
+        let file = File::open(path).at(path)?;
+        let mut head = vec![0; SEGMENT_HEADER];
+        read_at(&file, &mut head, 0).at(path)?;
+        let Header { collection, bytes, docs, .. } = Header::decode(path, &head)?;
+        let collection = Collection::from_number(collection)
+            .ok_or_else(|| damaged(path, "the header makes no sense"))?;
+        let reference = SegmentRef { collection, generation: 0, bytes, docs, dead: Vec::new() };
+        Self::from_source(path.to_owned(), SegmentBytes::File(file), &head, &reference)
     }
 
     /// Opens a segment that lies in memory.
@@ -633,7 +645,6 @@ fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
 mod tests {
     use super::*;
     use crate::index::document::{Document, path_key};
-    use crate::index::manifest::Collection;
     use crate::index::record::Record;
     use crate::index::testing;
     use memory_store_base::id::MemoryId;

@@ -245,7 +245,7 @@ impl Segment {
             }
         };
         if self.has_fine_codes() {
-            self.each_fine_code(&mut |doc, encoder, _| each(doc, encoder))?;
+            self.each_fine_code(|doc, encoder, _| each(doc, encoder))?;
         } else {
             self.each_item(&mut |doc, item| each(doc, item.encoder))?;
         }
@@ -316,7 +316,7 @@ impl Segment {
         let query = QueryVector::new(query);
         if self.has_fine_codes() {
             let weights = FineWeights::of(query.vector);
-            self.each_fine_code(&mut |doc, encoder, code| {
+            self.each_fine_code(|doc, encoder, code| {
                 let lengths = query.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
                 let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
                 let cosine = cosine.clamp(-1.0, 1.0);
@@ -394,7 +394,7 @@ impl Segment {
     /// Calls `each` with every document, the encoder of its vector, and its fine code.
     fn each_fine_code(
         &self,
-        each: &mut dyn FnMut(u32, Option<Encoder>, &[u8; FINE]),
+        mut each: impl FnMut(u32, Option<Encoder>, &[u8; FINE]),
     ) -> Result<()> {
         let mut doc = 0;
         let codes = (SectionKind::FineCodes, 0);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use flate2::read::GzDecoder;
+use memory_store::index::segment::Segment;
 use walkdir::WalkDir;
 
 use crate::private_files::GZIP_MAGIC;
@@ -37,7 +38,14 @@ pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
     let mut start = Vec::new();
     (&mut file).take(GZIP_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
     file.rewind().with_context(context)?;
-    let reader: Box<dyn Read> =
-        if start == GZIP_MAGIC { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
+    let reader: Box<dyn Read> = if start == GZIP_MAGIC {
+        Box::new(GzDecoder::new(file))
+    } else if path.extension().is_some_and(|ending| ending == "seg") {
+        // Turns of an index are packed, and what finds them is not.
+        let turns = Segment::inflated_file(path, FILE_BYTES_MAX);
+        Box::new(io::Cursor::new(turns).chain(file))
+    } else {
+        Box::new(file)
+    };
     Ok(Some(reader.take(FILE_BYTES_MAX)))
 }
