@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use memory_store::Kind;
 use serde_json::{Map, Value, json};
 
-use crate::printed::{id_of, ids_of};
+use crate::printed::{id_of, ids_in, ids_of};
 
 use crate::backend::Failure;
 
@@ -260,7 +260,8 @@ fn meant(takes: Takes, value: &Value) -> Option<Meant> {
         Takes::Text => text(value).map(Meant::Text),
         Takes::Id => {
             let text = scalar(value)?;
-            (ids_of(&text).len() < 2).then(|| Meant::Text(id_of(&text)))
+            let is_one = ids_of(&text).len() < 2 && ids_in(&text.replace(" and ", ", ")).len() < 2;
+            is_one.then(|| Meant::Text(id_of(&text)))
         }
         Takes::Ids => ids(value).map(Meant::List),
         Takes::Words => list(value, Some(",")).map(Meant::List),

@@ -339,12 +339,14 @@ fn going_back_to_an_earlier_memory_puts_it_in_the_place_of_those_after_it() {
 
 #[test]
 fn where_one_id_is_taken_several_are_refused() {
-    let (_world, mut server) = serving(World::searched(SearchMode::Scan), Vec::new());
-    let [helm, kustomize, _] = three_decisions(&mut server);
-    let both = format!("{} and {}", helm.as_str().unwrap(), kustomize.as_str().unwrap());
-    for tool in ["forget", "remember"] {
-        let (text, failed) = server.text(tool, &json!({"id": both, "pin": true}));
-        assert!(failed && text.contains("one id"), "{text}");
+    let known = vec![fact(1, "Round late", ""), fact(2, "Amounts are cents", "")];
+    let (_world, mut server) = serving(World::searched(SearchMode::Scan), known);
+    let [one, other] = [1, 2].map(|number| MemoryId([number; 16]).short());
+    for both in [format!("{one} and {other}"), format!("{one}, {other}"), format!("{one} ananan")] {
+        for tool in ["forget", "remember"] {
+            let (text, failed) = server.text(tool, &json!({"id": both, "pin": true}));
+            assert!(failed && text.contains("one id"), "{both}: {text}");
+        }
     }
     assert_eq!(server.end(), Some(0));
 }
