@@ -66,7 +66,7 @@ fn a_session_goes_with_its_copies_and_what_was_learned() {
     let given = [("aaaa", None), ("aaaa", Some("helper")), ("bbbb", None)]
         .map(|(session, agent)| given(&sealed, session, agent, "what it was told"));
     let report = purged(&sealed, &What::Session("aa".into()));
-    assert_eq!(given.map(|text| text.exists()), [false, false, true]);
+    assert_eq!(given.map(|text| text.exists()), [false, false, false]);
     assert_eq!(report.sessions, 1);
     assert_eq!(anywhere(&sealed, "parser dropped its buffer"), None);
     assert_eq!(turns(&sealed, "parser"), 0);

@@ -1,6 +1,7 @@
 //! Questions to the person at the terminal.
 
 use std::fmt;
+use std::io::Write as _;
 
 use dialoguer::console::Term;
 use dialoguer::theme::Theme;
@@ -9,6 +10,9 @@ use dialoguer::{Confirm, Select};
 use crate::failure::{Failure, Result};
 use crate::world::World;
 use crate::wrap;
+
+/// Columns behind a question, for ` [y/N] ` and the cursor.
+const ANSWER_COLUMNS: usize = 8;
 
 /// Columns before an item.
 const MARK_COLUMNS: usize = 2;
@@ -64,8 +68,18 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
     if !world.interactive {
         return Ok(default);
     }
+    let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
+    let question = wrap::broken(question, columns.saturating_sub(ANSWER_COLUMNS));
+    // Only the last line is the prompt, which is written anew with the answer.
+    let prompt = match question.rsplit_once('\n') {
+        Some((before, last)) => {
+            writeln!(anstream::stderr(), "{before}")?;
+            last
+        }
+        None => &question,
+    };
     Confirm::new()
-        .with_prompt(question)
+        .with_prompt(prompt)
         .default(default)
         .interact()
         .map_err(|error| Failure::new(format!("the terminal: {error}")))

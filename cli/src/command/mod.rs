@@ -308,15 +308,7 @@ impl Command {
 
     /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
     fn is_prose(&self) -> bool {
-        !matches!(
-            self,
-            Self::Pack(_)
-                | Self::Redact(_)
-                | Self::Config(_)
-                | Self::Eval(_)
-                | Self::Man(_)
-                | Self::Completions(_)
-        )
+        !matches!(self, Self::Redact(_) | Self::Config(_) | Self::Man(_) | Self::Completions(_))
     }
 }
 

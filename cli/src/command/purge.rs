@@ -11,7 +11,7 @@ use processor::upkeep::purge::{Named, Preview, PurgeReport, What, preview, purge
 
 use super::ask;
 use super::sync::may_learn;
-use super::view::{self, plain};
+use super::view::{self, plain, plural};
 use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -49,14 +49,19 @@ pub struct Purge {
 pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
-    let what = args.what();
+    let mut what = args.what();
     let options = world.sync_options(&tree, &Silent);
     // Whether there is such a session is known before anything is asked.
     let preview = preview(&options, &what)?;
+    if let What::Session(id) = &mut what
+        && let Some(whole) = preview.sessions.iter().find(|session| session.starts_with(&**id))
+    {
+        id.clone_from(whole);
+    }
     if args.dry_run {
         return view::would(&told(&what, &preview), args.json, out);
     }
-    if !args.yes && !ask::confirm(world, &question(&what, preview), false)? {
+    if !args.yes && !ask::confirm(world, &question(&what, &preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
     }
     let report = purge(&options, &what)?.ok_or_else(|| {
@@ -69,14 +74,16 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     } else {
         show(&report, &tree, out)?;
     }
-    proven(&report, &tree)
+    proven(&report, &what, &tree)
 }
 
 fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
     writeln!(
         out,
-        "Removed {} sessions, {} records, {} receipts.",
-        report.sessions, report.records, report.receipts
+        "Removed {}, {}, {}.",
+        plural(report.sessions, "session"),
+        plural(report.records, "record"),
+        plural(report.receipts, "receipt")
     )?;
     let (forgotten, learned) = (&report.forgotten, &report.learned);
     list("Forgotten, since nothing else says so", forgotten, out)?;
@@ -96,7 +103,7 @@ fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
         let besides = if report.say.is_empty() { "" } else { " besides these memories" };
         let proof = match report.sought {
             0 => format!("Nothing of it is archived, and no memory refers to it{besides}."),
-            _ => format!("Nothing of it is left in {} files{besides}.", report.scanned),
+            _ => format!("Nothing of it is left in {}{besides}.", plural(report.scanned, "file")),
         };
         writeln!(out, "{}", paint(GOOD, proof))?;
     }
@@ -129,7 +136,7 @@ fn list(what: &str, memories: &[Named], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn proven(report: &PurgeReport, tree: &Tree) -> Result {
+fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
     if report.left.is_empty() {
         return Ok(());
     }
@@ -147,13 +154,18 @@ fn proven(report: &PurgeReport, tree: &Tree) -> Result {
     failure.causes.extend(report.refused.iter().map(|why| plain(why)));
     Err(match (theirs.is_empty(), ours.is_empty()) {
         (false, _) => failure.hint(format!(
-            "Look at {}: what you remove from there is gone. Then run this again.",
+            "Look at {}: what you remove from there is gone.",
             names(&theirs)
         )),
         (true, _) => failure.hint(format!(
-            "Leave {} in place: it is Throughline's own. Run this again when nothing else is at work here, neither git \
-             nor a session.",
-            names(&ours)
+            "Leave {} in place: it is Throughline's own. Run {} when nothing else is at work here, neither git nor a \
+             session.",
+            names(&ours),
+            match what {
+                // The start of an id names no session once that is gone.
+                What::Session(id) => format!("`throughline purge --session {}`", plain(id)),
+                What::Before(_) | What::Project => "this again".to_owned(),
+            }
         )),
     })
 }
@@ -170,32 +182,31 @@ impl Purge {
 
 /// Says what would be done, for a dry run.
 fn told(what: &What, preview: &Preview) -> Vec<String> {
-    let removed = match what {
-        What::Session(session) => format!("remove session {} for good", plain(session)),
-        What::Before(before) => {
-            format!("remove everything archived before {}", clock::date(*before))
-        }
-        What::Project => "remove this project's archive and state".to_owned(),
-    };
+    let removed = format!("remove {}", removal(what, preview));
     let learned = format!("forget memories that were learned from it: {}", preview.learned);
     let stripped = format!("take the evidence out of memories that stay: {}", preview.stripped);
     vec![removed, learned, stripped]
 }
 
-fn question(what: &What, preview: Preview) -> String {
-    let question = match what {
-        What::Session(session) => format!("Remove session {session} for good?"),
-        What::Before(before) => {
-            format!("Remove everything archived before {}?", clock::date(*before))
-        }
-        What::Project => "Remove this project's archive and state?".to_owned(),
-    };
-    let Preview { learned, stripped } = preview;
-    if (learned, stripped) == (0, 0) {
+fn question(what: &What, preview: &Preview) -> String {
+    let question = format!("Remove {}?", removal(what, preview));
+    let Preview { learned, stripped, .. } = preview;
+    if (*learned, *stripped) == (0, 0) {
         return question;
     }
     format!(
         "Memory files that go, since they were learned from it: {learned} (what other sessions say as well is learned \
          again). Memories that stay without their evidence, since somebody wrote or changed them: {stripped}. {question}"
     )
+}
+
+fn removal(what: &What, preview: &Preview) -> String {
+    let sessions = plural(preview.sessions.len(), "session");
+    match what {
+        What::Session(session) => format!("session {} for good", plain(session)),
+        What::Before(before) => {
+            format!("everything archived before {}, of {sessions}", clock::date(*before))
+        }
+        What::Project => format!("this project's archive of {sessions}, and its state"),
+    }
 }

@@ -54,7 +54,7 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert!(machine.json(&["why", short, "--json"])["prompts"][0]["fate"].is_string());
     let status = machine.json(&["status", "--json"]);
     assert_eq!(status["archived_sessions"], 1, "{status:#}");
-    assert!(machine.ok(&["sync"]).starts_with("Nothing new in 1 sessions."));
+    assert!(machine.ok(&["sync"]).starts_with("Nothing new in 1 session."));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn purging_a_session_removes_it_and_proves_it() {
     assert_eq!(unknown.code, 3, "{}", unknown.whole());
     let learned = titles(&machine);
     let said = machine.ok(&["purge", "--session", SESSION, "--yes"]);
-    assert!(said.contains("Removed 1 sessions"), "{said}");
+    assert!(said.contains("Removed 1 session, "), "{said}");
     assert!(said.contains(&format!("Forgotten, since nothing else says so: {}", learned.len())));
     assert!(learned.iter().all(|title| said.contains(title)), "{said}");
     assert!(!said.contains("git's history"), "{said}");

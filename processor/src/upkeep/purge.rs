@@ -89,9 +89,11 @@ pub struct Named {
     pub path: PathBuf,
 }
 
-/// Effect that a purge would have on memories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Effect that a purge would have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
+    /// Sessions that would lose turns, by their whole ids.
+    pub sessions: BTreeSet<String>,
     /// Memories that were learned from what is to go. What other sessions say as well is learned again.
     pub learned: usize,
     /// Memories that would stay without their evidence.
@@ -145,14 +147,15 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
     Ok(Some(purge.report))
 }
 
-/// Says what a purge would do to memories, and does nothing.
+/// Says what a purge would do, and does nothing.
 ///
 /// # Errors
 /// With [`Unclear`] when no single session is meant.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
     let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
-    purge.choose(&purge.archive.entries()?, options, what)?;
-    purge.preview(options)
+    let entries = purge.archive.entries()?;
+    purge.choose(&entries, options, what)?;
+    Ok(Preview { sessions: purge.losing(&entries)?, ..purge.preview(options)? })
 }
 
 struct Purge {
@@ -258,6 +261,20 @@ impl Purge {
         self.purged.sessions.insert(hash(&session));
         self.gone.insert(session);
         Ok(())
+    }
+
+    /// Returns the sessions that lose turns, those that are known by id alone included.
+    fn losing(&self, entries: &[Entry]) -> Result<BTreeSet<String>> {
+        let mut losing = self.gone.clone();
+        for entry in entries {
+            let Some(mut file) = self.archive.load(&entry.name)? else { continue };
+            let before = file.records.len();
+            self.purged.screen(&file.header.session, &mut file.records);
+            if file.records.len() < before {
+                losing.insert(file.header.session);
+            }
+        }
+        Ok(losing)
     }
 
     /// Remembers a session and its records as purged, so that the copies in forks go too.
@@ -427,39 +444,19 @@ impl Purge {
         Ok(())
     }
 
-    /// Removes receipts, and what sessions were given.
+    /// Removes receipts, and the texts that sessions were given: any of them may tell of what is purged.
     fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
             self.drop_receipts(&state, what)?;
-            self.drop_given(&state, what)?;
+            for given in fs::read_dir(&state.sessions).into_iter().flatten().flatten() {
+                let path = given.path();
+                let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+                unless_gone(removed).with_context(|| path.display().to_string())?;
+            }
             // A report tells of all sessions, and is made anew in a moment.
             for file in [state.handoff.clone(), state.report.clone()] {
                 unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the texts that sessions were given. They tell of other sessions, so only a purge of
-    /// one session can leave those of the others.
-    fn drop_given(&self, state: &TreeDir, what: &What) -> Result<()> {
-        let gone: Vec<String> =
-            self.gone.iter().map(|session| TreeDir::session_prefix(session)).collect();
-        for entry in fs::read_dir(&state.sessions).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let goes = match what {
-                What::Before(_) | What::Project => true,
-                What::Session(_) => name
-                    .to_str()
-                    .is_some_and(|name| gone.iter().any(|prefix| name.starts_with(prefix))),
-            };
-            if goes {
-                let path = entry.path();
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let removed =
-                    if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-                removed.with_context(|| path.display().to_string())?;
             }
         }
         Ok(())

@@ -94,7 +94,7 @@ impl Purge {
             learned.extend(would.learned.into_iter().map(|(path, _)| path));
             stripped.extend(would.kept.into_iter().map(|(path, _)| path));
         }
-        Ok(Preview { learned: learned.len(), stripped: stripped.len() })
+        Ok(Preview { learned: learned.len(), stripped: stripped.len(), ..Preview::default() })
     }
 
     /// Takes the evidence out of what a person changed or wrote, and says what there was.
