@@ -169,7 +169,7 @@ fn what_a_question_took_is_written_down_and_what_got_no_answer() {
     let told: Vec<_> = spent.iter().map(|one| (one.questions, one.failed)).collect();
     assert_eq!(told, [(1, 0), (1, 1), (1, 1)]);
     let each = usage::each_session(&spent, "openai/tiny").unwrap();
-    assert_eq!((each.questions, each.usage.tokens()), (1, 2_000 / 3 + 100 / 3));
+    assert_eq!((each.questions, each.usage.tokens()), (1, 1_050));
     assert_eq!(usage::each_session(&spent, "openai/other"), None);
 }
 

@@ -140,6 +140,8 @@ pub enum When {
 /// A model ready to be asked, for as many sessions as there are.
 pub struct Model {
     provider: Box<dyn Provider>,
+    /// The host that the settings name.
+    host: String,
     cache: AnswerCache,
     room: Room,
     redactor: Redactor,
@@ -214,6 +216,7 @@ impl Model {
     ) -> Self {
         Self {
             provider,
+            host: all.llm.as_ref().map(|llm| llm.host.clone()).unwrap_or_default(),
             cache: AnswerCache::new(cache_dir),
             room: Room::of(all.llm.as_ref().unwrap_or(&Llm::default())),
             redactor: Redactor::new(&RedactOptions::for_store(all, false)),
@@ -456,7 +459,8 @@ impl Model {
     fn remember(&mut self, fault: &Fault) {
         if !matches!(fault, Fault::Bound(_)) {
             let why = self.redactor.redact(&fault.to_string()).into_owned();
-            let trouble = Trouble { provider: self.provider.name(), at: self.now, why };
+            let (provider, host) = (self.provider.name(), self.host.clone());
+            let trouble = Trouble { provider, host, at: self.now, why };
             trouble::write(&self.folder, Some(&trouble));
             self.in_trouble = true;
         }

@@ -13,6 +13,8 @@ use crate::private_files::{read_json, write_json};
 pub struct Trouble {
     /// The provider that was asked.
     pub provider: String,
+    /// The host that the settings named.
+    pub host: String,
     /// When the sync began that asked.
     pub at: Timestamp,
     /// The reason, redacted.

@@ -123,7 +123,10 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
 /// Returns what a session that this provider reads takes on average, by the last ones that it was asked about;
 /// `None` where it was asked about none.
 pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
-    let is_meant = |one: &&Spent| one.provider == provider && !one.session.is_empty();
+    // A question without an answer says nothing about the time of one.
+    let is_meant = |one: &&Spent| {
+        one.provider == provider && !one.session.is_empty() && one.usage.tokens() > 0
+    };
     let mut sum = Spent::default();
     let mut count = 0;
     for one in spent.iter().rev().filter(is_meant).take(SESSIONS_MAX) {
@@ -285,6 +288,8 @@ mod tests {
         assert_eq!(all.len(), 3);
         let sum = of_day(&all, &Timestamp(86_400_000).date(), None);
         assert_eq!((sum.questions, sum.failed, sum.usage), (2, 1, usage(100, Some(0.125))));
+        let unanswered = Spent { failed: 1, usage: usage(0, None), ..all[0].clone() };
+        assert_eq!(each_session(&[unanswered], &all[0].provider), None);
     }
 
     #[test]
