@@ -64,8 +64,14 @@ impl Progress for Bar {
     fn resume(&self, name: &str, done: usize, steps: usize) {
         let Ok(mut now) = self.now.lock() else { return };
         now.begin(name, done, steps);
-        self.bar.set_length(steps as u64);
-        self.bar.set_position(done as u64);
+        if steps == 0 {
+            return;
+        }
+        // Both at once: a longer stage before would show as more than all.
+        self.bar.update(|state| {
+            state.set_len(steps as u64);
+            state.set_pos(done as u64);
+        });
         self.bar.set_message(name.to_owned());
         self.bar.set_prefix(now.told_left());
     }
