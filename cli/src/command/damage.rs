@@ -26,8 +26,8 @@ pub fn lost(home: &ProjectDir) -> Vec<(PathBuf, String)> {
     lost.map(|(name, remains)| (archive.path(&name), remains.header.session)).collect()
 }
 
-/// The checks of `doctor` on the archive: a fault for each session that is lost, and a word on each file that was put
-/// aside.
+/// The checks of `doctor` on the archive: a fault for each session that is lost and each file that cannot be read, and a
+/// word on each file that was put aside.
 pub fn archive(home: &ProjectDir) -> Vec<Check> {
     const NAME: &str = "archive";
     let lost = lost(home);
@@ -45,6 +45,14 @@ pub fn archive(home: &ProjectDir) -> Vec<Check> {
         })
         .collect();
     let archive = Archive::open(home);
+    let mut names = archive.names().unwrap_or_default();
+    names.sort();
+    let damaged = names.iter().filter_map(|name| archive.check(name).err());
+    checks.extend(damaged.map(|error| {
+        let remedy =
+            "Run `throughline sync`, which puts aside what is damaged and reads its transcript again.";
+        Check::bad(NAME, error.to_string(), remedy)
+    }));
     checks.extend(archive.aside().into_iter().map(|(name, path)| {
         let was_read = archive.path(&name).exists();
         let seen = format!("{} is damaged and was put aside", path.display());

@@ -1,5 +1,6 @@
 //! Past sessions as the archive keeps them.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use memory_store::Timestamp;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use super::stores::Stores;
 use crate::failure::{Failure, Result};
+use crate::style::{CARE, paint};
 use crate::world::World;
 
 /// A session of the archive.
@@ -39,17 +41,26 @@ pub fn archive(world: &World, stores: &Stores) -> Archive {
     Archive::open(&world.dirs.project(stores.tree.project))
 }
 
-/// Reads one session; `None` when nothing of it is kept, or it cannot be read, which `doctor` tells.
+/// Reads one session; `None` when nothing of it is kept, or it cannot be read, which is told on stderr.
 pub fn of(archive: &Archive, session: &str) -> Option<Session> {
     of_name(archive, &file_name(session, None)).map(|(session, _)| session)
 }
 
 /// Reads a session and its records, by the name of its file.
 fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
-    let file = archive.load(name).ok()??;
+    let load = |name: &str| match archive.load(name) {
+        Ok(file) => file,
+        Err(error) => {
+            // Nothing can be done about a closed stderr.
+            let label = paint(CARE, "left out:");
+            let _ = writeln!(anstream::stderr(), "{label} {error}; `throughline doctor` says more");
+            None
+        }
+    };
+    let file = load(name)?;
     let mut records = Vec::new();
     for part in 1..=file.header.parts {
-        if let Ok(Some(closed)) = archive.load(&parts::name(name, part)) {
+        if let Some(closed) = load(&parts::name(name, part)) {
             records.extend(closed.records);
         }
     }
