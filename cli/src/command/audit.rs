@@ -8,7 +8,7 @@ use processor::progress::Silent;
 use processor::upkeep::audit::{AuditReport, Found, audit};
 
 use super::sync::may_learn;
-use super::view;
+use super::view::{self, plural};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{BAD, GOOD, QUIET, paint};
@@ -54,10 +54,11 @@ pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
 }
 
 fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> Result {
-    let looked = format!("{} files and {} commits looked through.", report.files, report.commits);
+    let (files, commits) = (plural(report.files, "file"), plural(report.commits, "commit"));
+    let looked = format!("{files} and {commits} looked through.");
     writeln!(out, "{}", paint(QUIET, looked))?;
     if report.cleaned > 0 {
-        writeln!(out, "{} files cleaned.", report.cleaned)?;
+        writeln!(out, "{} cleaned.", plural(report.cleaned, "file"))?;
     }
     if !report.failed.is_empty() {
         writeln!(out, "{}", paint(BAD, "Could not be looked through or cleaned:"))?;

@@ -136,10 +136,7 @@ impl Glance {
             (waiting, _) => writeln!(
                 out,
                 "{} not in the repository yet: `throughline review` takes them in, one key each.",
-                match waiting {
-                    1 => "1 is".to_owned(),
-                    count => format!("{count} are"),
-                }
+                format_args!("{waiting} {}", view::are(waiting))
             )?,
         }
         Ok(())

@@ -76,10 +76,7 @@ pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     let all = worth + more;
-    let found = match all {
-        1 => "1 memory".to_owned(),
-        all => format!("{all} memories"),
-    };
+    let found = view::plural(all, "memory");
     let read = view::plural(*transcripts, "transcript");
     writeln!(out, "{} would be learned from {read}", paint(STRONG, found))?;
     let count = |kind: Kind| kinds.get(kind.name()).map(|count| kind.counted(*count));
@@ -88,7 +85,11 @@ pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
         writeln!(out, "  {}", paint(QUIET, kinds.join(", ")))?;
     }
     if *worth > 0 && *more > 0 {
-        writeln!(out, "  {}", paint(QUIET, format!("{worth} of them are well founded")))?;
+        writeln!(
+            out,
+            "  {}",
+            paint(QUIET, format!("{worth} of them {} well founded", view::are(*worth)))
+        )?;
     }
     Ok(())
 }

@@ -373,13 +373,9 @@ fn models(numbers: &Numbers, out: &mut dyn Write) -> Result {
     for (number, (provider, spent)) in numbers.models.iter().enumerate() {
         let label = if number == 0 { "Models" } else { "" };
         let usd = spent.usage.usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
-        let (questions, tokens) = (spent.questions, spent.usage.tokens());
-        let provider = view::plain(provider);
-        line(
-            label,
-            &format!("{provider}: {questions} questions, {tokens} tokens{usd}, all projects"),
-            out,
-        )?;
+        let questions = plural(spent.questions as usize, "question");
+        let (tokens, provider) = (spent.usage.tokens(), view::plain(provider));
+        line(label, &format!("{provider}: {questions}, {tokens} tokens{usd}, all projects"), out)?;
     }
     Ok(())
 }

@@ -108,8 +108,9 @@ fn told(given: &SessionMemories) -> Option<String> {
         SessionMemories { off: true, .. } => "off".to_owned(),
         SessionMemories { injections: 0, .. } => "nothing given yet".to_owned(),
         SessionMemories { memories: 0, tokens, .. } => format!("handoff, {tokens} tokens"),
-        SessionMemories { memories: 1, tokens, .. } => format!("1 memory, {tokens} tokens"),
-        SessionMemories { memories, tokens, .. } => format!("{memories} memories, {tokens} tokens"),
+        SessionMemories { memories, tokens, .. } => {
+            format!("{}, {tokens} tokens", view::plural(*memories, "memory"))
+        }
     };
     Some(format!("throughline: {what}"))
 }

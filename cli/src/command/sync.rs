@@ -12,6 +12,7 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
+use super::view::plural;
 use super::{reader, view};
 use crate::clock;
 use crate::elsewhere;
@@ -71,7 +72,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
         let mut told = Vec::new();
         for tree in &trees {
             let transcripts = processor::collect::discover::transcripts(&world.dirs, tree)?.len();
-            let found = view::plural(transcripts, "transcript");
+            let found = plural(transcripts, "transcript");
             told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
         }
         return view::would(&told, args.json, out);
@@ -210,17 +211,17 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
     }
     // A sync that only embedded what the last one left looked at nothing else.
     if report.nothing_new || report.embedded > 0 && report.turns == 0 {
-        writeln!(out, "Nothing new in {} sessions.", report.sessions)?;
+        writeln!(out, "Nothing new in {}.", plural(report.sessions, "session"))?;
     } else {
         writeln!(
             out,
-            "{} memories ({} new, {} changed, {} removed) from {} sessions with {} turns. {}",
-            report.memories,
+            "{} ({} new, {} changed, {} removed) from {} with {}. {}",
+            plural(report.memories, "memory"),
             report.written,
             report.updated,
             report.removed,
-            report.sessions,
-            report.turns,
+            plural(report.sessions, "session"),
+            plural(report.turns, "turn"),
             paint(QUIET, format_args!("({:.1} s)", report.millis as f64 / 1e3))
         )?;
     }
@@ -234,15 +235,11 @@ pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
     }
     if report.embedded > 0 {
         let rest = if report.embedding_waits { "; the next sync goes on" } else { "" };
-        writeln!(out, "{} texts were embedded{rest}.", report.embedded)?;
+        writeln!(out, "Texts embedded: {}{rest}.", report.embedded)?;
     }
     if report.second_embedded > 0 {
         let rest = if report.second_waits { "; the next sync goes on" } else { "" };
-        writeln!(
-            out,
-            "{} texts were embedded for the second space{rest}.",
-            report.second_embedded
-        )?;
+        writeln!(out, "Texts embedded for the second space: {}{rest}.", report.second_embedded)?;
     }
     if report.tombstoned > 0 {
         let count = report.tombstoned;
@@ -252,13 +249,16 @@ pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
         )?;
     }
     if report.lines_skipped > 0 {
-        writeln!(out, "{} damaged lines were skipped.", report.lines_skipped)?;
+        writeln!(out, "Damaged lines skipped: {}.", report.lines_skipped)?;
     }
     if report.asked_later > 0 {
         let time = report.asking_left_s.map(|seconds| about(Duration::from_secs(seconds)));
         let time = time.map(|time| format!("; they take {time}")).unwrap_or_default();
-        let count = report.asked_later;
-        writeln!(out, "{count} sessions wait to be read by the model, newest first{time}.")?;
+        let (count, verb) = match report.asked_later {
+            1 => ("1 session".to_owned(), "waits"),
+            count => (plural(count, "session"), "wait"),
+        };
+        writeln!(out, "{count} {verb} to be read by the model, newest first{time}.")?;
     }
     for warning in &report.warnings {
         writeln!(out, "{} {}", paint(CARE, "!"), view::plain(warning))?;

@@ -117,9 +117,18 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     }
 }
 
-/// How many there are of a thing whose name takes an s.
+/// Returns how many there are of a thing, as `1 memory` or `2 memories`.
 pub fn plural(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+    match (count, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {thing}s"),
+    }
+}
+
+/// Returns the verb that fits so many.
+pub const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 /// A folder as people write it: the home folder is `~`.
@@ -175,6 +184,9 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     writeln!(out)?;
     let mut field = |name: &str, value: String| -> Result {
         if !value.is_empty() {
+            // Of several lines only the first would stand behind the name.
+            let value = value.lines().filter(|line| !line.trim().is_empty());
+            let value = value.map(str::trim).collect::<Vec<_>>().join(" ");
             writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
         }
         Ok(())

@@ -389,7 +389,7 @@ fn history_under_another_path_is_named_and_can_be_taken() {
     assert!(said.contains(told) && !said.contains("bakery"), "{said}");
     let folder = machine.path(FOLDER);
     let said = machine.ok(&["sync", "--from", folder.to_str().unwrap()]);
-    assert!(said.contains("from 1 sessions"), "{said}");
+    assert!(said.contains("from 1 session with"), "{said}");
     assert!(!machine.ok(&["status"]).contains("old/work"));
 }
 

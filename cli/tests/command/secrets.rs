@@ -197,7 +197,7 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     let said = machine.run(&["audit", "--fix"]);
     assert_eq!(said.code, 7, "the history stays: {}", said.stdout);
     assert!(
-        said.stdout.contains("1 files cleaned") && !said.stdout.contains("In files:"),
+        said.stdout.contains("1 file cleaned") && !said.stdout.contains("In files:"),
         "{}",
         said.stdout
     );

@@ -202,7 +202,9 @@ fn what_a_forks_branch_brings_is_labelled_and_starts_no_session_until_it_is_rele
     assert!(!said.contains(CENTS), "{said}");
     assert_eq!(team.0.json(&["trust", "--json"]).as_array().unwrap().len(), 3);
     assert_eq!(team.pulled().len(), 3);
+    assert!(team.0.ok(&["status"]).contains("new memories from the repository"));
     assert!(team.0.ok(&["trust", "--yes"]).contains("Released: 3"));
+    assert!(!team.0.ok(&["status"]).contains("from the repository"));
     // At once, and after the next sync.
     for sync in [false, true] {
         if sync {
@@ -247,7 +249,7 @@ fn with_reviewed_only_what_is_released_is_given() {
     ];
     assert!(told[0].contains("not released yet") && told[0].contains("throughline trust"));
     assert!(told[1].contains("held back: it is from the repository"), "{}", told[1]);
-    assert!(told[2].contains("1 memories are not given to sessions"), "{}", told[2]);
+    assert!(told[2].contains("1 memory is not given to sessions"), "{}", told[2]);
     assert!(told[3].contains("held back    1: `throughline review`"), "{}", told[3]);
     // Nobody writes into what nobody has looked at.
     let before = team.0.read(&Team::path("bob.md"));

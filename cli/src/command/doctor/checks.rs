@@ -30,6 +30,7 @@ use crate::claude::{hooks, server};
 use crate::clock;
 use crate::command::off;
 use crate::command::stores::Stores;
+use crate::command::view::{are, plural};
 use crate::elsewhere::{self, Elsewhere};
 use crate::failure::{Failure, Result};
 use crate::installation::Installation;
@@ -462,7 +463,8 @@ fn store(stores: &Stores) -> Vec<Check> {
         Err(failure) => return vec![Check::failed(NAME, &failure)],
     };
     let count = listing.memories.len();
-    let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
+    let mut checks =
+        vec![Check::good(NAME, format!("{}, {tombstones} removed", plural(count, "memory")))];
     if let Some(missing) = elsewhere::missing_folder(&stores.project) {
         checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
     }
@@ -476,7 +478,11 @@ fn held(stores: &Stores) -> Option<Check> {
     match stores.held() {
         Ok(held) if held.is_empty() => None,
         Ok(held) => {
-            let seen = format!("{} memories are not given to sessions", held.len());
+            let seen = format!(
+                "{} {} not given to sessions",
+                plural(held.len(), "memory"),
+                are(held.len())
+            );
             Some(Check::care(NAME, seen, "`throughline review` says why and lets them out."))
         }
         Err(failure) => Some(Check::failed(NAME, &failure)),
@@ -500,7 +506,8 @@ fn index(world: &World, tree: &Tree) -> Check {
         return Check::bad(NAME, degraded, REBUILD);
     }
     let everything = Search { limit: SEARCH_MAX, superseded: true, ..Search::default() };
-    let seen = format!("generation {}, {} memories", index.manifest.generation, recall.memories());
+    let memories = plural(recall.memories() as usize, "memory");
+    let seen = format!("generation {}, {memories}", index.manifest.generation);
     if recall.search(&everything, world.now).stale {
         let seen = format!("{seen}; files changed since");
         return Check::care(NAME, seen, "Run `throughline sync`; until then those are left out.");

@@ -3,7 +3,7 @@
 use memory_store::settings::Llm;
 
 use super::Check;
-use crate::command::config;
+use crate::command::{config, view};
 use crate::world::World;
 
 /// Says that a local Ollama could help, when one answers, or why that was not asked.
@@ -18,8 +18,8 @@ pub fn offer(world: &World) -> Option<String> {
     };
     Some(match models.first() {
         Some(model) => format!(
-            "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({} models).",
-            models.len()
+            "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({}).",
+            view::plural(models.len(), "model")
         ),
         None => "A local Ollama answers, but has no model: `ollama pull <model>`.".to_owned(),
     })
