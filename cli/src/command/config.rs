@@ -10,6 +10,7 @@ use memory_store::settings::Llm;
 use memory_store::settings_file::{self, CONTEXT_TOKENS, Origin};
 use memory_store::store::{Privacy, replace};
 use processor::llm::CLAUDE_MODEL;
+use processor::llm::host::Server;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -224,6 +225,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     if llm.provider == "claude" {
         refuse_claude(world, &Llm { consented_hosts: reading.consent.clone(), ..llm.clone() })?;
     }
+    consents(world, &llm, &reading.consent)?;
     let name = format!("{} ({})", llm.model, llm.provider);
     if reading.dry_run {
         writeln!(out, "Would let {name} read sessions beside the rules.")?;
@@ -334,11 +336,7 @@ pub fn use_llm(
     consent: &[String],
     usd_per_day: Option<f64>,
 ) -> Result {
-    let (settings, _) = settings_file::load(&world.dirs, None);
-    let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
-    consented.extend(consent.iter().cloned());
-    consented.sort();
-    consented.dedup();
+    let consented = consents(world, chosen, consent)?;
     edit(&world.dirs.config_file(), |document| {
         if !document.get("llm").is_some_and(Item::is_table_like) {
             document["llm"] = Item::Table(Table::new());
@@ -374,6 +372,29 @@ pub fn use_llm(
             llm["usd_per_day"] = value(usd);
         }
     })
+}
+
+/// Returns the hosts that the user agreed to, here or before.
+///
+/// # Errors
+/// When the model's host is none of them and not this machine.
+pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<String>> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    consented.extend(consent.iter().cloned());
+    consented.sort();
+    consented.dedup();
+    let variable = world.ollama_host.as_deref().filter(|_| llm.provider == "ollama");
+    let server = Server::named(&llm.host, variable).map_err(Failure::new)?;
+    if server.is_allowed(&consented) {
+        return Ok(consented);
+    }
+    let name = server.name();
+    Err(Failure::new(format!("{name} is another machine, and nobody agreed to ask it")).hint(
+        format!(
+            "`throughline config llm` with `--consent {name}` agrees to send redacted text there."
+        ),
+    ))
 }
 
 /// Lets what is learned wait for a review, in all projects of this user.

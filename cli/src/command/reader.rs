@@ -15,7 +15,7 @@ use processor::progress::about;
 use serde::Serialize;
 
 use super::doctor::ollama;
-use super::{ask, config};
+use super::{ask, config, view};
 use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, STRONG, paint};
@@ -97,7 +97,11 @@ pub fn is_chosen(world: &World) -> bool {
 pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> {
     let llm = match reader {
         Reader::Rules => return Ok(Chosen::Rules(is_said)),
-        Reader::Ollama(Some(model)) => config::ollama_model(model),
+        Reader::Ollama(Some(model)) => {
+            let llm = config::ollama_model(model);
+            config::consents(world, &llm, &[])?;
+            llm
+        }
         Reader::Ollama(None) => config::ollama_model(&config::first_model(world, "", &[])?),
         Reader::Claude => {
             let llm = config::claude_model(CLAUDE_MODEL);
@@ -211,7 +215,8 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
         waiting: processor::mining::waiting(home),
         each,
         set_aside: aside::count(&folder),
-        trouble: trouble::read(&folder).filter(|trouble| trouble.provider == provider),
+        trouble: trouble::read(&folder)
+            .filter(|trouble| trouble.provider == provider && trouble.host == llm.host),
         problem: config::claude_problem(world, llm),
     }
 }
@@ -224,7 +229,7 @@ impl Cost {
     /// Returns it in lines for people.
     pub fn lines(&self) -> Vec<String> {
         let mut bounds = Vec::new();
-        bounds.extend(self.tokens_per_day.map(|tokens| format!("{tokens} tokens")));
+        bounds.extend(self.tokens_per_day.map(tokens_told));
         bounds.extend(self.usd_per_day.map(|usd| format!("${usd:.2}")));
         let most = match bounds.is_empty() {
             true => String::new(),
@@ -242,13 +247,13 @@ impl Cost {
     /// How many sessions wait, and what they will take.
     fn told_waiting(&self) -> Option<String> {
         let count = Some(self.waiting).filter(|count| *count > 0)?;
-        let Some(each) = &self.each else {
-            return Some(format!("{count} sessions wait to be read"));
-        };
+        let verb = if count == 1 { "waits" } else { "wait" };
+        let wait = format!("{} {verb} to be read", view::plural(count, "session"));
+        let Some(each) = &self.each else { return Some(wait) };
         let sessions = count as u64;
         let time = about(Duration::from_millis(each.usage.millis.saturating_mul(sessions)));
         let tokens = each.usage.tokens().saturating_mul(sessions);
-        Some(format!("{count} sessions wait to be read: {time}, {tokens} tokens by the last ones"))
+        Some(format!("{wait}: {time}, {} by the last ones", tokens_told(tokens)))
     }
 
     /// Returns warnings that a person should see.
@@ -271,8 +276,8 @@ impl Cost {
         }
         if self.set_aside > 0 {
             warnings.push(format!(
-                "{} parts of sessions failed again and again: `throughline sync --retry` asks about them again.",
-                self.set_aside
+                "{} of sessions failed again and again: `throughline sync --retry` asks again.",
+                view::plural(self.set_aside, "part")
             ));
         }
         warnings
@@ -286,8 +291,13 @@ fn amount(spent: &Spent) -> String {
         failed => format!(" ({failed} without an answer)"),
     };
     let each = spent.seconds_each().map(|seconds| format!(", {seconds:.1} s each"));
-    let (questions, tokens) = (spent.questions, spent.usage.tokens());
-    format!("{questions} questions{failed}, {tokens} tokens{usd}{}", each.unwrap_or_default())
+    let questions = view::plural(spent.questions as usize, "question");
+    let tokens = tokens_told(spent.usage.tokens());
+    format!("{questions}{failed}, {tokens}{usd}{}", each.unwrap_or_default())
+}
+
+fn tokens_told(tokens: u64) -> String {
+    view::plural(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
 }
 
 /// Has what was set aside asked again; says how much that is.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::settings_file::{self, Explained};
+use memory_store::settings_file::{self, Explained, Origin, Warning};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -51,27 +51,43 @@ fn find(key: &str, all: &[Explained]) -> Result<Value> {
 pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
     // A value that is no TOML is a text without its quotes.
     let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
-    change(key, world, dry_run, |place, name| drop(place.insert(name, Item::Value(value))))?;
+    change(key, world, dry_run, |place, name| {
+        place.insert(name, Item::Value(value));
+        true
+    })?;
     let would = if dry_run { "Would set" } else { "Set" };
-    writeln!(out, "{would} {key} in {}.", view::path(world.dirs.config_file()))?;
+    let file = world.dirs.config_file();
+    writeln!(out, "{would} {key} in {}.", view::path(&file))?;
+    let tree = Tree::find(&world.dirs, &world.cwd);
+    let all = settings_file::explain(&world.dirs, tree.as_ref());
+    let explained = all.iter().find(|explained| key.split('.').next() == Some(explained.key));
+    if let Some(Origin::File(other)) = explained.map(|explained| &explained.origin)
+        && *other != file
+    {
+        writeln!(out, "In this project {} sets it, too, and that counts.", view::path(other))?;
+    }
     Ok(())
 }
 
 /// Takes a value out of the user's file: then the default holds, or what the repository says.
 pub fn unset(key: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
-    change(key, world, dry_run, |place, name| drop(place.remove(name)))?;
-    let would = if dry_run { "Would unset" } else { "Unset" };
-    writeln!(out, "{would} {key} in {}.", view::path(world.dirs.config_file()))?;
+    let file = view::path(world.dirs.config_file());
+    match change(key, world, dry_run, |place, name| place.remove(name).is_some())? {
+        false => writeln!(out, "{key} was not set in {file}.")?,
+        true if dry_run => writeln!(out, "Would unset {key} in {file}.")?,
+        true => writeln!(out, "Unset {key} in {file}.")?,
+    }
     Ok(())
 }
 
-/// Changes the place of a key, in a copy first: what the settings refuse is not written.
+/// Changes the place of a key, in a copy first: what the settings refuse is not written. Returns what `change` does:
+/// whether it changed anything.
 fn change(
     key: &str,
     world: &World,
     dry_run: bool,
-    change: impl FnOnce(&mut dyn toml_edit::TableLike, &str),
-) -> Result {
+    change: impl FnOnce(&mut dyn toml_edit::TableLike, &str) -> bool,
+) -> Result<bool> {
     find(key, &settings_file::explain(&world.dirs, None))?;
     let path = world.dirs.config_file();
     let before = match fs::read_to_string(&path) {
@@ -87,17 +103,19 @@ fn change(
             Failure::new(format!("`{table}` holds no other settings")).code(exit::USAGE)
         })?;
     }
-    change(place, name);
+    if !change(place, name) {
+        return Ok(false);
+    }
     let after = copy.to_string();
     let known = problems(&before, world)?;
     let new = problems(&after, world)?.into_iter().find(|problem| !known.contains(problem));
     if let Some(problem) = new {
         return Err(Failure::new(problem).code(exit::USAGE).hint("Nothing was changed."));
     }
-    if dry_run {
-        return Ok(());
+    if !dry_run {
+        config::write(&path, &after)?;
     }
-    config::write(&path, &after)
+    Ok(true)
 }
 
 /// Returns the problem of a settings file of the user that holds this text.
@@ -112,7 +130,12 @@ fn problems(text: &str, world: &World) -> Result<Vec<String>> {
     let (_, warnings) = settings_file::load(&dirs, None);
     Ok(warnings
         .into_iter()
-        .map(|warning| format!("{}: {}", warning.key, warning.message))
+        .map(|Warning { key, message, .. }| {
+            // The rest says what holds once it is in the file.
+            let ends = ["; it is ignored", "; until it is mended"].map(|end| message.find(end));
+            let end = ends.into_iter().flatten().min().unwrap_or(message.len());
+            format!("{key}: {}", &message[..end])
+        })
         .collect())
 }
 

@@ -109,7 +109,7 @@ fn kind(name: &str) -> Result<Kind, String> {
 }
 
 pub(super) fn half_lives(settings: &mut Settings, value: Value) -> Result<(), String> {
-    let table: Table = parsed(value, "a table of kinds and days, as in `fix = 30`")?;
+    let table: Table = parsed(value, "a table of kinds and days, as in `{ fix = 30 }`")?;
     let mut half_lives = settings.half_life_days.clone();
     for (name, days) in table {
         half_lives.insert(kind(&name)?, number(days, DAYS)?);
