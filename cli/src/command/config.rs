@@ -402,6 +402,11 @@ pub fn use_drafts(world: &World) -> Result {
     edit(&world.dirs.config_file(), |document| document["promote"] = value("review"))
 }
 
+/// Tells of [`use_drafts`] what it sets in `file`.
+pub fn told_drafts(file: &str) -> String {
+    format!("`promote = \"review\"` in {file}, for all your projects")
+}
+
 /// Changes our own settings file; comments and order stay.
 fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
     let text = match fs::read_to_string(path) {

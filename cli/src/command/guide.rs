@@ -2,7 +2,7 @@
 //! tools that change nothing, so that Claude knows when to use memory; and the merge driver of memory files.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -35,6 +35,19 @@ impl Guide {
     /// Whether it goes into Claude Code's own files.
     const fn is_registered(self) -> bool {
         matches!(self, Self::Skill | Self::Rules)
+    }
+
+    /// Returns the files that it is written into; `by_plugin` where the plugin brings hooks, server and a skill.
+    pub fn files(self, by_plugin: bool, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
+        match self {
+            Self::Skill if by_plugin => Vec::new(),
+            Self::Skill => vec![guide::skill(world, scope, root)],
+            Self::Agents => vec![guide::agents(root)],
+            Self::Rules => vec![world.claude.settings(scope, root)],
+            Self::MergeDriver => vec![merge_setup::attributes(root), merge_setup::config(root)],
+            // They depend on how memories are kept.
+            Self::IgnoreLines => Vec::new(),
+        }
     }
 }
 

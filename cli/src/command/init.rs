@@ -102,6 +102,13 @@ impl Init {
         self.settings.or(scene.registered).unwrap_or(Scope::User)
     }
 
+    /// Returns the files that the extras of `--with` go into, apart from ignore lines.
+    pub fn extras(&self, scene: &Scene, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
+        let by_plugin = !self.registers(scene) && scene.plugin.is_on();
+        let files = |guide: &Guide| guide.files(by_plugin, world, scope, root);
+        self.guides.iter().flat_map(files).collect()
+    }
+
     /// Whether the sessions that are there are read now.
     pub const fn learns(&self, world: &World) -> bool {
         !self.no_sync && (self.yes || world.interactive)
@@ -231,7 +238,11 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if let Some(moves) = moves {
         writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
-    show_store(mode, &tree, &store, out)?;
+    show_store(mode, is_new, &tree, &store, out)?;
+    if drafts {
+        let file = view::path(world.dirs.config_file());
+        writeln!(out, "  drafts      {}", config::told_drafts(&file))?;
+    }
     if args.mode().is_none() && !args.yes && before.is_none() && !world.interactive {
         writeln!(
             out,
@@ -346,7 +357,13 @@ fn show_similar(
     Ok(())
 }
 
-fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Write) -> Result {
+fn show_store(
+    mode: identity::Mode,
+    is_new: bool,
+    tree: &Tree,
+    store: &Store,
+    out: &mut dyn Write,
+) -> Result {
     let (folder, note) = match mode {
         identity::Mode::Committed => {
             (tree.store(), "(commit it when you like; nothing is committed for you)")
@@ -356,7 +373,8 @@ fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Wr
     writeln!(out, "  memories    {} {}", folder.display(), paint(QUIET, note))?;
     let there = store.list()?.memories.len();
     if there > 0 {
-        writeln!(out, "              {there} are there; they are read from now on")?;
+        let read = if is_new { " that are there are read from now on" } else { " so far" };
+        writeln!(out, "              {}{read}", view::plural(there, "memory"))?;
     }
     Ok(())
 }

@@ -19,6 +19,11 @@ pub fn attributes(root: &Path) -> PathBuf {
     root.join(".gitattributes")
 }
 
+/// Returns the file of this repository's own configuration.
+pub fn config(root: &Path) -> PathBuf {
+    root.join(".git/config")
+}
+
 /// Registers the driver; returns whether anything changed.
 ///
 /// # Errors
@@ -71,7 +76,7 @@ pub fn remove_driver(root: &Path) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
         return Ok(None);
     }
-    let path = root.join(".git/config");
+    let path = config(root);
     match driver::unregister(root) {
         true => Ok(Some(path)),
         false => {

@@ -3,29 +3,26 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use memory_store::ProjectId;
 use memory_store::identity::{self, Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
-use memory_store::{ProjectId, Timestamp};
 use processor::collect::discover::{self, Transcript};
 use serde::Serialize;
 
 use super::ignore_lines::{self, Consent};
 use super::init::{self, Init};
 use super::reader::{self, Chosen};
-use super::view;
+use super::{config, view};
 use crate::claude::places::Scope;
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
-use crate::clock;
 use crate::failure::Result;
 use crate::packages::{self, IgnoreLine};
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
-/// Nanoseconds of a millisecond.
-const NS_PER_MS: i128 = 1_000_000;
 
 /// A project as it stands before `init` writes anything.
 pub struct Scene {
@@ -89,11 +86,6 @@ impl Scene {
     pub fn sessions(&self) -> usize {
         self.found.iter().filter(|transcript| transcript.name.agent.is_none()).count()
     }
-
-    fn newest(&self) -> Option<Timestamp> {
-        let newest = self.found.iter().map(|transcript| transcript.modified_ns).max()?;
-        i64::try_from(newest / NS_PER_MS).ok().map(Timestamp)
-    }
 }
 
 /// One thing that a person is asked.
@@ -119,7 +111,6 @@ pub struct Plan {
     joins: Option<String>,
     sessions: usize,
     bytes: u64,
-    newest: Option<Timestamp>,
     /// How memories are kept; `None` where that is asked.
     memories: Option<identity::Mode>,
     /// The plugin that brings hooks and server.
@@ -129,6 +120,12 @@ pub struct Plan {
     hooks: Option<PathBuf>,
     /// The file that gets the MCP server.
     servers: Option<PathBuf>,
+    /// Files that the extras of `--with` go into.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extras: Vec<PathBuf>,
+    /// The user's settings file, where it gets `promote`, for all projects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drafts_set_in: Option<PathBuf>,
     read_by: Option<String>,
     /// Whether the sessions are read now.
     learns: bool,
@@ -178,7 +175,6 @@ impl Plan {
             joins: scene.joins().map(init::name),
             sessions: scene.sessions(),
             bytes: scene.found.iter().map(|transcript| transcript.len).sum(),
-            newest: scene.newest(),
             memories: Some(memories).filter(|_| !asks(Question::Memories)),
             plugin: match &scene.plugin {
                 Plugin::On { name, .. } if !registers => Some(name.clone()),
@@ -186,6 +182,8 @@ impl Plan {
             },
             hooks: registers_now.then(|| world.claude.settings(scope, &root)),
             servers: registers_now.then(|| world.claude.servers(scope, &root)),
+            extras: args.extras(scene, world, scope, &root),
+            drafts_set_in: args.drafts.then(|| world.dirs.config_file()),
             read_by,
             learns: args.learns(world) && world.mode == Mode::Full,
             ignore_lines,
@@ -243,6 +241,12 @@ impl Plan {
         if let Some(file) = &self.servers {
             line("MCP server", &format!("in {}", place(file)))?;
         }
+        for (number, file) in self.extras.iter().enumerate() {
+            line(if number == 0 { "extras" } else { "" }, &place(file))?;
+        }
+        if let Some(file) = &self.drafts_set_in {
+            line("drafts", &config::told_drafts(&place(file)))?;
+        }
         match &self.read_by {
             Some(reader) => line("read by", reader)?,
             None if asks(Question::Reader) => {
@@ -272,15 +276,11 @@ impl Plan {
 
     fn told_found(&self) -> String {
         let mib = self.bytes as f64 / BYTES_PER_MIB;
-        let sessions = view::plural(self.sessions, "session");
-        match self.newest.filter(|_| self.sessions > 0) {
-            Some(newest) => {
-                format!(
-                    "{sessions} of this project ({mib:.1} MiB), the last on {}",
-                    clock::date(newest)
-                )
+        match self.sessions {
+            0 => "no session of this project yet".to_owned(),
+            count => {
+                format!("{} of this project ({mib:.1} MiB)", view::plural(count, "session"))
             }
-            None => "no session of this project yet".to_owned(),
         }
     }
 }

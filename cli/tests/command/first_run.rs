@@ -80,7 +80,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     let before = everything(&machine);
     let said = machine.ok(&["init", "--dry-run", "--yes"]);
     let (found, plan) = said.split_once("  memories").unwrap();
-    let of_today = "  found       1 session of this project (0.0 MiB), the last on ";
+    let of_today = "  found       1 session of this project (0.0 MiB)\n";
     assert!(found.starts_with(&format!("Throughline for ~/work\n{of_today}")), "{found}");
     insta::assert_snapshot!(plan, @r#"
         ~/work/.throughline; nothing is committed for you
