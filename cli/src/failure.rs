@@ -140,7 +140,9 @@ impl<T> At<T> for io::Result<T> {
     fn named(self, path: &std::path::Path) -> Result<T> {
         let is_missing = self.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         self.at(path).map_err(|failure| match is_missing {
-            true => failure.code(exit::NOT_FOUND),
+            true => Failure::new(format!("{} does not exist", path.display()))
+                .code(exit::NOT_FOUND)
+                .hint("Name a file or folder that is there."),
             false => failure,
         })
     }

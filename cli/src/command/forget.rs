@@ -61,7 +61,11 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         }
     }
     if args.dry_run {
-        return would(&found, &aside, how, args.json, out);
+        let verb = if args.delete { "delete" } else { "put aside" };
+        let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
+            format!("{verb} {} \"{}\"", memory.id.short(), super::changes::line(&memory.title))
+        });
+        return view::would(&told.collect::<Vec<_>>(), args.json, out);
     }
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {
@@ -85,25 +89,6 @@ fn gone<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>, how: How) -> Vec
         deleted: how == How::Delete,
     })
     .collect()
-}
-
-/// Says what would be done.
-fn would(
-    found: &[(&Store, Stored)],
-    aside: &[(&Store, Stored)],
-    how: How,
-    json: bool,
-    out: &mut dyn Write,
-) -> Result {
-    let all = found.iter().chain(aside);
-    if json {
-        return view::json(&gone(all, how), out);
-    }
-    let word = if how == How::Delete { "Would delete" } else { "Would put aside" };
-    for (_, Stored { memory, .. }) in all {
-        writeln!(out, "{word} {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    }
-    Ok(())
 }
 
 fn is_aside(stored: &Stored) -> Failure {

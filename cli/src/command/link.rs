@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity;
+use memory_store::layout::Tree;
 use serde::Serialize;
 
 use super::{trust, view};
@@ -35,13 +36,25 @@ struct Linked<'a> {
 /// Runs the command.
 pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
-    let project = if named.is_dir() {
+    // An id has no slash.
+    let project = if named.is_dir() || args.project.contains('/') {
         let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project
     } else {
         trust::find(world, &args.project)?.identity.project
     };
     let observed = processor::git::observe(&super::root_of(&world.cwd));
+    let belongs = |tree: &Tree| tree.project == project && tree.root == observed.root;
+    if let Some(tree) = Tree::find(&world.dirs, &world.cwd).filter(belongs) {
+        let (root, project) = (&tree.root, project.to_string());
+        if args.dry_run {
+            return view::would(&[], args.json, out);
+        }
+        if args.json {
+            return view::json(&Linked { root, project }, out);
+        }
+        return Ok(writeln!(out, "{} belongs to project {project} already.", view::path(root))?);
+    }
     if args.dry_run {
         let root = view::path(&observed.root);
         return view::would(&[format!("make {root} part of project {project}")], args.json, out);

@@ -58,7 +58,7 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&lines, out);
     }
     if lines.is_empty() {
-        writeln!(out, "{}", why::NOTHING_YET)?;
+        writeln!(out, "{}", why::nothing(args.session.as_deref()))?;
     }
     lines.iter().try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(world, wrap::room()))?))
 }

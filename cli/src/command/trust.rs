@@ -275,8 +275,11 @@ pub fn find(world: &World, prefix: &str) -> Result<Known> {
     });
     match (known.len(), known.pop()) {
         (1, Some(known)) => Ok(known),
-        (found, _) => Err(Failure::new(format!("{found} projects have an id like `{prefix}`"))
-            .code(crate::exit::NOT_FOUND)
-            .hint("`throughline trust --list` shows the ids.")),
+        (found, _) => Err(Failure::new(match found {
+            0 => format!("no project has an id like `{prefix}`"),
+            _ => format!("{found} projects have an id like `{prefix}`"),
+        })
+        .code(crate::exit::NOT_FOUND)
+        .hint("`throughline trust --list` shows the ids.")),
     }
 }

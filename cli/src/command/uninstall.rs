@@ -50,7 +50,7 @@ pub struct Uninstall {
 /// Files that were changed and deleted.
 #[derive(Default, Serialize)]
 struct Done {
-    /// Files of Claude Code that hooks or MCP server were taken out of.
+    /// Files that a part was taken out of, or that were a part and are gone.
     changed: Vec<PathBuf>,
     /// Folders that were deleted, but for the programs' own files.
     deleted: Vec<PathBuf>,
@@ -63,6 +63,8 @@ struct Done {
 pub struct TakenOut {
     /// Sentences to the person.
     told: Vec<String>,
+    /// Files that were changed or removed.
+    changed: Vec<PathBuf>,
     /// Failures, each once: several parts may lie in one file.
     failures: Vec<Failure>,
 }
@@ -71,7 +73,10 @@ impl TakenOut {
     /// Adds a part by the file that it changed, if any.
     pub fn add(&mut self, done: &str, part: Result<Option<PathBuf>>) {
         match part {
-            Ok(Some(path)) => self.told.push(format!("{done} {}", view::path(&path))),
+            Ok(Some(path)) => {
+                self.told.push(format!("{done} {}", view::path(&path)));
+                self.changed.push(path);
+            }
             Ok(None) => {}
             Err(failure) => self.fail(failure),
         }
@@ -125,7 +130,8 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     }
     let root = super::root_of(&world.cwd);
     let (mut done, mut taken_out) = (Done::default(), TakenOut::default());
-    take_out(world, &root, &mut done, &mut taken_out);
+    take_out(world, &root, &mut taken_out);
+    done.changed = std::mem::take(&mut taken_out.changed);
     let sentences = std::mem::take(&mut taken_out.told);
     sentences.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
     let nothing = if args.purge { ", and nothing was deleted" } else { "" };
@@ -192,15 +198,14 @@ fn may_be_ours(file: &Path) -> bool {
 }
 
 /// Takes all parts out, hooks first: Claude Code runs them at every prompt.
-fn take_out(world: &World, root: &Path, done: &mut Done, taken_out: &mut TakenOut) {
+fn take_out(world: &World, root: &Path, taken_out: &mut TakenOut) {
     let (changed, failures) = register::unregister(world, root);
     if changed.is_empty() && failures.is_empty() {
         taken_out.told.push("Nothing was registered.".to_owned());
     }
-    for path in &changed {
-        taken_out.add("Taken out of", Ok(Some(path.clone())));
+    for path in changed {
+        taken_out.add("Taken out of", Ok(Some(path)));
     }
-    done.changed = changed;
     failures.into_iter().for_each(|failure| taken_out.fail(failure));
     let mut told = Vec::new();
     let ended = super::service::take_out(world, &mut told);
@@ -224,7 +229,8 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
         (
             &dirs.data,
             format!(
-                "archive, ledger, trust, {own} memories of your own, {private} of private projects"
+                "archive, ledger, trust, {} of your own, {private} of private projects",
+                view::plural(own, "memory")
             ),
         ),
         (&dirs.state, "index, receipts, logs".to_owned()),

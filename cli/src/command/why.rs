@@ -16,9 +16,18 @@ use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
-/// Answer where no session was given anything.
-pub const NOTHING_YET: &str = "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what \
-                               that would bring.";
+/// Answers where no session was given anything, or none whose id begins like `session`.
+pub fn nothing(session: Option<&str>) -> String {
+    match session {
+        Some(session) => format!(
+            "Nothing was given to a session whose id begins with {}. `throughline log` shows which ones there are.",
+            plain(session)
+        ),
+        None => "Nothing was given to Claude in this project yet. `throughline why \"a prompt\"` shows what that would \
+                 bring."
+            .to_owned(),
+    }
+}
 
 /// Explains why memories were given to Claude, or were not.
 ///
@@ -77,7 +86,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&found, out);
     }
     if found.is_empty() {
-        return Ok(writeln!(out, "{NOTHING_YET}")?);
+        return Ok(writeln!(out, "{}", nothing(args.session.as_deref()))?);
     }
     let titles = titles(&stores, world, &found)?;
     found.iter().try_for_each(|receipt| show(receipt, &titles, out))

@@ -249,10 +249,11 @@ fn other_names_do_the_same() {
 fn a_dry_run_of_forget_changes_nothing() {
     let (machine, id) = stand();
     let said = machine.ok(&["forget", &id, "--dry-run"]);
-    assert_eq!(said, format!("Would put aside {id} Bread is baked in the oven.\n"));
+    assert_eq!(said, format!("Would put aside {id} \"Bread is baked in the oven\".\n"));
     let said = machine.ok(&["forget", &id, "--dry-run", "--delete"]);
     assert!(said.starts_with("Would delete "), "{said}");
-    assert_eq!(machine.json(&["forget", &id, "--dry-run", "--json"])[0]["short"], id.as_str());
+    let told = machine.json(&["forget", &id, "--dry-run", "--json"]);
+    assert_eq!(told["would"][0], format!("put aside {id} \"Bread is baked in the oven\""));
     assert!(machine.ok(&["list"]).contains(&id));
 }
 
@@ -663,20 +664,20 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["off", "--for", "2h"], "Would silence everything until 2026-10-02 11:30"),
         (&["on"], "Nothing would be done.\n"),
         (&["share", "on"], "Would let your other projects "),
-        (&["link", "."], "Would make /home/work part of project "),
+        (&["link", "."], "Nothing would be done.\n"),
         (&["trust"], "Nothing would be done.\n"),
         (&["trust", "--revoke"], "Would read /home/work no longer.\n"),
         (&["sync"], "Would look for what is new in 1 transcript of /home/work.\n"),
         (&["sync", "--all"], "Would look for what is new in 1 transcript of /home/work.\n"),
         (
             &["purge", "--before", "2026-12-01"],
-            "Would remove everything archived before 2026-12-01.\n",
+            "Would remove everything archived before 2026-12-01, of 1 session.\n",
         ),
         (&["uninstall"], "Would take the hooks out of /home/.claude/settings.json.\n"),
         (&["uninstall", "--purge"], "Would delete /home/.local/share/throughline.\n"),
         (&["uninstall", "--purge"], "Would take the paragraph out of /home/work/AGENTS.md.\n"),
         (&["config", "set", "start_tokens", "700"], "Would set start_tokens "),
-        (&["config", "unset", "start_tokens"], "Would unset start_tokens "),
+        (&["config", "unset", "start_tokens"], "start_tokens was not set in "),
         (&["config", "llm", "rules"], "Would leave sessions to the rules alone.\n"),
         (&["report"], "Would write /home/.local/state/throughline/trees/"),
         (&["report", "--open", "-o", "it.html"], "Would write /home/work/it.html ("),

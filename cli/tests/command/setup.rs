@@ -670,7 +670,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     let said = machine.run(&["uninstall", "--purge"]);
     assert_eq!(said.code, 1);
     assert!(said.stderr.contains("nothing was changed"), "{}", said.whole());
-    let told = "/home/.local/share/throughline: archive, ledger, trust, 1 memories of your own, 0 of private";
+    let told = "/home/.local/share/throughline: archive, ledger, trust, 1 memory of your own, 0 of private";
     assert!(said.stdout.contains(told), "{}", said.whole());
     let (code, shown) =
         machine.declined_at_terminal(&["uninstall", "--purge"], &[("all of this?", "n\n")]);
