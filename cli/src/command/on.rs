@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 
 use clap::Args;
+use memory_store::mode::Mode;
 
 use super::off::Silence;
 use super::view;
@@ -30,7 +31,12 @@ pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
     }
     let told = match fs::remove_file(&file) {
         Ok(()) => "On again.",
-        Err(error) if error.kind() == ErrorKind::NotFound => "It was on.",
+        Err(error) if error.kind() == ErrorKind::NotFound => match world.mode {
+            Mode::Off => {
+                "`throughline off` is not in force. The variable THROUGHLINE silences: unset it."
+            }
+            Mode::Read | Mode::Full => "It was on.",
+        },
         Err(error) => return Err(error).at(&file),
     };
     if args.json {

@@ -166,6 +166,9 @@ fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
 
 /// The command that helps most now, and what for.
 fn next(summary: &Summary, problems: &[String], review: &Counts) -> (&'static str, &'static str) {
+    if summary.off_by_variable {
+        return ("unset THROUGHLINE", "end the silence of this environment");
+    }
     if summary.off {
         return ("throughline on", "end the silence");
     }
@@ -190,10 +193,7 @@ fn show(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
         "private" => "private",
         _ => "committed with the project",
     };
-    let memories = match overview.memories {
-        1 => "1 memory".to_owned(),
-        count => format!("{count} memories"),
-    };
+    let memories = plural(overview.memories, "memory");
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, format!("{memories}, {kept}")))?;
     let kinds: Vec<String> = Kind::ALL
         .into_iter()
@@ -251,7 +251,7 @@ fn learned(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
 
 fn to_review(counts: &Counts) -> String {
     let parts = [
-        (counts.waiting, format!("{} wait to be taken in", counts.waiting)),
+        (counts.waiting, format!("{} to be taken in", counts.waiting)),
         (counts.new, format!("{} not looked at yet", counts.new)),
         (counts.stale, format!("{} may be true no longer", counts.stale)),
         (counts.contradictions, plural(counts.contradictions, "contradiction")),

@@ -53,6 +53,12 @@ pub struct Summary {
     pub mode: &'static str,
     /// Whether everything is silent.
     pub off: bool,
+    /// End of the silence of `throughline off`, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    off_until: Option<Timestamp>,
+    /// Whether the environment silences, which `throughline on` does not end.
+    #[serde(skip)]
+    pub off_by_variable: bool,
     promote: memory_store::settings::Promote,
     /// Memories of the project.
     pub memories: usize,
@@ -140,6 +146,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     if !has_history && listing.memories.is_empty() {
         missing.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
     }
+    let from_repository = survey.unreleased_count();
     Ok(Summary {
         elsewhere,
         missing,
@@ -151,12 +158,15 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
             identity::Mode::Private => "private",
         },
         off: off::until(world).is_some() || world.mode == Mode::Off,
+        off_until: off::until(world).flatten(),
+        off_by_variable: world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
         held_back: survey.held()?.len(),
-        from_repository: survey.unreleased_count(),
+        from_repository,
         settings_changed: recall.is_outdated(),
-        arrived: Arrived::last(&state),
+        // Once all are released, nothing is left to do about them.
+        arrived: Arrived::last(&state).filter(|_| from_repository > 0),
         memories: listing.memories.len(),
         user_memories: survey.user.memories.len(),
         broken_files: listing.broken.len(),
@@ -200,7 +210,15 @@ impl Summary {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.off {
-            problems.push("Everything is off: `throughline on`, or unset THROUGHLINE.".to_owned());
+            problems.push(match self.off_until {
+                _ if self.off_by_variable => {
+                    "Everything is off by the variable THROUGHLINE: unset it.".to_owned()
+                }
+                Some(until) => {
+                    format!("Everything is off until {}: `throughline on`.", clock::time(until))
+                }
+                None => "Everything is off: `throughline on`.".to_owned(),
+            });
         }
         if !self.hooks_registered && !self.by_plugin {
             problems.push("The hooks are not registered: run `throughline init`.".to_owned());
@@ -210,13 +228,15 @@ impl Summary {
         problems.extend(self.settings_problems.iter().cloned());
         problems.extend(self.llm_cost.iter().flat_map(Cost::warnings));
         if self.broken_files > 0 {
-            let count = self.broken_files;
-            problems.push(format!("{count} files cannot be read: `throughline doctor`."));
+            let files = view::plural(self.broken_files, "file");
+            problems.push(format!("{files} cannot be read: `throughline doctor`."));
         }
         if self.lost_sessions > 0 {
             let count = self.lost_sessions;
             problems.push(format!(
-                "{count} archived sessions are lost, their memories stay: `throughline doctor`."
+                "{} of the archive {} lost, the memories stay: `throughline doctor`.",
+                view::plural(count, "session"),
+                view::are(count)
             ));
         }
         if let Some(damage) = &self.index_damage {
@@ -224,8 +244,8 @@ impl Summary {
         }
         if self.failures > 0 {
             let why = self.failure.as_deref().unwrap_or("no reason was noted");
-            let count = self.failures;
-            problems.push(format!("Background work failed {count} times in a row: {why}"));
+            let times = view::plural(self.failures as usize, "time");
+            problems.push(format!("Background work failed {times} in a row: {why}"));
         }
         if let Some(warning) = &self.warning {
             problems.push(format!("Background work warned on {warning}"));
@@ -265,7 +285,10 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         line("", kinds.join(", "))?;
     }
     if summary.waiting_for_review > 0 {
-        line("review", format!("{} wait: `throughline review`", summary.waiting_for_review))?;
+        line(
+            "review",
+            format!("{} to be taken in: `throughline review`", summary.waiting_for_review),
+        )?;
     }
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
@@ -286,7 +309,11 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     line("yours", format!("{} for all of your projects", summary.user_memories))?;
     line(
         "archive",
-        format!("{} sessions, {} KiB", summary.archived_sessions, summary.archive_bytes >> 10),
+        format!(
+            "{}, {} KiB",
+            view::plural(summary.archived_sessions, "session"),
+            summary.archive_bytes >> 10
+        ),
     )?;
     let last = summary.last_sync.map_or("never".to_owned(), clock::time);
     let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };

@@ -203,6 +203,16 @@ impl Machine {
         self.tidy(&shown)
     }
 
+    /// Answers questions at a terminal with so many columns.
+    pub fn at_terminal_of(&self, columns: u16, args: &[&str], answers: &[(&str, &str)]) -> String {
+        let (terminal, program) = terminal_of(columns);
+        let stdout = program.try_clone().unwrap();
+        let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
+        let shown = answer(terminal, answers, &|| {});
+        assert!(child.wait().unwrap().success(), "{shown}");
+        self.tidy(&shown)
+    }
+
     /// Runs the command at a terminal where the answers are not what it takes to go on. Returns its exit code and all
     /// that the terminal showed.
     pub fn declined_at_terminal(

@@ -72,7 +72,7 @@ fn memories_whose_evidence_is_lost_stay_and_are_marked() {
     assert!(said.contains(&name) && said.contains("0 removed"), "{said}");
     assert_eq!(machine.ok(&["list"]), titles);
     assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 1);
-    assert!(machine.ok(&["status"]).contains("1 archived sessions are lost"));
+    assert!(machine.ok(&["status"]).contains("1 session of the archive is lost"));
     let said = machine.run(&["doctor"]).stdout;
     assert!(said.contains(&name) && said.contains(&format!("{SESSION}.jsonl.damaged")), "{said}");
     let listed = machine.json(&["list", "--json"]);

@@ -16,6 +16,7 @@ mod habits;
 mod learned;
 mod learning;
 mod memories;
+mod messages;
 mod neighbours;
 mod newcomer;
 mod report;
