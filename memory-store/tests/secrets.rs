@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use crate::made::Values;
 use crate::made::form::{Case, PLACES, forms, parts};
-use memory_store::redact::Redactor;
+use memory_store::redact::known::{KEY_BYTES, Known};
+use memory_store::redact::{RedactOptions, Redactor};
 
 /// Each form is tried with this many sets of values.
 const SETS: u64 = 3;
@@ -23,6 +24,22 @@ const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
 
 /// Of [`BESIDE_A_NAME`], those of which the value is hidden, at least.
 const HIDDEN_MIN: usize = 53;
+
+/// Styles of passwords: of generators in groups, with signs of any kind, and with letters that are not ASCII.
+const STYLES: [&str; 12] = [
+    "mixed",
+    "sign",
+    "apple",
+    "groups",
+    "dotted",
+    "slash",
+    "brackets",
+    "clauses",
+    "accents",
+    "underscores",
+    "token",
+    "uuid",
+];
 
 /// Short forms in which people, documents, tools and files put a name beside its value, for which `@` stands.
 const BESIDE_A_NAME: [&str; 56] = [
@@ -183,4 +200,54 @@ fn a_placeholder_beside_a_name_stays() {
             assert_eq!(redactor.redact(&text), text);
         }
     }
+}
+
+/// Plain forms with passwords of many styles, by generators and by people.
+#[test]
+fn passwords_of_all_styles_are_hidden_in_plain_forms() {
+    let redactor = Redactor::default();
+    let (mut report, mut all, mut hidden) = (String::new(), 0, 0);
+    for (number, form) in forms(include_str!("fixtures/secrets/styles.txt")).enumerate() {
+        for (at, style) in STYLES.into_iter().enumerate() {
+            let value = Values::new((number as u64) << 8 | at as u64).of(style);
+            let redacted = redactor.redact(&form.replace('@', &value)).into_owned();
+            all += 1;
+            // No half of it may be left.
+            let is_left = value
+                .as_bytes()
+                .windows(4)
+                .any(|part| memchr::memmem::find(redacted.as_bytes(), part).is_some());
+            hidden += usize::from(!is_left);
+            if is_left {
+                let _ = writeln!(report, "  {style}: {value}: {redacted:?}");
+            }
+        }
+    }
+    assert!(hidden * 100 >= all * HIDDEN_PERCENT_MIN, "{hidden} of {all}:\n{report}");
+    eprint!("{hidden} of {all}\n{report}");
+}
+
+/// Passwords that were told once are not left where they stand by themselves.
+#[test]
+fn passwords_of_all_styles_are_hidden_once_they_are_known() {
+    let (mut report, mut all, mut hidden) = (String::new(), 0, 0);
+    for (at, style) in STYLES.into_iter().enumerate() {
+        for set in 0..SETS {
+            let value = Values::new((at as u64) << 8 | set).of(style);
+            let known = Known::new([7; KEY_BYTES]);
+            Redactor::default().redact_and_learn(&format!("DB_PASSWORD={value}"), &known);
+            let redactor = Redactor::new(&RedactOptions { known, ..RedactOptions::default() });
+            for form in ["it works with @ now", "say `@`, please", "(@)", "a\n@\nb"] {
+                let text = form.replace('@', &value);
+                all += 1;
+                let is_hidden = !redactor.redact(&text).contains(&value);
+                hidden += usize::from(is_hidden);
+                if !is_hidden {
+                    let _ = writeln!(report, "  {style}: {text:?}");
+                }
+            }
+        }
+    }
+    assert!(hidden * 100 >= all * HIDDEN_PERCENT_MIN, "{hidden} of {all}:\n{report}");
+    eprint!("{hidden} of {all}\n{report}");
 }

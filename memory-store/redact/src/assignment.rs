@@ -183,7 +183,9 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return Some(value);
     }
     if promise == Promise::Password
-        && let Some(value) = said::with_signs(text, at).or_else(|| said::with_braces(text, at))
+        && let Some(value) = said::with_signs(text, at)
+            .or_else(|| said::with_braces(text, at))
+            .or_else(|| (join != Join::Env).then(|| said::drawn_word(text, at))?)
     {
         return Some(value);
     }

@@ -8,13 +8,27 @@ use memory_store_base::text::base64;
 const RUN_BYTES_MIN: usize = 20;
 const RUN_BYTES_MAX: usize = 4 << 10;
 
+/// Base 64 of the shortest value that is looked for elsewhere.
+const KNOWN_RUN_BYTES_MIN: usize = 11;
+
 /// Finds the runs of base 64 that hold a secret; `is_secret` judges what they say.
 pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+    let is_secret = |said: &[u8]| is_login(said) && !is_global_id(said) || is_secret(said);
+    runs(text, RUN_BYTES_MIN, is_secret)
+}
+
+/// Finds the runs that hold a known value, which may be shorter.
+pub(super) fn find_known(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+    runs(text, KNOWN_RUN_BYTES_MIN, is_known)
+}
+
+/// The runs of at least so many bytes whose meaning is a secret.
+fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
         // Of a run that is long enough, one of these places is a part.
-        let probe = (at + RUN_BYTES_MIN - 1).min(text.len() - 1);
+        let probe = (at + bytes_min - 1).min(text.len() - 1);
         if !is_base64(text[probe]) {
             at = probe + 1;
             continue;
@@ -24,12 +38,12 @@ pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<
         let end = probe + text[probe..].iter().take_while(|byte| is_base64(**byte)).count();
         at = end + 1;
         let run = start..end;
-        if run.len() < RUN_BYTES_MIN || run.len() > RUN_BYTES_MAX {
+        if run.len() < bytes_min || run.len() > RUN_BYTES_MAX {
             continue;
         }
         let written = &text[run.clone()];
         let Some(said) = hexadecimal(written).or_else(|| decoded(written)) else { continue };
-        if is_login(&said) && !is_global_id(&said) || is_secret(&said) {
+        if is_secret(&said) {
             let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
             found.push(start..end + padding);
         }

@@ -45,8 +45,7 @@ pub(super) fn find<T>(
 ) -> Vec<(T, Range<usize>)> {
     let joins = joins(text);
     let mut found = Vec::new();
-    for cluster in clusters(&joins) {
-        let piece = Joined::new(text, cluster);
+    for piece in clusters(&joins).into_iter().map(|cluster| Joined::new(text, cluster)) {
         for (kind, range) in scan(&piece.text) {
             if piece.is_across(&range) || piece.is_named_in_code(&range) {
                 found.push((kind, piece.original(&range)));
@@ -54,6 +53,38 @@ pub(super) fn find<T>(
         }
     }
     found
+}
+
+/// Finds the values of which `scan` knows all bytes, so that any break of a line and any escape may be a join.
+pub(super) fn find_known(
+    text: &[u8],
+    scan: impl Fn(&[u8]) -> Vec<Range<usize>>,
+) -> Vec<Range<usize>> {
+    let line_break = |at: usize| {
+        let next = skip_quote(text, at + 1);
+        Separator { range: trimmed(text, at)..next, with: None }
+    };
+    let mut joins: Vec<Separator> = memchr_iter(b'\n', text).map(line_break).collect();
+    joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)).map(plain));
+    joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)).map(plain));
+    joins.extend(memchr_iter(b'%', text).filter_map(|at| percent(text, at)));
+    joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
+    joins.extend(memchr_iter(b'\\', text).filter_map(|at| {
+        let is_sign = text.get(at + 1).is_some_and(u8::is_ascii_punctuation);
+        escaped(text, at).or_else(|| is_sign.then(|| plain(at..at + 1)))
+    }));
+    joins.sort_by_key(|join| join.range.start);
+    joins.dedup_by(|next, known| next.range.start < known.range.end);
+    let mut found = Vec::new();
+    for piece in clusters(&joins).into_iter().map(|cluster| Joined::new(text, cluster)) {
+        let across = scan(&piece.text).into_iter().filter(|range| piece.is_across(range));
+        found.extend(across.map(|range| piece.original(&range)));
+    }
+    found
+}
+
+fn plain(range: Range<usize>) -> Separator {
+    Separator { range, with: None }
 }
 
 /// The joins of a text, in order; they do not overlap.
@@ -81,8 +112,7 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)));
     joins.extend(memchr_iter(0xC2, text).filter_map(|at| invisible(text, at)));
     joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)));
-    let mut joins: Vec<Separator> =
-        joins.into_iter().map(|range| Separator { range, with: None }).collect();
+    let mut joins: Vec<Separator> = joins.into_iter().map(plain).collect();
     joins.extend(memchr_iter(b'%', text).filter_map(|at| encoded(text, at)));
     joins.extend(memchr_iter(b'\\', text).filter_map(|at| escaped(text, at)));
     joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
@@ -174,10 +204,16 @@ fn entity(text: &[u8], at: usize) -> Option<Separator> {
 /// A letter, digit or sign of a token that needs no percent sign and has one; and the signs that join a name
 /// with its value.
 fn encoded(text: &[u8], at: usize) -> Option<Separator> {
+    percent(text, at).filter(|join| {
+        join.with.is_some_and(|with| with.is_ascii_alphanumeric() || b"_-.~=:&\"'".contains(&with))
+    })
+}
+
+/// Any byte that is written with a percent sign.
+fn percent(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
     let with = u8::from_str_radix(digits, 16).ok()?;
-    (with.is_ascii_alphanumeric() || b"_-.~=:&\"'".contains(&with))
-        .then_some(Separator { range: at..at + 3, with: Some(with) })
+    Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
 /// `\` at the end of a line: it goes with the break and the next line's indentation, but a space before

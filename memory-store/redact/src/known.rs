@@ -17,7 +17,7 @@ use std::sync::{Arc, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Redactor};
+use super::{Finding, Redactor, encoded, joined};
 pub(crate) use spread::Evidence;
 pub(super) use spread::is_everyday;
 
@@ -95,15 +95,33 @@ impl Known {
         let Some(shared) = self.0.as_deref().filter(|_| spread::may_spread(value, evidence)) else {
             return false;
         };
-        let word = words(value.as_bytes()).next().unwrap_or_default();
-        let value = shared.value(value.as_bytes(), word.len());
         let Ok(mut table) = shared.table.write() else { return false };
-        table.values.len() < VALUES_MAX && table.insert(value)
+        let mut insert = |value: &[u8]| {
+            let word = words(value).next().unwrap_or_default();
+            table.values.len() < VALUES_MAX && table.insert(shared.value(value, word.len()))
+        };
+        // In the names of files several signs are one.
+        let slug: Vec<&[u8]> =
+            words(value.as_bytes()).map(|word| &value.as_bytes()[word]).collect();
+        let slug = slug.join(&b'-');
+        let is_new = insert(value.as_bytes());
+        is_new && (slug.len() == value.len() || insert(&slug) || is_new)
     }
 
-    /// Returns where known values stand.
+    /// Returns where known values stand, as they are or in another code.
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
-        self.read(|shared, table| table.find(shared, text.as_bytes())).unwrap_or_default()
+        let text = text.as_bytes();
+        let found = self.read(|shared, table| {
+            let mut found = table.find(shared, text);
+            if !table.values.is_empty() {
+                found.extend(joined::find_known(text, |piece| table.find(shared, piece)));
+                found
+                    .extend(encoded::find_known(text, |said| !table.find(shared, said).is_empty()));
+            }
+            found
+        });
+        let found = found.unwrap_or_default().into_iter();
+        found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
     /// Text that is only compared, without its secrets: where it has one, a keyed hash tells it from others.
@@ -172,8 +190,8 @@ impl Table {
         true
     }
 
-    fn find(&self, shared: &Shared, text: &[u8]) -> Vec<Finding> {
-        let mut found: Vec<Finding> = Vec::new();
+    fn find(&self, shared: &Shared, text: &[u8]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
         if self.values.is_empty() {
             return found;
         }
@@ -186,12 +204,12 @@ impl Table {
                 let Some(values) = self.by_word.get(&shared.word(&text[word])) else { continue };
                 let fits = |(bytes, hashes): &(&usize, &HashSet<String>)| {
                     let end = start + **bytes;
-                    let ends = text.get(end).is_none_or(|byte| !is_word(*byte));
+                    let ends = !is_word_at(text, end);
                     end <= text.len() && ends && hashes.contains(&shared.all(&text[start..end]))
                 };
                 // The longest one that stands here.
                 if let Some((bytes, _)) = values.iter().rev().find(fits) {
-                    found.push(Finding { rule: KNOWN, range: start..start + bytes });
+                    found.push(start..start + bytes);
                 }
             }
         }
@@ -204,13 +222,23 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
+/// Returns whether a word goes on at a place. Scripts that have no spaces between words have a value among them.
+fn is_word_at(text: &[u8], at: usize) -> bool {
+    const UNSPACED: u8 = 0xE2;
+    let Some(byte) = text.get(at) else { return false };
+    if byte.is_ascii() {
+        return byte.is_ascii_alphanumeric();
+    }
+    let lead = text[..=at].iter().rev().take(4).find(|byte| **byte >= 0xC0);
+    lead.is_none_or(|lead| *lead < UNSPACED)
+}
+
 /// The words of a text.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let start = at + text[at..].iter().position(|byte| is_word(*byte))?;
-        let length = text[start..].iter().position(|byte| !is_word(*byte));
-        at = length.map_or(text.len(), |length| start + length);
+        let start = (at..text.len()).find(|at| is_word_at(text, *at))?;
+        at = (start..text.len()).find(|at| !is_word_at(text, *at)).unwrap_or(text.len());
         Some(start..at)
     })
 }
@@ -288,6 +316,24 @@ mod tests {
         let both = Redactor { only_known: true, ..both };
         let text = "umber-Cobaltheron6629-brine7704";
         assert_eq!(both.redact(text), hidden);
+    }
+
+    #[test]
+    fn a_known_value_is_hidden_in_other_codes() {
+        let redactor = known(&["k7#Pq(2z$$Lw9", "Cobaltheron6629"]);
+        for text in [
+            "k7%23Pq%282z%24%24Lw9",
+            "k7&#35;Pq(2z&#x24;$Lw9",
+            "k7\\#Pq\\(2z\\$\\$Lw9",
+            "note-k7-pq-2z-lw9.md",
+            "Cobalt\n  heron6629",
+            "Cobalt\u{1b}[1mheron\u{1b}[0m6629",
+            "Q29iYWx0aGVyb242NjI5",
+            "436f62616c746865726f6e36363239",
+            "パスワードCobaltheron6629です",
+        ] {
+            assert!(redactor.redact(text).contains("[redacted:known-secret]"), "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod command;
 mod cookie;
 mod deny;
 mod digits;
+mod drawn;
 mod echo;
 mod encoded;
 mod joined;
@@ -89,8 +90,7 @@ impl Redactor {
         for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
             let value = &text[finding.range.clone()];
             known.learn(value);
-            // `user:password`
-            if let Some((_, password)) = value.split_once(':') {
+            if let Some(password) = password_within(value) {
                 known.learn(password);
             }
         }
@@ -173,6 +173,19 @@ impl Redactor {
         beside.retain(|finding| !touches(&hidden, &finding.range));
         beside
     }
+}
+
+/// The password in what was hidden with it: a URL, a connection string, a user and a password, a sentence.
+fn password_within(value: &str) -> Option<&str> {
+    if let Some((_, address)) = value.split_once("://") {
+        return address.rsplit_once('@')?.0.split_once(':').map(|(_, password)| password);
+    }
+    let pair = ["assword=", "wd="].iter().find_map(|name| value.split_once(name));
+    if let Some((_, rest)) = pair {
+        return rest.split([';', '&', ' ']).next();
+    }
+    // `user:password`, `"user" is "password`
+    value.rsplit_once([' ', ',']).or_else(|| value.split_once(':')).map(|(_, password)| password)
 }
 
 /// The name of what is hidden because it belongs to a password.

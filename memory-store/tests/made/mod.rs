@@ -110,6 +110,33 @@ impl Values {
             "basic" => base64(format!("{}:{}", self.word(), self.mixed(12, "")).as_bytes()),
             "sasl-plain" => base64(format!("\0{}\0{}", self.word(), self.mixed(12, "")).as_bytes()),
             "sasl" => base64(self.mixed(12, "").as_bytes()),
+            // In groups, as generators of browsers and of password managers draw them.
+            "apple" => {
+                let syllable = |values: &mut Self| {
+                    values.draw("bcdfghjkmnpqrstvwxz", 1)
+                        + &values.draw("aeiouy", 1)
+                        + &values.draw("bcdfghjkmnpqrstvwxz", 1)
+                };
+                let mut groups: Vec<String> =
+                    (0..3).map(|_| syllable(self) + &syllable(self)).collect();
+                groups[0].replace_range(5..6, &self.draw(DIGITS, 1));
+                groups[1][3..4].make_ascii_uppercase();
+                groups.join("-")
+            }
+            "groups" => format!("{}-{}", self.mixed(6, ""), self.mixed(7, "")),
+            "dotted" => {
+                format!("{}.{}.{}", self.mixed(6, ""), self.draw(ALNUM, 3), self.mixed(6, ""))
+            }
+            "slash" => format!("{}/{}", self.mixed(10, ""), self.draw(ALNUM, 3)),
+            "underscores" => format!("{}_{}", self.mixed(6, ""), self.mixed(6, "")),
+            "brackets" => self.mixed(16, "()[]<>{}"),
+            "clauses" => self.mixed(16, ",;:=|"),
+            "accents" => {
+                let mut value = self.mixed(12, "");
+                value.insert(7, 'ö');
+                value.insert(3, 'é');
+                value
+            }
             // Signs of templates inside.
             "template" => {
                 format!("{}${{{}}}{}", self.mixed(8, ""), self.draw(DIGITS, 1), self.mixed(6, ""))

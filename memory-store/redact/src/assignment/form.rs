@@ -58,7 +58,17 @@ impl Form {
             return None;
         }
         let regex = self.regex.get_or_init(|| compile(self.pattern)).as_ref()?;
-        let group = regex.captures(text)?.name("secret")?.range();
+        let groups = regex.captures(text)?;
+        let group = groups.name("secret")?.range();
+        if promise == Promise::Password
+            && self.judge == Judge::Told
+            && let Some(word) = said::drawn_word(text, group.start)
+        {
+            return Some(word);
+        }
+        if groups.name("more").is_some_and(|more| !more.is_empty()) {
+            return None;
+        }
         let (value, behind) = (&text[group.clone()], &text[group.end..]);
         self.judge.accepts(value, behind, promise, name).then_some(group)
     }
@@ -93,13 +103,13 @@ pub(super) fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Opti
 }
 
 fn compile(pattern: &str) -> Option<Regex> {
-    // Q: a quote that may be escaped; B: a bare value; V: one in quotes; W: a break of line.
+    // Q: a quote that may be escaped; B: a bare value, and what follows signs at which most end; V: one in quotes; W: a break of line.
     let pattern = pattern
         .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
         .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
         .replace(
             "<B>",
-            r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{4,300})"#,
+            r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{1,300})(?<more>[^\s"'`\\]{0,64}?)"#,
         )
         .replace("<W>", r"(?:\r?\n|\\n)");
     RegexBuilder::new(&pattern).unicode(false).build().ok()

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::super::drawn;
 use super::{Promise, shape};
 
 /// The longest value that is looked at.
@@ -452,6 +453,65 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
 
+/// The password at `at` that looks drawn at random, whatever signs it has.
+pub(super) fn drawn_word(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let word = at..at + word_length(text.get(at..)?);
+    let value = &text[word.clone()];
+    let begins = value.first().is_some_and(|byte| !b"&*!?@#.-$".contains(byte));
+    (begins && is_drawn(value)).then_some(word)
+}
+
+/// The length of the word at the start of a text, which ends before a space or a quote, the next assignment, a tag or
+/// a bracket that closes what was opened before it.
+fn word_length(text: &[u8]) -> usize {
+    const TAG_BYTES_MAX: usize = 12;
+    let text = &text[..text.len().min(VALUE_BYTES_MAX)];
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let rest = &text[at + 1..];
+        let name = rest.iter().take_while(|byte| is_name(byte)).count();
+        let ends = match byte {
+            b'"' | b'\'' | b'`' | b'\\' => true,
+            b'&' | b',' | b';' | b'|' => name > 0 && matches!(rest.get(name), Some(b'=' | b':')),
+            b'<' => {
+                let tag = rest.strip_prefix(b"/").unwrap_or(rest);
+                let letters = tag.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+                (1..=TAG_BYTES_MAX).contains(&letters)
+                    && matches!(tag.get(letters), Some(b'>' | b'/'))
+            }
+            b')' | b']' | b'}' => {
+                opening(byte).is_some_and(|open| !text[..at].contains(&open))
+                    && rest.first().is_none_or(|next| b".,;:)]}|>\"'`".contains(next))
+            }
+            _ => !byte.is_ascii_graphic() && letter_bytes(&text[at..]).is_none(),
+        };
+        if ends {
+            break;
+        }
+        at += letter_bytes(&text[at..]).unwrap_or(1);
+    }
+    while let Some(last) = text[..at].last() {
+        let closes = opening(*last).is_some_and(|open| !text[..at].contains(&open));
+        if !closes && !b".,;:!?|*_".contains(last) {
+            break;
+        }
+        at -= 1;
+    }
+    at
+}
+
+/// The bracket that this one closes.
+fn opening(close: u8) -> Option<u8> {
+    const PAIRS: [(u8, u8); 4] = [(b')', b'('), (b']', b'['), (b'}', b'{'), (b'>', b'<')];
+    PAIRS.iter().find(|pair| pair.0 == close).map(|pair| pair.1)
+}
+
+/// The bytes of a Latin letter or a sign of a European keyboard that is not ASCII.
+fn letter_bytes(text: &[u8]) -> Option<usize> {
+    matches!(text, [0xC3..=0xC9, _, ..] | [0xC2, 0xA3 | 0xA7 | 0xB0 | 0xB5, ..]).then_some(2)
+}
+
 /// Returns the password at `at` that has braces in it, at which a value in code ends.
 pub(super) fn with_braces(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?.iter().take(VALUE_BYTES_MAX);
@@ -487,10 +547,11 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
     value.len() >= BYTES_MIN
         && value.iter().any(u8::is_ascii_digit)
         && shape::case_changes(value) >= 2
+        && !drawn::is_name_with_digits(value)
 }
 
 pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
-    if promise == Promise::Password && has_braces_inside(value) {
+    if promise == Promise::Password && (has_braces_inside(value) || is_drawn(value)) {
         return true;
     }
     let letters = value.iter().any(u8::is_ascii_alphabetic);
@@ -504,7 +565,7 @@ pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
         || shape::is_fake(value)
         || shape::is_stop_word(value)
         || shape::is_version_or_colour(value)
-        || super::is_member(value)
+        || is_chain(value)
     {
         return false;
     }
@@ -526,6 +587,19 @@ pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
     }
 }
 
+/// Returns whether a value looks drawn at random where a name promises a secret; signs of code make it less likely.
+fn is_drawn(value: &[u8]) -> bool {
+    let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
+    let is_drawn = if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_mixed(value) };
+    is_drawn && !is_chain(value) && word_length(value) == value.len()
+}
+
+/// Returns whether a value is a chain of names; parts that mix digits and letters are none.
+fn is_chain(value: &[u8]) -> bool {
+    let mixed = value.split(|byte| *byte == b'.').filter(|part| shape::is_scrambled(part));
+    super::is_member(value) && mixed.count() < 2
+}
+
 fn next_word(text: &[u8], at: usize) -> Option<Range<usize>> {
     const SPACES_MAX: usize = 3;
     let rest = text.get(at..)?;
@@ -543,9 +617,12 @@ fn bare(text: &[u8], word: &Range<usize>) -> Range<usize> {
     while start < end && b"\"'`*(".contains(&text[start]) {
         start += 1;
     }
-    let ascii = text[start..end].iter().take_while(|byte| byte.is_ascii()).count();
-    if text[start..start + ascii].iter().any(u8::is_ascii_digit) {
-        end = start + ascii;
+    let mut latin = start;
+    while latin < end && (text[latin].is_ascii() || letter_bytes(&text[latin..end]).is_some()) {
+        latin += if text[latin].is_ascii() { 1 } else { 2 };
+    }
+    if text[start..latin].iter().any(u8::is_ascii_digit) {
+        end = latin;
     }
     while start < end && b"\"'`*).,;:!?".contains(&text[end - 1]) && end - start > 1 {
         end -= 1;

@@ -1,7 +1,7 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use crate::shape;
+use crate::{drawn, shape};
 use memory_store_base::text::{self, rarity};
 
 /// Shorter values are words, and longer ones texts.
@@ -102,14 +102,18 @@ pub(crate) enum Evidence {
 /// Returns whether a value that was recognised may be looked for elsewhere.
 pub(super) fn may_spread(value: &str, evidence: Evidence) -> bool {
     let bytes = value.as_bytes();
-    let is_code = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\<>(){}[]".contains(byte);
     if !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
-        || bytes.iter().any(is_code)
-        || bytes.iter().any(u8::is_ascii_control)
+        || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
         || stands_for_something(bytes)
         || is_everyday(value)
         || is_name_of_words(bytes)
     {
+        return false;
+    }
+    if drawn::is_drawn(bytes) {
+        return true;
+    }
+    if bytes.iter().any(|byte| b"\"'`\\<>(){}[]".contains(byte)) {
         return false;
     }
     let longest = parts(value).max_by_key(|part| part.len()).unwrap_or_default();
