@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::{ProjectDir, UserDirs};
 use memory_store::redact::known::{KEY_BYTES, Known, Pending};
-use memory_store::redact::{Given, Redactor};
+use memory_store::redact::{Given, Redactor, request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -108,23 +108,34 @@ impl Secrets {
         Learning { redactor, known: &self.known }
     }
 
-    /// Hides what the user gave when Claude asked for a secret in words; whether there was anything. The question
-    /// is the end of what Claude said last, the answer a short prompt.
+    /// Hides what the user gave when Claude asked for a secret in words; whether there was anything. The question is
+    /// near the end of what Claude said, the answer in one of the next short prompts.
     pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
+        const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
-        let mut changed = false;
+        let (mut prompts, mut is_next, mut changed) = (0, false, false);
         for record in records {
             match &mut record.what {
-                RecordWhat::Text { text, .. } => asked(text).clone_into(&mut question),
-                RecordWhat::Prompt { text, by: PromptBy::User, .. } if is_short(text) => {
-                    let asked = std::mem::take(&mut question);
-                    let answer = redactor.redact_answer(&asked, text, Given::InWords, &self.known);
+                RecordWhat::Text { text, .. } => {
+                    is_next = false;
+                    if let Some(asked) = request(text) {
+                        asked.clone_into(&mut question);
+                        (prompts, is_next) = (0, true);
+                    }
+                }
+                RecordWhat::Prompt { text, by: PromptBy::User, .. } if prompts < PROMPTS_MAX => {
+                    let given = if is_next { Given::InWords } else { Given::Later };
+                    (prompts, is_next) = (prompts + 1, false);
+                    if question.is_empty() || text.len() > ANSWER_BYTES_MAX {
+                        continue;
+                    }
+                    let answer = redactor.redact_answer(&question, text, given, &self.known);
                     if !answer.hidden.is_empty() {
                         *text = answer.text.into_owned();
                         changed = true;
                     }
                 }
-                RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => question.clear(),
+                RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => is_next = false,
                 _ => {}
             }
         }
@@ -163,21 +174,8 @@ fn look(path: &Path) -> String {
     format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
 }
 
-/// The question that a text ends with; nothing where it ends with none.
-fn asked(text: &str) -> &str {
-    let line = text.trim_end().lines().next_back().unwrap_or_default();
-    if !line.ends_with(['?', '？', ':', '：']) {
-        return "";
-    }
-    let line = line.trim_end_matches(['?', '？', ':', '：']);
-    line.rfind(['.', '!', '?']).map_or(line, |end| &line[end + 1..])
-}
-
-/// Whether a prompt may be nothing but an answer.
-fn is_short(text: &str) -> bool {
-    const ANSWER_CHARS_MAX: usize = 80;
-    text.len() <= ANSWER_CHARS_MAX && !text.trim().contains('\n')
-}
+/// The longest prompt that may be an answer.
+const ANSWER_BYTES_MAX: usize = 400;
 
 /// Hides secrets and learns them.
 pub struct Learning<'r> {

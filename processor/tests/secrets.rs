@@ -124,6 +124,23 @@ fn the_answer_to_a_question_in_words_is_hidden() {
 }
 
 #[test]
+fn an_answer_to_a_request_is_hidden_two_prompts_later() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please set up the database for the importer.");
+    script.say("I need the password of the importer's database to go on. Please send it.");
+    script.prompt("one moment, I have to look it up");
+    script.say("Take your time.");
+    script.prompt("Here: hujfyb-9kynqe-byrBax. Do not write it down.");
+    script.bash("./bin/login importer hujfyb-9kynqe-byrBax", "logged in");
+    script.say("It works, and the importer starts with login-hujfyb-9kynqe-byrbax.");
+    script.prompt("release it as v2-beta4 then");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["hujfyb-9kynqe-byrBax"]), Vec::<String>::new());
+    assert!(records(&sealed, "s1").contains("release it as v2-beta4 then"));
+}
+
+#[test]
 fn a_choice_about_secrets_stays_what_it_is() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{Evidence, Known};
+use super::known::{Evidence, Known, may_spread};
 use super::{ASSIGNMENT, Finding, Redactor, shape, united};
 use memory_store_base::text::{self, rarity};
 
@@ -68,8 +68,120 @@ const NAMES: [&str; 46] = [
 ];
 
 /// Names of secrets in scripts without spaces, wherever they stand.
-const NAMES_WITHOUT_SPACES: [&str; 8] =
-    ["パスワード", "トークン", "密码", "密碼", "口令", "密钥", "비밀번호", "암호"];
+const NAMES_WITHOUT_SPACES: [&str; 22] = [
+    "パスワード",
+    "パスフレーズ",
+    "トークン",
+    "暗証番号",
+    "apiキー",
+    "密码",
+    "密碼",
+    "口令",
+    "密钥",
+    "密鑰",
+    "令牌",
+    "凭证",
+    "비밀번호",
+    "암호",
+    "토큰",
+    "รหัสผ่าน",
+    "mật khẩu",
+    "पासवर्ड",
+    "كلمة المرور",
+    "كلمة السر",
+    "סיסמה",
+    "palabra de paso",
+];
+
+/// Words of questions about a way in, whose answers may hold a secret.
+const WAYS_IN: [&str; 14] = [
+    "smtp",
+    "imap",
+    "ssh",
+    "ftp",
+    "sftp",
+    "vpn",
+    "ldap",
+    "auth",
+    "authenticate",
+    "authentication",
+    "account",
+    "log",
+    "sign",
+    "anmelden",
+];
+
+/// Words that ask for a thing in a sentence that is no question, or say that it is not there.
+const REQUESTING: [&str; 48] = [
+    "need",
+    "needs",
+    "needed",
+    "provide",
+    "paste",
+    "tell",
+    "send",
+    "share",
+    "supply",
+    "enter",
+    "give",
+    "missing",
+    "lack",
+    "lacks",
+    "without",
+    "don't",
+    "haven't",
+    "not",
+    "please",
+    "waiting",
+    "require",
+    "requires",
+    "brauche",
+    "benötige",
+    "fehlt",
+    "bitte",
+    "besoin",
+    "faut",
+    "manque",
+    "necesito",
+    "falta",
+    "dame",
+    "preciso",
+    "falta-me",
+    "serve",
+    "bisogno",
+    "manca",
+    "potrzebuję",
+    "podaj",
+    "nodig",
+    "behöver",
+    "нужен",
+    "нужна",
+    "нужно",
+    "скажите",
+    "пришлите",
+    "укажите",
+    "потрібен",
+];
+
+/// Such words in scripts without spaces, or of many forms.
+const REQUESTING_WITHOUT_SPACES: [&str; 16] = [
+    "教え",
+    "ください",
+    "下さい",
+    "必要",
+    "お願い",
+    "提供",
+    "告诉",
+    "告訴",
+    "需要",
+    "请",
+    "請",
+    "알려",
+    "필요",
+    "주세요",
+    "चाहिए",
+    "أحتاج",
+];
 
 /// Words before `key` that make something else of it.
 const OPEN_KEYS: [&str; 18] = [
@@ -275,6 +387,8 @@ pub enum Given {
     Offered,
     /// It is the next prompt, which need not be an answer.
     InWords,
+    /// It is a later prompt: a secret only where it looks like one.
+    Later,
 }
 
 /// An answer without its secrets.
@@ -296,7 +410,11 @@ impl Redactor {
         known: &Known,
     ) -> Answer<'t> {
         let mut found = Vec::new();
-        if let Some(asks) = asks(question) {
+        let asks = match given {
+            Given::InWords if is_request(question) => Some(Asks::ForIt),
+            Given::Freely | Given::Offered | Given::InWords | Given::Later => asks(question),
+        };
+        if let Some(asks) = asks {
             found = self.beside_name(answer);
             found.extend(telling(answer));
             match given {
@@ -304,7 +422,7 @@ impl Redactor {
                 Given::InWords if asks == Asks::ForIt && is_no_word(answer) => {
                     found.extend(told(answer));
                 }
-                Given::Freely | Given::Offered | Given::InWords => {}
+                Given::Freely | Given::Offered | Given::InWords | Given::Later => {}
             }
             found.sort_by_key(|finding| finding.range.start);
             found = united(found);
@@ -355,21 +473,74 @@ enum Asks {
     AboutIt,
 }
 
-fn asks(question: &str) -> Option<Asks> {
-    let question = &question[..question.floor_char_boundary(QUESTION_BYTES_MAX)];
-    // Options may stand below.
-    let question = question.lines().next().unwrap_or_default().to_lowercase();
+/// Returns the sentence near the end of a text that asks for a secret, or is the question that it ends with.
+pub fn request(text: &str) -> Option<&str> {
+    const SENTENCES_MAX: usize = 4;
+    const TAIL_BYTES_MAX: usize = 800;
+    const ENDS: [char; 8] = ['.', '!', '?', '。', '！', '？', ':', '：'];
+    let text = text.trim_end();
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES_MAX))..];
+    let mut starts = vec![0];
+    for (at, sign) in tail.char_indices() {
+        let before = &tail[..at];
+        let ends = match sign {
+            '\n' => true,
+            ' ' => before.ends_with(ENDS),
+            _ => before.ends_with(['。', '！', '？']),
+        };
+        starts.extend(ends.then_some(at));
+    }
+    starts.push(tail.len());
+    let sentence = |from: usize, to: usize| tail[from..to].trim().trim_end_matches(ENDS);
+    let asked = sentence(starts[starts.len() - 2], tail.len());
+    let is_question = tail.ends_with(['?', '？', ':', '：']);
+    if is_question && asks(asked).is_some() {
+        return Some(asked);
+    }
+    // One that names the secret, or that and the next, which asks for it.
+    let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
+    let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
+    let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
+    single.chain(pairs()).find(|sentence| is_request(sentence))
+}
+
+/// Returns whether a sentence that need not be a question asks for a secret.
+fn is_request(sentence: &str) -> bool {
+    let sentence = &sentence[..sentence.floor_char_boundary(QUESTION_BYTES_MAX)].to_lowercase();
+    let words = words_of(sentence);
+    names_secret(sentence, &words)
+        && !words.iter().any(|word| ABOUT.contains(word))
+        && (words.iter().any(|word| REQUESTING.contains(word))
+            || REQUESTING_WITHOUT_SPACES.iter().any(|word| sentence.contains(word)))
+}
+
+/// The words of a question, in lower case.
+fn words_of(question: &str) -> Vec<&str> {
     let is_sign = |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’');
-    let words: Vec<&str> = question.split(is_sign).filter(|word| !word.is_empty()).collect();
+    question.split(is_sign).filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns whether a question names a secret.
+fn names_secret(question: &str, words: &[&str]) -> bool {
     let names_it = |(at, word): (usize, &&str)| {
         let is_open = *word == "key"
             && at.checked_sub(1).is_some_and(|before| OPEN_KEYS.contains(&words[before]));
         NAMES.contains(word) && !is_open
     };
-    let names_it = words.iter().enumerate().any(names_it)
-        || NAMES_WITHOUT_SPACES.iter().any(|name| question.contains(name));
-    if !names_it {
-        return None;
+    // An English name may stand among letters of another script.
+    let is_unspaced = || question.chars().any(|c| ('\u{2E80}'..'\u{AC00}').contains(&c));
+    words.iter().enumerate().any(names_it)
+        || NAMES_WITHOUT_SPACES.iter().any(|name| question.contains(name))
+        || is_unspaced() && ["token", "password"].iter().any(|name| question.contains(name))
+}
+
+fn asks(question: &str) -> Option<Asks> {
+    let question = &question[..question.floor_char_boundary(QUESTION_BYTES_MAX)];
+    // Options may stand below.
+    let question = question.lines().next().unwrap_or_default().to_lowercase();
+    let words = words_of(&question);
+    if !names_secret(&question, &words) {
+        return words.iter().any(|word| WAYS_IN.contains(word)).then_some(Asks::AboutIt);
     }
     let is_about = words.iter().any(|word| ABOUT.contains(word));
     let is_wanted = words.iter().any(|word| WANTING.contains(word));
@@ -391,15 +562,16 @@ fn is_no_word(answer: &str) -> bool {
 
 /// Words of an answer that look drawn at random.
 fn telling(answer: &str) -> Vec<Finding> {
-    const BYTES_MIN: usize = 8;
-    let is_random = |word: &&Range<usize>| {
-        let value = &answer.as_bytes()[(*word).clone()];
-        let looks_random = shape::is_random(value, BYTES_MIN);
-        looks_random && !shape::is_placeholder(value) && !is_algorithm(&answer[(*word).clone()])
+    const COMMIT_BYTES: usize = 40;
+    let is_telling = |word: &&Range<usize>| {
+        let value = &answer[(*word).clone()];
+        let is_commit =
+            value.len() == COMMIT_BYTES && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+        may_spread(value, Evidence::Rule) && !is_commit && !is_algorithm(value)
     };
     let words = words(answer);
-    let random = words.iter().filter(is_random).cloned();
-    random.map(|range| Finding { rule: ANSWER, range }).collect()
+    let telling = words.iter().filter(is_telling).cloned();
+    telling.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
 /// Returns the secret in an answer: all of it if it is no sentence, else the words that a sentence would not use.
@@ -508,6 +680,53 @@ mod tests {
         for answer in ["later", "rotate", "both", "ask Tess", "see the wiki, it is there"] {
             assert_eq!(prompt(answer), answer);
         }
+    }
+
+    #[test]
+    fn a_request_need_not_be_a_question_nor_the_last_sentence() {
+        for text in [
+            "The backup is encrypted. I don't have the passphrase of the archive. Could you look it up?",
+            "I need the root password before I can go on.",
+            "Please paste the registry token here so I can push the image.",
+            "The mailer is done. The bot is still missing its token, by the way.",
+            "Ich brauche das Kennwort für den Testserver.",
+            "Il me faut le mot de passe de la base.",
+            "Necesito la contraseña del servidor de pruebas.",
+            "データベースのパスワードを教えてください。",
+            "请提供数据库的密码。",
+            "请把token发给我。",
+            "Two things: 1. the region, 2. the access key. Please send both.",
+        ] {
+            let asked = request(text).unwrap_or_else(|| panic!("{text}"));
+            for answer in [
+                "Sure. kP4vT9-x8mQ2zL. Keep it to yourself.",
+                "1. eu-central-1\n2. kP4vT9-x8mQ2zL",
+                "svc / kP4vT9-x8mQ2zL",
+                "kP4vT9-x8mQ2zL",
+            ] {
+                let clean = answer.replace("kP4vT9-x8mQ2zL", "[redacted:answer]");
+                assert_eq!(left(asked, answer, Given::InWords), clean, "{text}");
+            }
+        }
+        for text in [
+            "I added the token to the header and the tests pass.",
+            "The password field is validated now. Shall I go on?",
+            "Which hash should passwords have? I would take Argon2id.",
+            "Done. The cache key needs no change.",
+        ] {
+            let asked = request(text).unwrap_or_default();
+            let answer = "yes, see src/login/v2.rs and then release 2.4.1-rc1";
+            assert_eq!(left(asked, answer, Given::InWords), answer, "{text}");
+        }
+        let asked = "SMTP: How should the mailer log in?";
+        assert_eq!(
+            left(asked, "svc / hujfyb-9kynqe-byrBax", Given::Freely),
+            "svc / [redacted:answer]"
+        );
+        assert_eq!(
+            left(asked, "with the account of the CI", Given::Freely),
+            "with the account of the CI"
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-pub use asked::{Answer, Given};
+pub use asked::{Answer, Given, request};
 pub use deny::PatternError;
 use known::Known;
 pub use names::{NAME, Names};

@@ -100,7 +100,7 @@ pub(crate) enum Evidence {
 }
 
 /// Returns whether a value that was recognised may be looked for elsewhere.
-pub(super) fn may_spread(value: &str, evidence: Evidence) -> bool {
+pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
     let bytes = value.as_bytes();
     if !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
         || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())

@@ -227,7 +227,8 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
             let answer = cut::middle(&answer, COMMAND_BYTES_MAX).into_owned();
             let is_offered = is_offered(structured, question, &answer);
             let given = if is_offered { Given::Offered } else { Given::Freely };
-            let (clean, hidden) = redact.redact_answer(question, &answer, given);
+            let asked = format!("{}: {question}", header(structured, question));
+            let (clean, hidden) = redact.redact_answer(&asked, &answer, given);
             if clean != answer && !answer.is_empty() {
                 // Between the quotes of the question a rule may see less than it does in the answer alone.
                 *output = output.replace(&answer, &clean);
@@ -239,6 +240,13 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
             (kept(question, COMMAND_BYTES_MAX, redact), clean)
         })
         .collect()
+}
+
+/// Returns the heading of a question, which may name the secret.
+fn header<'v>(structured: &'v Value, question: &str) -> &'v str {
+    items(structured, "questions")
+        .find(|asked| string(asked, "question") == question)
+        .map_or("", |asked| string(asked, "header"))
 }
 
 /// Whether an answer is one of the options that Claude offered.
