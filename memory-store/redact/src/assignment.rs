@@ -15,7 +15,7 @@ use super::{shape, words as automata};
 use promise::{Promise, promise, promise_of, words};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 31] = [
+pub(super) const KEYWORDS: [&str; 33] = [
     "token",
     "secret",
     "pass",
@@ -40,9 +40,11 @@ pub(super) const KEYWORDS: [&str; 31] = [
     "kodeord",
     "kata sandi",
     "passe",
+    "segreta",
     // Short for it, with what a person or a file puts beside.
     "pw",
     "mdp",
+    "_psw",
     "unlock key",
     "mnemonic",
     "recovery code",
@@ -53,7 +55,7 @@ pub(super) const KEYWORDS: [&str; 31] = [
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 40] = [
+const ABROAD: [&str; 44] = [
     "contraseña",
     "lösenord",
     "hasło",
@@ -95,6 +97,10 @@ const ABROAD: [&str; 40] = [
     "口令",
     "비밀번호",
     "암호",
+    "トークン",
+    "令牌",
+    "पासवर्ड",
+    "كلمة مرور",
 ];
 
 static NAMES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
@@ -144,8 +150,17 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
     if let Some(value) = assigned(text, &name, is_dense) {
         return Some(value);
     }
+    let promise = || promise_in_prose(text, &name);
     part_of_name(text, &name, hit)
-        .or_else(|| form::find(text, &name, promise_in_prose(text, &name)?))
+        .or_else(|| form::find(text, &name, promise()?))
+        .or_else(|| near(text, &name, promise()?))
+}
+
+/// The value that stands somewhere behind the name of a secret; `pwd` is a folder, too.
+fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let is_folder =
+        text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
+    (promise != Promise::SomeKey && !is_folder).then(|| said::near(text, name.end, promise))?
 }
 
 /// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
@@ -262,7 +277,9 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     }
     let names = NAMES_ABROAD.find_iter(text);
     let value = |name: Range<usize>| {
-        said::abroad(text, &name).or_else(|| form::before(text, &name, Promise::Password))
+        said::abroad(text, &name)
+            .or_else(|| form::before(text, &name, Promise::Password))
+            .or_else(|| said::near(text, name.end, Promise::Password))
     };
     names.filter_map(|name| value(name.range())).collect()
 }
@@ -661,7 +678,7 @@ fn is_passphrase(value: &[u8]) -> bool {
 
 fn env_is_secret(value: &[u8], promise: Promise) -> bool {
     match promise {
-        Promise::Password => value.len() >= 3,
+        Promise::Password => value.len() >= 3 && !super::known::is_trade_word(value),
         Promise::Key | Promise::SomeKey => {
             value.len() >= 6 && !shape::is_numeric(value) && !shape::is_several_words(value)
         }
@@ -685,7 +702,10 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
     let drawn = shape::is_random(trimmed, 12) || said::is_mixed(trimmed);
     let pascal = trimmed[0].is_ascii_uppercase() && !drawn;
     match promise {
-        Promise::Password if shape::is_numeric(trimmed) => join == Join::Tight && value.len() >= 6,
+        Promise::Password if shape::is_numeric(trimmed) => {
+            let is_line = trimmed.iter().all(u8::is_ascii_digit) && next.is_ascii_whitespace();
+            value.len() >= 6 && (join == Join::Tight || is_line)
+        }
         Promise::Password => {
             digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
         }

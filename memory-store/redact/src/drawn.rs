@@ -51,24 +51,33 @@ pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && !is_call
+        && value.windows(2).any(|pair| {
+            pair.iter().all(u8::is_ascii_alphabetic)
+                && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
+        })
         && mixed >= MIXED_PARTS_BYTES_MIN
         && !CALLS.iter().any(|call| memchr::memmem::find(value, call).is_some())
         && is_drawn(value)
 }
 
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
+/// Of two words and a number people make passwords, too: then the number has to be one of bits.
 pub(super) fn is_name_with_digits(value: &[u8]) -> bool {
-    const DIGITS_MAX: usize = 3;
-    const ENDING_DIGITS_MAX: usize = 1;
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let ending = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let words = segments(value).filter(|segment| is_word(segment)).count();
-    digits <= DIGITS_MAX
-        && ending <= ENDING_DIGITS_MAX
-        && words >= 1
-        && value.first().is_some_and(u8::is_ascii_uppercase)
-        && value.iter().all(u8::is_ascii_alphanumeric)
-        && Odd::of(value).is_some_and(|odd| odd.bytes * 3 <= odd.core)
+    const PARTS_MIN: usize = 3;
+    const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];
+    let name = value.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let segments = || segments(name);
+    let mut numbers = segments().filter(|segment| segment[0].is_ascii_digit());
+    let Some(number) = numbers.next() else { return false };
+    let parts = segments().filter(|it| it.len() >= 2 && !it[0].is_ascii_digit()).count();
+    let is_plane = name.ends_with(b"2D") || name.ends_with(b"3D");
+    numbers.next().is_none()
+        && !name.ends_with(number)
+        && (parts >= PARTS_MIN && number.len() == 1
+            || parts + 1 >= PARTS_MIN && (is_plane || BITS.contains(&number)))
+        && name[0].is_ascii_uppercase()
+        && name.iter().all(u8::is_ascii_alphanumeric)
+        && Odd::of(name).is_some_and(|odd| odd.bytes * 2 <= odd.core)
 }
 
 /// Bytes of a value that belong to no word.

@@ -117,6 +117,9 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     joins.extend(memchr_iter(b'\\', text).filter_map(|at| escaped(text, at)));
     joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
     joins.extend(memchr_iter(0xEF, text).filter_map(|at| wide(text, at)));
+    for open in ["[\"", "['"] {
+        joins.extend(memmem::find_iter(text, open).flat_map(|at| arguments(text, at + 1)));
+    }
     joins.sort_by_key(|join| join.range.start);
     joins.dedup_by(|next, known| next.range.start < known.range.end);
     joins
@@ -152,6 +155,31 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     let length =
         parameters.take_while(|byte| byte.is_ascii_digit() || b";:".contains(byte)).count();
     rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
+}
+
+/// What stands between the arguments of a command that is a list of strings: `["redis-cli", "-a"`. A space stands for it.
+fn arguments(text: &[u8], mut at: usize) -> Vec<Separator> {
+    const ARGUMENTS_MAX: usize = 40;
+    const ARGUMENT_BYTES_MAX: usize = 200;
+    let mut joins = Vec::new();
+    let mut has_option = false;
+    let quote = text[at];
+    while joins.len() < ARGUMENTS_MAX {
+        let argument = &text[at + 1..text.len().min(at + 1 + ARGUMENT_BYTES_MAX)];
+        has_option |= argument.starts_with(b"-");
+        let Some(length) = argument.iter().position(|byte| [quote, b'\n'].contains(byte)) else {
+            break;
+        };
+        let close = at + 1 + length;
+        let Some(b',') = text.get(close + 1) else { break };
+        let open = skip_spaces(text, close + 2);
+        if text.get(open) != Some(&quote) {
+            break;
+        }
+        joins.push(Separator { range: close..open + 1, with: Some(b' ') });
+        at = open;
+    }
+    if has_option { joins } else { Vec::new() }
 }
 
 /// A full-width letter, digit or sign.

@@ -18,8 +18,8 @@ use std::sync::{Arc, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Redactor, encoded, joined};
-pub(super) use spread::is_everyday;
 pub(crate) use spread::{Evidence, may_spread};
+pub(super) use spread::{is_everyday, is_trade_word};
 
 /// The name of what is hidden because it was recognised elsewhere.
 pub(crate) const KNOWN: &str = "known-secret";

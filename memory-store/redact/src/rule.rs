@@ -32,7 +32,7 @@ const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 const LEFT_EDGE_BYTES: usize = 3;
 
 /// Words that say that what looks like a provider's key is the name of a content or of a state.
-const CONTENT_WORDS: [&str; 14] = [
+const CONTENT_WORDS: [&str; 15] = [
     "sha1",
     "sha2",
     "sha5",
@@ -47,6 +47,7 @@ const CONTENT_WORDS: [&str; 14] = [
     "md5",
     "version",
     "public",
+    " h1:",
 ];
 
 static HOLDS_CONTENT_WORD: LazyLock<AhoCorasick> =
@@ -284,7 +285,7 @@ fn has_left_edge(before: &[u8]) -> bool {
 }
 
 /// Returns whether the words before a value say that it names a content.
-fn is_content(lead: &[u8]) -> bool {
+pub(super) fn is_content(lead: &[u8]) -> bool {
     HOLDS_CONTENT_WORD.is_match(lead)
 }
 

@@ -285,6 +285,14 @@ pub(super) fn is_stop_word(value: &[u8]) -> bool {
     STOP_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
+/// `bcrypt14`, `argon2`: a way to hash with its strength.
+pub(super) fn is_numbered_algorithm(value: &[u8]) -> bool {
+    const NAMES: [&[u8]; 6] = [b"sha", b"aes", b"pbkdf", b"argon", b"bcrypt", b"scrypt"];
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    NAMES.iter().any(|name| value[..letters].eq_ignore_ascii_case(name))
+        && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
+}
+
 /// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
 /// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
 pub(super) fn is_several_words(value: &[u8]) -> bool {

@@ -116,7 +116,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 /// Forms behind a name in an object, a tag or a list of settings.
-static AFTER: [Form; 20] = [
+static AFTER: [Form; 21] = [
     // **Password:** x, `password`: x, Password (staging): **x**, Password → x, Password...: x
     Form::new(
         b":*_`\"'])( =-|\t.>&\xE2\xEF\xF0?",
@@ -215,6 +215,13 @@ static AFTER: [Form; 20] = [
     Form::new(b" \t", "", Judge::Told, r#"\A[ \t]{1,20}["'`]<B>["'`]"#),
     // password: old x, new y
     Form::new(b":", "", Judge::Told, r"\A: (?:old|new|now|it is|it's|is) <B>"),
+    // - --requirepass <br> - x
+    Form::new(
+        b"\"'\r\n",
+        "- ",
+        Judge::Drawn,
+        r#"\A["']?\r?\n[ \t]{0,24}- ["']?<B>["']?[ \t]{0,4}(?:\r?\n|\z)"#,
+    ),
     // Which password should it have? x
     Form::new(
         b" ?\"'",

@@ -25,7 +25,7 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 37] = [
+    const PASSWORDS: [&str; 38] = [
         "password",
         "passwd",
         "passphrase",
@@ -63,10 +63,13 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         "sshpass",
         "parolas",
         "masterpass",
+        "psw",
     ];
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 12] = [
         "secret",
         "secrete",
+        "secreta",
+        "segreta",
         "creds",
         "token",
         "apikey",

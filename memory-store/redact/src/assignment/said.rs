@@ -330,7 +330,7 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
                 && !shape::is_stop_word(told)
                 && !shape::is_placeholder(told)
         };
-        if is_told_secret(told, promise) || is_plain() {
+        if is_told_secret(told, promise) || is_plain() || is_number(told, promise) {
             return Some(value);
         }
         if !is_one_of(&FILLERS, &text[value]) {
@@ -339,6 +339,14 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
         at = word.end;
     }
     None
+}
+
+/// Returns whether a password that a sentence gives is a number.
+fn is_number(value: &[u8], promise: Promise) -> bool {
+    promise == Promise::Password
+        && (6..=20).contains(&value.len())
+        && value.iter().all(u8::is_ascii_digit)
+        && !shape::is_placeholder(value)
 }
 
 /// A value behind a word that says that it follows: of a key also one of hexadecimal digits.
@@ -453,6 +461,50 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
 
+/// The value that stands near behind a name in its line, whatever words are between, in any language: it has digits and
+/// letters of both cases as no name has.
+pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usize>> {
+    const DISTANCE_BYTES_MAX: usize = 80;
+    /// Bytes of a value that may say that it is a hash.
+    const CONTENT_BYTES: usize = 8;
+    let bytes_min = if promise == Promise::Password { 10 } else { 12 };
+    let rest = text.get(at..)?;
+    // The name is a word, and no part of one in base 64.
+    let begins =
+        rest.first().is_some_and(|byte| b" \t\"'`*:=,|)]}".contains(byte) || *byte >= 0x80);
+    if !begins {
+        return None;
+    }
+    let line = rest.iter().take(DISTANCE_BYTES_MAX + VALUE_BYTES_MAX);
+    let line = line.take_while(|byte| !b"\n\r".contains(byte)).count();
+    let mut from = 0;
+    while from < line.min(DISTANCE_BYTES_MAX) {
+        let start = from + rest[from..line].iter().take_while(|byte| is_edge(**byte)).count();
+        let end = start + word_length(&rest[start..line]);
+        let value = &rest[start..end];
+        if value.len() >= bytes_min && is_drawn_alone(value) && !shape::is_path(value) {
+            let is_content = crate::rule::is_content(&rest[..(start + CONTENT_BYTES).min(line)]);
+            return (!is_content).then_some(at + start..at + end);
+        }
+        let sign = rest[end..line].iter().take_while(|byte| !is_edge(**byte)).count();
+        from = end + sign.max(usize::from(end == start));
+    }
+    None
+}
+
+/// Returns whether a byte stands between words rather than in one.
+fn is_edge(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\"'`*([{<>=:,;|".contains(&byte) || byte >= 0xE2
+}
+
+/// Returns whether a value looks drawn at random where little else tells that it is a secret.
+fn is_drawn_alone(value: &[u8]) -> bool {
+    const TURNS_MIN: usize = 4;
+    let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let turns = value.windows(2).filter(|pair| kind(&pair[0]) != kind(&pair[1])).count();
+    turns >= TURNS_MIN && drawn::is_drawn_in_code(value) && is_drawn(value)
+}
+
 /// The password at `at` that looks drawn at random, whatever signs it has.
 pub(super) fn drawn_word(text: &[u8], at: usize) -> Option<Range<usize>> {
     let word = at..at + word_length(text.get(at..)?);
@@ -565,6 +617,8 @@ pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
         || shape::is_fake(value)
         || shape::is_stop_word(value)
         || shape::is_version_or_colour(value)
+        || shape::is_numbered_algorithm(value)
+        || drawn::is_name_with_digits(value)
         || is_chain(value)
     {
         return false;

@@ -156,6 +156,11 @@ pub(crate) fn is_everyday(value: &str) -> bool {
     })
 }
 
+/// Returns whether this is the name of a user, a program or a stage, as documentation has it for a password.
+pub(crate) fn is_trade_word(value: &[u8]) -> bool {
+    EVERYDAY.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
 /// `TestBlendsColour256Fallback`: a name in code, made of words, with a number.
 fn is_name_of_words(value: &[u8]) -> bool {
     const WORDS_MIN: usize = 4;
