@@ -276,10 +276,13 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let names = NAMES_ABROAD.find_iter(text);
+    // `lösenordet`
+    let ending =
+        |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let value = |name: Range<usize>| {
         said::abroad(text, &name)
             .or_else(|| form::before(text, &name, Promise::Password))
-            .or_else(|| said::near(text, name.end, Promise::Password))
+            .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
     };
     names.filter_map(|name| value(name.range())).collect()
 }

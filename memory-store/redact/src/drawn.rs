@@ -34,7 +34,7 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 /// Returns whether a value looks drawn at random though code may stand there: it has digits and letters of both cases,
 /// and mixes them within parts between its signs.
 pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
-    const MIXED_PARTS_BYTES_MIN: usize = 4;
+    const MIXED_PARTS_BYTES_MIN: usize = 3;
     const CALLS: [&[u8]; 14] = [
         b"()", b"[]", b"{}", b"=>", b"->", b"||", b"&&", b"::", b"?.", b"==", b"!=", b");", b"],",
         b"${",
@@ -95,6 +95,7 @@ impl Odd {
     /// Counts them; `None` if no value has this length or these characters.
     fn of(value: &[u8]) -> Option<Self> {
         const CONSONANTS_MIN: usize = 5;
+        const DIGITS_MAX: usize = 4;
         let is_value = (VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&value.len())
             && value.iter().all(|byte| byte.is_ascii_graphic() || !byte.is_ascii());
         if !is_value {
@@ -106,7 +107,9 @@ impl Odd {
             if is_word(segment) {
                 continue;
             }
-            odd.bytes += segment.len();
+            // A number is hardly odder for more digits.
+            let is_number = segment[0].is_ascii_digit();
+            odd.bytes += if is_number { segment.len().min(DIGITS_MAX) } else { segment.len() };
             odd.letters += segment.iter().filter(|byte| !byte.is_ascii_digit()).count();
             odd.has_consonants |= segment
                 .split(|byte| b"aeiouyAEIOUY0123456789".contains(byte))

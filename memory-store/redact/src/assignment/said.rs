@@ -244,9 +244,7 @@ pub(super) fn is_abroad(name: &[u8]) -> bool {
 pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
     let start = skip_quote(text, at + spaces);
-    let word = text[start..].iter().take(VALUE_BYTES_MAX);
-    let length = word.take_while(|byte| byte.is_ascii_graphic()).count();
-    let value = bare(text, &(start..start + length));
+    let value = bare(text, &(start..start + word_length(&text[start..])));
     is_secret(&text[value.clone()], Promise::Password, true).then_some(value)
 }
 
