@@ -92,7 +92,7 @@ impl Known {
     /// Learns a value by evidence of any strength.
     pub(crate) fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
         let value = trimmed(value);
-        let Some(shared) = self.0.as_deref().filter(|_| spread::may_spread(value, evidence)) else {
+        let Some(shared) = self.0.as_deref().filter(|_| may_spread(value, evidence)) else {
             return false;
         };
         let Ok(mut table) = shared.table.write() else { return false };
@@ -105,7 +105,10 @@ impl Known {
             words(value.as_bytes()).map(|word| &value.as_bytes()[word]).collect();
         let slug = slug.join(&b'-');
         let is_new = insert(value.as_bytes());
-        is_new && (slug.len() == value.len() || insert(&slug) || is_new)
+        if is_new && slug.len() < value.len() {
+            insert(&slug);
+        }
+        is_new
     }
 
     /// Returns where known values stand, as they are or in another code.
