@@ -1,4 +1,4 @@
-//! What commands say is true, names what was meant, and tells what to do.
+//! Messages of commands: true, with what was meant by name, and with what to do.
 
 use std::fs;
 use std::path::PathBuf;

@@ -156,7 +156,7 @@ fn mixes(part: &[u8]) -> bool {
 }
 
 /// Returns whether this is a placeholder, a path, an address, a number or an id.
-fn stands_for_something(value: &[u8]) -> bool {
+pub(super) fn stands_for_something(value: &[u8]) -> bool {
     shape::is_placeholder(value)
         || shape::is_fake(value)
         || shape::is_stop_word(value)

@@ -157,7 +157,8 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
 }
 
-/// What stands between the arguments of a command that is a list of strings: `["redis-cli", "-a"`. A space stands for it.
+/// Returns the separators between the arguments of a command that is a list of strings: `["redis-cli", "-a"`. A
+/// space stands for each.
 fn arguments(text: &[u8], mut at: usize) -> Vec<Separator> {
     const ARGUMENTS_MAX: usize = 40;
     const ARGUMENT_BYTES_MAX: usize = 200;

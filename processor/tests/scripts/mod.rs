@@ -308,7 +308,7 @@ impl Sealed {
             let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
             if entry.file_type().is_file() && !leave_out(&path) {
                 let mut bytes = std::fs::read(entry.path()).unwrap();
-                // Who looks for a text looks into pages of turns, too.
+                // A search for a text looks into pages of turns, too.
                 bytes.extend(Segment::inflated_file(entry.path(), u64::MAX));
                 files.push((path, bytes));
             }

@@ -77,7 +77,7 @@ impl Segment {
         let bounds = self.read(SectionKind::RecordPages, number * 4, 8)?;
         let mut bounds = Cursor(&bounds);
         let (start, end) = bounds.u32().zip(bounds.u32()).ok_or_else(senseless)?;
-        // What cannot be deflated grows a little.
+        // A page that cannot be deflated grows a little.
         let length = end.checked_sub(start).filter(|&length| length as usize <= 2 * PAGE);
         let length = length.ok_or_else(senseless)?;
         let deflated = self.read(SectionKind::Records, u64::from(start), u64::from(length))?;

@@ -131,15 +131,7 @@ fn stands_for_something(value: &[u8]) -> bool {
             _ => byte.is_ascii_digit(),
         });
     let is_short_hash = value.len() <= 12 && value.iter().all(u8::is_ascii_hexdigit);
-    shape::is_placeholder(value)
-        || shape::is_fake(value)
-        || shape::is_stop_word(value)
-        || shape::is_numeric(value)
-        || shape::is_version_or_colour(value)
-        || shape::is_path(value)
-        || memchr::memmem::find(value, b"://").is_some()
-        || is_time
-        || is_short_hash
+    drawn::stands_for_something(value) || is_time || is_short_hash
 }
 
 fn parts(value: &str) -> impl Iterator<Item = &str> {
