@@ -254,13 +254,9 @@ impl TreeDir {
     /// The file of one session (or subagent) in this tree: what hooks gave it.
     pub fn session(&self, session: &str, agent: Option<&str>) -> PathBuf {
         // Names from outside are hashed before they name files.
-        let agent = blake3::hash(agent.unwrap_or_default().as_bytes()).to_hex();
-        self.sessions.join(Self::session_prefix(session) + &agent[..16])
-    }
-
-    /// Returns how the names of the files of a session and of all its subagents begin.
-    pub fn session_prefix(session: &str) -> String {
-        blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
+        let hash = |name: &str| blake3::hash(name.as_bytes()).to_hex();
+        let (session, agent) = (hash(session), hash(agent.unwrap_or_default()));
+        self.sessions.join(format!("{}{}", &session[..16], &agent[..16]))
     }
 
     /// Receipts of injections, one JSON object a line, one file a day (`date` as `2026-10-02`).
