@@ -13,6 +13,7 @@ use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
+use crate::extract::episodes::Landed;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
@@ -23,7 +24,7 @@ use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
@@ -55,6 +56,9 @@ pub struct MinedFile {
     pub windows: usize,
     /// Drafts that were found.
     pub drafts: Vec<Draft>,
+    /// Commits that were made in it, where a model may be asked what they overtook.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<Landed>,
     /// Why nothing could be found.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -71,6 +75,7 @@ impl From<Remains> for MinedFile {
             cwd,
             windows: 0,
             drafts,
+            commits: Vec::new(),
             failure: None,
         }
     }
@@ -87,6 +92,9 @@ impl MinedFile {
             hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
             hasher.update(b"\n");
             drafts += 1;
+        }
+        if !self.commits.is_empty() {
+            hasher.update(&serde_json::to_vec(&self.commits).unwrap_or_default());
         }
         Summary {
             key: self.key.clone(),
@@ -309,8 +317,14 @@ impl Miner<'_> {
         mut drafts: Vec<Draft>,
         windows: usize,
     ) -> Result<MinedFile> {
+        let reads = self.model.is_some();
+        let commits = sessions.iter().filter(|_| reads).flat_map(Landed::of);
+        let mut commits: Vec<Landed> = commits.collect();
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
+        for commit in &mut commits {
+            self.redact.redact_together(&mut [&mut commit.subject, &mut commit.body]);
+        }
         let main = sessions.first();
         let mined = MinedFile {
             key: key.to_owned(),
@@ -323,6 +337,7 @@ impl Miner<'_> {
                 .unwrap_or_default(),
             windows,
             drafts,
+            commits,
             failure: None,
         };
         let path = path(self.home, name);

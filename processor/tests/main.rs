@@ -14,6 +14,7 @@ mod killed;
 mod llm;
 mod lost;
 mod names;
+mod overtaken;
 mod parts;
 mod providers;
 mod purge;

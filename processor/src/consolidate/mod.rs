@@ -182,7 +182,8 @@ pub fn consolidate_with(
     let windows = mined.iter().map(|mined| mined.windows).sum();
     let entries = fold::fold(drafts, told.proven);
     let entries = told.relations.unite(project, entries);
-    let entries = same::merge(project, entries);
+    let mut entries = same::merge(project, entries);
+    told.relations.leave_out_overtaken(project, &mut entries);
     let (of_model, of_rules): (Vec<DraftEntry>, Vec<DraftEntry>) =
         entries.into_iter().partition(|entry| entry.draft.importance.is_some());
     let mut entries = budget::choose(of_rules, mined, settings);

@@ -5,12 +5,15 @@
 //! portion stays as it is when later sessions come, and is asked about once.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
+use memory_store::Timestamp;
 use memory_store::embed::Vector;
 use memory_store::neighbour::{COSINE_MIN, SHARE_WORDS_MIN, TITLES_MIN, WORDS_MIN, Words};
 use rayon::prelude::*;
 
 use crate::extract::draft::Draft;
+use crate::extract::episodes::Landed;
 
 /// Drafts of the session in one portion.
 pub const NEW_MAX: usize = 8;
@@ -18,28 +21,44 @@ pub const NEW_MAX: usize = 8;
 pub const EARLIER_MAX: usize = 16;
 /// Neighbours of one draft.
 pub const NEAR_MAX: usize = 6;
+/// Likeness from which a note is asked about beside a commit: a message tells of the work, a note of what it teaches.
+const COMMIT_LIKENESS_MIN: f32 = 0.8;
 /// Earlier drafts that one is compared with, the latest ones.
 const COMPARED_MAX: usize = 4_000;
 
-/// A draft with all that likeness is told by.
+/// A draft or a commit with all that likeness is told by.
 #[derive(Debug)]
-pub struct ComparedDraft<'a> {
-    /// The draft.
-    pub draft: &'a Draft,
+pub struct Compared<'a> {
+    session: &'a str,
+    at: Timestamp,
     words: Words,
     title: Words,
     vector: Option<Vector>,
 }
 
-impl<'a> ComparedDraft<'a> {
+impl<'a> Compared<'a> {
     /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
-    pub fn new(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
-        let text = format!("{}\n{}", draft.title, draft.body);
-        let (words, title) = (Words::of(&text), Words::of(&draft.title));
-        Self { draft, words, title, vector: embed(&text) }
+    pub fn draft(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
+        Self::new(&draft.session, draft.occurred, (&draft.title, &draft.body), embed)
     }
 
-    /// Returns how alike two drafts are that share so many words, above 1 where they are neighbours.
+    /// Notes a commit.
+    pub fn commit(commit: &'a Landed, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
+        Self::new(&commit.session, commit.at, (&commit.subject, &commit.body), embed)
+    }
+
+    fn new(
+        session: &'a str,
+        at: Timestamp,
+        (title, body): (&str, &str),
+        embed: &dyn Fn(&str) -> Option<Vector>,
+    ) -> Self {
+        let text = format!("{title}\n{body}");
+        let (words, title) = (Words::of(&text), Words::of(title));
+        Self { session, at, words, title, vector: embed(&text) }
+    }
+
+    /// Returns how alike two of them are that share so many words, above 1 where they are neighbours.
     fn likeness(&self, other: &Self, shared: usize) -> f32 {
         let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
         // Words that only titles share are among those that the texts share.
@@ -58,7 +77,7 @@ impl<'a> ComparedDraft<'a> {
 /// Drafts to be asked about, by their places in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portion {
-    /// Drafts of one session.
+    /// Drafts of one session, or its commits.
     pub new: Vec<usize>,
     /// Earlier ones near them.
     pub earlier: Vec<usize>,
@@ -68,13 +87,13 @@ pub struct Portion {
 
 /// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
 /// none. `most` bounds the drafts of the session and the earlier ones in a portion.
-pub fn portions(noted: &[ComparedDraft<'_>], most: (usize, usize)) -> Vec<Portion> {
+pub fn portions(noted: &[Compared<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();
     let mut from = 0;
     while from < noted.len() {
-        let session = &noted[from].draft.session;
-        let of = noted[from..].iter().take_while(|noted| noted.draft.session == *session).count();
+        let session = noted[from].session;
+        let of = noted[from..].iter().take_while(|noted| noted.session == session).count();
         let mut open = Portion::default();
         for (at, near) in nearest.iter().enumerate().skip(from).take(of) {
             if near.is_empty() {
@@ -108,40 +127,89 @@ pub fn portions(noted: &[ComparedDraft<'_>], most: (usize, usize)) -> Vec<Portio
     portions
 }
 
+/// Cuts commits, those of a session side by side, into portions: each with the notes of earlier sessions that are near
+/// it, which are in the order of their time. `most` bounds the commits and the notes in a portion.
+pub fn commit_portions(
+    commits: &[Compared<'_>],
+    noted: &[Compared<'_>],
+    most: (usize, usize),
+) -> Vec<Portion> {
+    let places = places(noted);
+    let near = |commit: &Compared<'_>| {
+        let end = noted.partition_point(|note| note.at < commit.at);
+        let range = end.saturating_sub(COMPARED_MAX)..end;
+        let mut near = neighbours(commit, noted, &places, range, COMMIT_LIKENESS_MIN);
+        near.retain(|&note| noted[note].session != commit.session);
+        near
+    };
+    let near: Vec<Vec<usize>> = commits.par_iter().map(near).collect();
+    let mut portions = Vec::new();
+    let mut open = Portion::default();
+    for (at, near) in near.iter().enumerate() {
+        let added = near.iter().filter(|note| !open.earlier.contains(note)).count();
+        let is_full = open.new.len() >= most.0 || open.earlier.len() + added > most.1;
+        let goes_on = at > 0 && commits[at - 1].session == commits[at].session;
+        if !open.new.is_empty() && (is_full || !goes_on) {
+            portions.push(std::mem::take(&mut open));
+        }
+        for &note in near {
+            open.near.insert((at, note));
+            if !open.earlier.contains(&note) {
+                open.earlier.push(note);
+            }
+        }
+        if !near.is_empty() {
+            open.new.push(at);
+        }
+    }
+    portions.extend(Some(open).filter(|open| !open.new.is_empty()));
+    portions.iter_mut().for_each(|portion| portion.earlier.sort_unstable());
+    portions
+}
+
 /// Returns the neighbours of each draft (see [`neighbours`]).
-fn nearest(noted: &[ComparedDraft<'_>]) -> Vec<Vec<usize>> {
+fn nearest(noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
     let mut starts: Vec<usize> = Vec::with_capacity(noted.len());
     for (at, one) in noted.iter().enumerate() {
-        let goes_on = at > 0 && noted[at - 1].draft.session == one.draft.session;
+        let goes_on = at > 0 && noted[at - 1].session == one.session;
         starts.push(if goes_on { starts[at - 1] } else { at });
     }
-    // Entries that share words are found by them, instead of by comparing all words of all pairs.
+    let places = places(noted);
+    let neighbours = |(at, &from): (usize, &usize)| {
+        let first = from.saturating_sub(COMPARED_MAX);
+        neighbours(&noted[at], noted, &places, first..at, 1.0)
+    };
+    starts.par_iter().enumerate().map(neighbours).collect()
+}
+
+/// The places of each word: what shares words is found by them, instead of by comparing all words of all pairs.
+fn places(noted: &[Compared<'_>]) -> HashMap<u64, Vec<usize>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {
         one.words.hashes().iter().for_each(|word| places.entry(*word).or_default().push(at));
     }
-    let neighbours = |(at, &from): (usize, &usize)| neighbours(noted, &places, from, at);
-    starts.par_iter().enumerate().map(neighbours).collect()
+    places
 }
 
-/// The places of the drafts before `at` that are nearest to it, in its session or before `from`. `places` has those
-/// of each word.
+/// The places in a range of `noted` that are nearest to `one` and `least` so alike, the nearest first. `places` has
+/// those of each word.
 fn neighbours(
-    noted: &[ComparedDraft<'_>],
+    one: &Compared<'_>,
+    noted: &[Compared<'_>],
     places: &HashMap<u64, Vec<usize>>,
-    from: usize,
-    at: usize,
+    range: Range<usize>,
+    least: f32,
 ) -> Vec<usize> {
-    let first = from.saturating_sub(COMPARED_MAX);
-    let mut shared = vec![0; at - first];
-    for places in noted[at].words.hashes().iter().filter_map(|word| places.get(word)) {
+    let first = range.start;
+    let mut shared = vec![0; range.len()];
+    for places in one.words.hashes().iter().filter_map(|word| places.get(word)) {
         let start = places.partition_point(|&other| other < first);
-        let before = places[start..].iter().take_while(|&&other| other < at);
+        let before = places[start..].iter().take_while(|&&other| other < range.end);
         before.for_each(|other| shared[other - first] += 1);
     }
-    let mut near: Vec<(f32, usize)> = (first..at)
-        .map(|other| (noted[at].likeness(&noted[other], shared[other - first]), other))
-        .filter(|(likeness, _)| *likeness >= 1.0)
+    let mut near: Vec<(f32, usize)> = range
+        .map(|other| (one.likeness(&noted[other], shared[other - first]), other))
+        .filter(|(likeness, _)| *likeness >= least)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     near.truncate(NEAR_MAX);
@@ -166,8 +234,8 @@ mod tests {
                 draft(&session, i64::try_from(n).unwrap(), Kind::Decision, &title, "")
             })
             .collect();
-        let noted: Vec<ComparedDraft<'_>> =
-            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
         let most = (NEW_MAX, EARLIER_MAX);
         let all = portions(&noted, most);
         let before = portions(&noted[..30], most);
@@ -193,8 +261,8 @@ mod tests {
                 draft(&session, i64::from(n), Kind::Decision, &title, &format!("As thing{}", n % 5))
             })
             .collect();
-        let noted: Vec<ComparedDraft<'_>> =
-            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
         let words = |at: usize| word_set(&format!("{}\n{}", drafts[at].title, drafts[at].body));
         let title = |at: usize| word_set(&drafts[at].title);
         for (at, found) in nearest(&noted).iter().enumerate() {
@@ -210,17 +278,55 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_is_beside_the_notes_of_earlier_sessions_near_it() {
+        let note = |session: &str, at, title: &str| draft(session, at, Kind::Decision, title, "");
+        let drafts = [
+            note("a", 1_000, "Carts are kept in Redis for one day"),
+            note("b", 2_000, "Labels are printed by the carrier"),
+            note("b", 3_000, "Carts are kept in Redis with a prefix"),
+            note("c", 9_000, "Carts are kept in Redis again"),
+        ];
+        let landed = |session: &str, at, subject: &str| Landed {
+            session: session.into(),
+            at: Timestamp(at),
+            subject: subject.into(),
+            body: String::new(),
+        };
+        let commits = [
+            landed("b", 4_000, "Keep carts in Postgres, not in Redis for one day"),
+            landed("b", 4_500, "Bump the version of the linter"),
+            landed("d", 5_000, "Keep carts in Redis for two days"),
+        ];
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
+        let landed: Vec<Compared<'_>> =
+            commits.iter().map(|commit| Compared::commit(commit, &|_| None)).collect();
+        let of = |new: &[usize], earlier: &[usize], near: &[(usize, usize)]| Portion {
+            new: new.to_vec(),
+            earlier: earlier.to_vec(),
+            near: near.iter().copied().collect(),
+        };
+        let most = (NEW_MAX, EARLIER_MAX);
+        // The notes of its own session saw it; later ones were made with it in sight.
+        let first = of(&[0], &[0], &[(0, 0)]);
+        let last = of(&[2], &[0, 2], &[(2, 0), (2, 2)]);
+        assert_eq!(commit_portions(&landed, &noted, most), [first.clone(), last]);
+        // What comes later changes no portion.
+        assert_eq!(commit_portions(&landed[..2], &noted[..3], most), [first]);
+    }
+
+    #[test]
     fn drafts_without_neighbours_are_not_asked_about() {
         let drafts = [
             draft("a", 1, Kind::Decision, "Keep carts in the database", ""),
             draft("b", 2, Kind::Gotcha, "The nightly job needs a free gigabyte", ""),
         ];
-        let noted: Vec<ComparedDraft<'_>> =
-            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)), []);
         let one = Vector::of(&[1.0; memory_store::embed::DIMENSIONS]);
-        let noted: Vec<ComparedDraft<'_>> =
-            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| one)).collect();
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, &|_| one)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)).len(), 1);
     }
 }

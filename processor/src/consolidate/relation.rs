@@ -1,9 +1,9 @@
-//! Relations between drafts: same, replaced, finished, contradicting. A model tells them (see
-//! `llm/relations.rs`); what it did not look at is left to the rules of `same` and `supersede`.
+//! Relations between drafts: same, replaced, finished, contradicting, or overtaken by a commit. A model tells them (see
+//! `llm/relations.rs`, `llm/overtaken.rs`); what it did not look at is left to the rules of `same` and `supersede`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::{Kind, MemoryId, ProjectId};
+use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::{DraftEntry, id};
 use crate::extract::draft::Draft;
@@ -26,6 +26,8 @@ pub enum Relation {
 pub struct Relations {
     /// Each with the draft it is told of, by the ids of the memories that they would be.
     pub told: BTreeMap<(MemoryId, MemoryId), Relation>,
+    /// Drafts that a commit of a later session overtook, with the time of the last such commit.
+    pub overtaken: BTreeMap<MemoryId, Timestamp>,
     /// Drafts that were asked about: rules do not guess about these.
     pub asked: BTreeSet<MemoryId>,
     /// Questions that got no answer; they are worth asking again.
@@ -83,6 +85,23 @@ impl Relations {
             }
         }
         entries.into_iter().flatten().collect()
+    }
+
+    /// Leaves out what commits overtook, unless it was said again after that or something is known to hold in its
+    /// place: asked for as of old, it leads there.
+    pub(super) fn leave_out_overtaken(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
+        let replaces =
+            |relation: &Relation| matches!(relation, Relation::Replaces | Relation::Finishes);
+        let replaced = self.told.iter().filter(|(_, relation)| replaces(relation));
+        let replaced: BTreeSet<MemoryId> = replaced.map(|((_, other), _)| *other).collect();
+        entries.retain(|entry| {
+            let own = id(project, &entry.draft);
+            let ids = || std::iter::once(own).chain(entry.merged.iter().copied());
+            let Some(at) = ids().filter_map(|id| self.overtaken.get(&id)).max() else {
+                return true;
+            };
+            ids().any(|id| id.time() > *at || replaced.contains(&id))
+        });
     }
 
     /// Marks what a later entry replaces, and notes what contradicts.
@@ -172,7 +191,7 @@ mod tests {
             drafts: vec![draft],
         });
         let asked = BTreeSet::from([first, second, third]);
-        let relations = Relations { told, asked, missing: 0, later: 0 };
+        let relations = Relations { told, asked, ..Relations::default() };
         let told = Told { relations: &relations, proven: &|_| false };
         let memories = consolidate_with(project, &mined, &Settings::default(), &told);
         let of = |id| memories.iter().find(|memory| memory.id == id);
@@ -180,6 +199,32 @@ mod tests {
         assert_eq!(of(first).and_then(|it| it.superseded_by), Some(third));
         assert_eq!(of(third).map(|it| it.superseded_by), Some(None));
     }
+
+    #[test]
+    fn what_a_commit_overtook_is_left_out_unless_it_was_said_again_or_is_replaced() {
+        let project = ProjectId([1; 16]);
+        let drafts: Vec<Draft> = ["gone", "said again", "repeated", "replaced", "holds"]
+            .into_iter()
+            .zip(1..)
+            .map(|(title, at)| draft(&format!("s{at}"), at * 1_000, Kind::Decision, title, ""))
+            .collect();
+        let names: Vec<MemoryId> = drafts.iter().map(|draft| name(project, draft)).collect();
+        let commit = |at: usize| (names[at], Timestamp(2_500));
+        let relations = Relations {
+            told: BTreeMap::from([
+                ((names[2], names[1]), Relation::Same),
+                ((names[4], names[3]), Relation::Replaces),
+            ]),
+            overtaken: BTreeMap::from([commit(0), commit(1), (names[3], Timestamp(9_000))]),
+            ..Relations::default()
+        };
+        let entries = drafts.into_iter().map(DraftEntry::new).collect();
+        let mut entries = relations.unite(project, entries);
+        relations.leave_out_overtaken(project, &mut entries);
+        let left: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
+        assert_eq!(left, [names[1], names[3], names[4]]);
+    }
+
     #[test]
     fn of_two_that_say_the_same_the_later_words_stand_unless_they_leave_something_out() {
         let project = ProjectId([1; 16]);

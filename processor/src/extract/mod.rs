@@ -19,6 +19,7 @@ mod episode;
 mod findings;
 mod fixes;
 mod knowledge;
+mod landed;
 mod paths;
 mod pattern;
 mod plans;
@@ -54,6 +55,7 @@ pub mod episodes {
     pub use super::episode::{
         Episode, Statement, episodes as of, handed_plan, last_episodes as last_of, words_of,
     };
+    pub use super::landed::Landed;
     pub use super::score::Channel;
     pub use super::tasks::open_todos;
 

@@ -215,6 +215,56 @@ pub fn standing(notes: &str, ending: &str, note: &str) -> Question {
     Question { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
+/// Instructions for telling which earlier notes commits overtook.
+const OVERTAKEN: &str = include_str!("../../prompts/overtaken.md");
+
+/// Form of the answer about notes that commits overtook. Only its schema is used: answers are read leniently.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct CommitsForm {
+    /// Notes that no longer hold; may be empty.
+    overtaken: Vec<OvertakenByForm>,
+}
+
+/// One note of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct OvertakenByForm {
+    /// A note, such as `E2`.
+    note: String,
+    /// A commit, such as `N1`.
+    by: String,
+    why: CommitReason,
+    /// The commit's words for it in at most fifteen words.
+    how: String,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum CommitReason {
+    Finished,
+    Fixed,
+    Reverted,
+    Replaced,
+    Removed,
+    Wrong,
+}
+
+/// Returns the question which earlier `notes` the commits of a session overtook.
+pub fn overtaken(commits: &str, notes: &str, note: &str) -> Question {
+    let mut text = format!(
+        "Commits of one session:\n\n<commits>\n{}</commits>\n\nEarlier notes near them:\n\n<earlier>\n{}</earlier>\n\n",
+        fenced(commits),
+        fenced(notes)
+    );
+    if !note.is_empty() {
+        text.push_str(&format!("{note}\n"));
+    }
+    text.push_str("Which notes no longer hold because of a commit?");
+    Question { instructions: OVERTAKEN, text, form: schema::<CommitsForm>() }
+}
+
 /// Instructions for finding names.
 const NAMES: &str = include_str!("../../prompts/names.md");
 
@@ -261,8 +311,9 @@ impl Question {
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
-    static TAGS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier))").ok());
+    static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|commits))").ok()
+    });
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
         None => Cow::Borrowed(text),

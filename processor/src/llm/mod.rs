@@ -21,6 +21,7 @@ mod masks;
 mod merge;
 pub(crate) mod ollama;
 mod openai;
+mod overtaken;
 mod program;
 mod relations;
 mod room;

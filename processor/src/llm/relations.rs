@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::answer::{HasTexts, NoJson, values};
 use super::{Fault, Model, ask};
-use crate::consolidate::near::{ComparedDraft, Portion, portions};
+use crate::consolidate::near::{Compared, Portion, portions};
 use crate::consolidate::{Relation, Relations, relation};
 use crate::extract::draft::Draft;
 
@@ -48,8 +48,8 @@ impl Model {
     ) -> Relations {
         // It is no session's: what it costs is written down for the project.
         self.session.clear();
-        let noted: Vec<ComparedDraft<'_>> =
-            drafts.iter().map(|draft| ComparedDraft::new(draft, embed)).collect();
+        let noted: Vec<Compared<'_>> =
+            drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
         let mut relations = Relations::default();
         for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| relation::name(project, drafts[at]);

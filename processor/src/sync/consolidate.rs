@@ -8,6 +8,7 @@ use super::mine::Asked;
 use super::models::Models;
 use crate::consolidate::{Mined, Relations, Told, consolidate_with, ordered};
 use crate::extract::draft::Draft;
+use crate::extract::episodes::Landed;
 use crate::llm::When;
 use crate::mining::MinedFile;
 
@@ -45,7 +46,10 @@ pub(super) fn consolidate(
         })
         .collect();
     let mut outcome = Consolidated::default();
-    let relations = relations(context, &all, asked, models, &mut outcome);
+    let mut commits: Vec<&Landed> = mined.iter().flat_map(|file| &file.commits).collect();
+    // Those of a session stay together; its parts may have been mined in any order.
+    commits.sort_by_key(|commit| (&commit.session, commit.at));
+    let relations = relations(context, &all, &commits, asked, models, &mut outcome);
     outcome.relations_later = relations.later;
     outcome.relations_wait = relations.missing > 0;
     let proven = |key: &str| context.sessions.purged.has_proven(key);
@@ -55,10 +59,11 @@ pub(super) fn consolidate(
     outcome
 }
 
-/// Returns how the drafts of all sessions relate, as the model tells; nothing where there is none.
+/// Returns how the drafts of all sessions relate to one another and to later commits, as the model tells; nothing where there is none.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
+    commits: &[&Landed],
     asked: Asked,
     models: &mut Models,
     outcome: &mut Consolidated,
@@ -84,7 +89,9 @@ fn relations(
         None => When::Always,
     });
     let before = model.questions();
-    let relations = model.relations(project, &drafts, &embed, &mut outcome.warnings);
+    let warnings = &mut outcome.warnings;
+    let mut relations = model.relations(project, &drafts, &embed, warnings);
+    model.overtaken(project, &drafts, commits, &embed, &mut relations, warnings);
     outcome.questions += model.questions() - before;
     relations
 }

@@ -1,0 +1,45 @@
+//! Commits that were made in a session, as later questions about earlier memories see them.
+
+use memory_store::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::clean::cut;
+use super::episode;
+use crate::transcript::session::Session;
+
+/// Characters of the message below its subject.
+const BODY_CHARS_MAX: usize = 400;
+/// Commits of a session, the last ones.
+const COMMITS_MAX: usize = 100;
+
+/// A commit that was made in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Landed {
+    /// The session.
+    pub session: String,
+    /// When.
+    pub at: Timestamp,
+    /// The first line of its message.
+    pub subject: String,
+    /// The beginning of the rest.
+    pub body: String,
+}
+
+impl Landed {
+    /// The commits of a session in the order of their time, amended ones once.
+    pub fn of(session: &Session) -> Vec<Self> {
+        let episodes = episode::episodes(session);
+        let commits = episodes.iter().flat_map(|episode| &episode.commits);
+        let mut landed: Vec<Self> = commits
+            .map(|commit| Self {
+                session: session.id.clone(),
+                at: commit.at,
+                subject: commit.message.subject.clone(),
+                body: cut(&commit.message.body, BODY_CHARS_MAX),
+            })
+            .collect();
+        landed.drain(..landed.len().saturating_sub(COMMITS_MAX));
+        landed
+    }
+}

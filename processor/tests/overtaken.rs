@@ -1,0 +1,88 @@
+//! What commits of later sessions overtook, as a model tells.
+
+use crate::scripts::{Script, Sealed};
+use crate::standin::ollama::{Behaviour, Ollama};
+use memory_store::identity::Mode;
+use memory_store::store::Store;
+use serde_json::json;
+
+const TRAP: &str = "The importer drops the last row of a CSV file without a newline at its end";
+const RULE: &str = "Prices are kept in cents in the importer because floats lost money twice";
+
+/// Names the trap where a window shows it, and says of its note that the first commit mended it.
+fn says(question: &str) -> String {
+    if question.contains("<commits>") {
+        let number = question.lines().find(|line| line.contains(TRAP)).and_then(|line| {
+            let (name, _) = line.split_once(' ')?;
+            Some(name.to_owned())
+        });
+        let fixed = json!({"note": number, "by": "N1", "why": "fixed", "how": "it reads that row"});
+        return json!({ "overtaken": [fixed] }).to_string();
+    }
+    if question.contains("<notes>") {
+        return json!({"relations": []}).to_string();
+    }
+    let memory = |said: &str| {
+        json!({
+            "kind": "gotcha", "title": said, "text": "",
+            "quote": said, "importance": 80, "standing": true,
+        })
+    };
+    let said = [TRAP, RULE].into_iter().filter(|said| question.contains(said));
+    json!({"memories": said.map(memory).collect::<Vec<_>>()}).to_string()
+}
+
+fn script(sealed: &Sealed, day: u32, prompt: &str) -> Script {
+    let name = format!("{day}0000000-0000-4000-8000-000000000000");
+    let mut script =
+        Script::new(&name, sealed.root()).starting(&format!("2026-11-0{day}T09:00:00Z"));
+    script.prompt(prompt);
+    script
+}
+
+fn titles(sealed: &Sealed) -> Vec<String> {
+    let listing = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap();
+    let of_model = listing.memories.into_iter().map(|stored| stored.memory);
+    of_model.filter(|memory| memory.title.contains("importer")).map(|memory| memory.title).collect()
+}
+
+#[test]
+fn a_trap_that_a_later_commit_mended_is_not_kept() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let sealed = Sealed::with_mode(Mode::Private);
+    let path = sealed.dirs.config_file();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let config = format!(
+        "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nhost = \"http://{}\"\n",
+        server.host
+    );
+    std::fs::write(path, config).unwrap();
+
+    let mut first = script(&sealed, 1, TRAP);
+    first.say("I will keep that in mind.");
+    first.prompt(RULE);
+    first.say("Agreed.");
+    sealed.write_script(&first);
+    sealed.sync();
+    assert_eq!(titles(&sealed), [TRAP, RULE]);
+
+    let mut second = script(&sealed, 2, "Mend the importer, please.");
+    let message = "Keep the last row of a CSV file without a newline in the importer";
+    second.bash(&format!("git commit -am '{message}'"), "[main 1a2b3c4] Keep the last row");
+    second.say("It is mended.");
+    sealed.write_script(&second);
+    sealed.sync();
+    assert_eq!(titles(&sealed), [RULE]);
+
+    // The question was put once; another session changes nothing about it.
+    let about_commits = || {
+        let asked = server.asked("/api/chat");
+        asked.iter().filter(|body| body.to_string().contains("<commits>")).count()
+    };
+    assert_eq!(about_commits(), 1);
+    let mut third = script(&sealed, 3, "Tell me what the importer is for.");
+    third.say("It reads stock lists.");
+    sealed.write_script(&third);
+    sealed.sync();
+    assert_eq!((titles(&sealed), about_commits()), (vec![RULE.to_owned()], 1));
+}
