@@ -35,6 +35,7 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 /// and mixes them within parts between its signs.
 pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
     const MIXED_PARTS_BYTES_MIN: usize = 3;
+    const TURNS_MIN: usize = 5;
     const CALLS: [&[u8]; 14] = [
         b"()", b"[]", b"{}", b"=>", b"->", b"||", b"&&", b"::", b"?.", b"==", b"!=", b");", b"],",
         b"${",
@@ -46,15 +47,22 @@ pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
         && value.last().is_some_and(|byte| b")}]>".contains(byte));
     let has = |is_kind: fn(&u8) -> bool| value.iter().any(is_kind);
     let parts = value.split(|byte| !is_letter_or_digit(*byte));
+    let changes_case = value.windows(2).any(|pair| {
+        pair.iter().all(u8::is_ascii_alphabetic)
+            && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
+    });
+    // `m41PB2qs353f2` has its capitals between digits.
+    let turns = value
+        .windows(2)
+        .filter(|pair| pair.iter().all(u8::is_ascii_alphanumeric))
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+        .count();
     let mixed: usize = parts.filter(|part| mixes(part)).map(<[u8]>::len).sum();
     has(u8::is_ascii_digit)
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && !is_call
-        && value.windows(2).any(|pair| {
-            pair.iter().all(u8::is_ascii_alphabetic)
-                && pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()
-        })
+        && (turns >= TURNS_MIN || changes_case)
         && mixed >= MIXED_PARTS_BYTES_MIN
         && !CALLS.iter().any(|call| memchr::memmem::find(value, call).is_some())
         && is_drawn(value)
@@ -117,6 +125,48 @@ impl Odd {
         }
         Some(odd)
     }
+}
+
+/// Returns whether a value is a number that nobody counted or measured: no round one, no date, no time of a clock.
+pub(super) fn is_drawn_number(value: &[u8]) -> bool {
+    const DIGITS_MIN: usize = 9;
+    const DIGITS_MAX: usize = 20;
+    const KINDS_MIN: usize = 5;
+    let is_next = |pair: &&[u8]| pair[0].abs_diff(pair[1]) <= 1;
+    let is_time = matches!(value.len(), 10 | 13 | 16) && value.starts_with(b"1")
+        || value.len() >= 12 && (value.starts_with(b"19") || value.starts_with(b"20"));
+    let kinds = (b'0'..=b'9').filter(|digit| value.contains(digit)).count();
+    (DIGITS_MIN..=DIGITS_MAX).contains(&value.len())
+        && value.iter().all(u8::is_ascii_digit)
+        && !is_time
+        && kinds >= KINDS_MIN
+        && value.windows(2).filter(is_next).count() * 2 < value.len()
+}
+
+/// Returns whether a value of two or three parts with spaces between them looks drawn at random, each part of it.
+pub(super) fn is_drawn_phrase(value: &[u8]) -> bool {
+    const PARTS_MAX: usize = 3;
+    const PART_BYTES_MIN: usize = 4;
+    let parts = || value.split(|byte| *byte == b' ');
+    let is_part = |part: &[u8]| {
+        let has = |is_kind: fn(&u8) -> bool| part.iter().any(is_kind);
+        part.len() >= PART_BYTES_MIN
+            && part.iter().all(|byte| byte.is_ascii_graphic() && !b"\"'`<>(){}=;\\".contains(byte))
+            && has(u8::is_ascii_alphabetic)
+            && (has(u8::is_ascii_digit) || shape::case_changes(part) > 0)
+            && !has_word(part)
+            && !stands_for_something(part)
+    };
+    (2..=PARTS_MAX).contains(&parts().count())
+        && parts().all(is_part)
+        && parts().any(|part| mixes(part) && part.iter().any(u8::is_ascii_digit))
+        && shape::entropy(value) >= 3.0
+}
+
+/// Returns whether a part of a value is a word that technical texts know, and no short one.
+pub(super) fn has_word(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 4;
+    segments(value).any(|segment| segment.len() >= LETTERS_MIN && is_word(segment))
 }
 
 /// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.

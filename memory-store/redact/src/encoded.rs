@@ -17,9 +17,46 @@ pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<
     runs(text, RUN_BYTES_MIN, is_secret)
 }
 
-/// Finds the runs that hold a known value, which may be shorter.
-pub(super) fn find_known(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
-    runs(text, KNOWN_RUN_BYTES_MIN, is_known)
+/// Finds the runs that hold a known value, which may be shorter, and the bytes that do, if there are any.
+pub(super) fn find_known(
+    text: &[u8],
+    are_bytes: bool,
+    is_known: impl Fn(&[u8]) -> bool,
+) -> Vec<Range<usize>> {
+    let mut found = if are_bytes { bytes(text, &is_known) } else { Vec::new() };
+    found.extend(runs(text, KNOWN_RUN_BYTES_MIN, is_known));
+    found
+}
+
+/// The dumps of bytes that hold a known value: `6b:6d:62`, `6b 6d 62`.
+fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+    const BYTES_MIN: usize = 8;
+    let is_pair =
+        |at: usize| text.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit));
+    let mut found = Vec::new();
+    for sign in [b':', b' '] {
+        let mut read = 0;
+        for at in memchr::memchr_iter(sign, text) {
+            if at < read + 2 || !is_pair(at - 2) || !is_pair(at + 1) {
+                continue;
+            }
+            let start = at - 2;
+            let mut end = at;
+            while text.get(end) == Some(&sign) && is_pair(end + 1) {
+                end += 3;
+            }
+            read = end;
+            if (end - start) / 3 + 1 < BYTES_MIN || end - start > RUN_BYTES_MAX {
+                continue;
+            }
+            let digits: Vec<u8> =
+                text[start..end].iter().copied().filter(u8::is_ascii_hexdigit).collect();
+            if hexadecimal(&digits).is_some_and(|said| is_known(&said)) {
+                found.push(start..end);
+            }
+        }
+    }
+    found
 }
 
 /// The runs of at least so many bytes whose meaning is a secret.
@@ -64,6 +101,7 @@ fn decoded(run: &[u8]) -> Option<Vec<u8>> {
 /// Decodes a run of hexadecimal digits; `None` if it is no readable text.
 fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let run = run.strip_prefix(b"0x").unwrap_or(run);
     let (pairs, []) = run.as_chunks::<2>() else { return None };
     pairs
         .iter()

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memchr2_iter, memmem};
+use memchr::{memchr_iter, memchr2_iter, memchr3_iter, memmem};
 
 use super::shape;
 
@@ -55,9 +55,11 @@ pub(super) fn find<T>(
     found
 }
 
-/// Finds the values of which `scan` knows all bytes, so that any break of a line and any escape may be a join.
+/// Finds the values of which `scan` knows all bytes, so that any break of a line and any escape may be a join, and a
+/// sign between single characters (`are_characters`).
 pub(super) fn find_known(
     text: &[u8],
+    are_characters: bool,
     scan: impl Fn(&[u8]) -> Vec<Range<usize>>,
 ) -> Vec<Range<usize>> {
     let line_break = |at: usize| {
@@ -67,11 +69,20 @@ pub(super) fn find_known(
     let mut joins: Vec<Separator> = memchr_iter(b'\n', text).map(line_break).collect();
     joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)).map(plain));
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)).map(plain));
-    joins.extend(memchr_iter(b'%', text).filter_map(|at| percent(text, at)));
+    // Behind `\` it is a sign.
+    let signs = memchr_iter(b'%', text).filter(|at| !text[..*at].ends_with(b"\\"));
+    joins.extend(signs.filter_map(|at| percent(text, at)));
+    joins.extend(
+        memchr2_iter(b'"', b'\'', text).filter_map(|at| between_strings(text, at)).map(plain),
+    );
+    if are_characters {
+        let signs = memchr3_iter(b' ', b'-', b'.', text).filter(|at| is_spaced(text, *at));
+        joins.extend(signs.map(|at| plain(at..at + 1)));
+    }
     joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
     joins.extend(memchr_iter(b'\\', text).filter_map(|at| {
-        let is_sign = text.get(at + 1).is_some_and(u8::is_ascii_punctuation);
-        escaped(text, at).or_else(|| is_sign.then(|| plain(at..at + 1)))
+        let is_sign = text.get(at + 1).is_some_and(|b| b.is_ascii_punctuation() || *b == b' ');
+        escaped(text, at).or_else(|| octal(text, at)).or_else(|| is_sign.then(|| plain(at..at + 1)))
     }));
     joins.sort_by_key(|join| join.range.start);
     joins.dedup_by(|next, known| next.range.start < known.range.end);
@@ -85,6 +96,41 @@ pub(super) fn find_known(
 
 fn plain(range: Range<usize>) -> Separator {
     Separator { range, with: None }
+}
+
+/// The end of a string and the beginning of the next, with an operator or a comma between them: `' + '`, `''`, `', '`.
+fn between_strings(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const BETWEEN_BYTES_MAX: usize = 4;
+    let quote = text[at];
+    if at == 0 || !text[at - 1].is_ascii_graphic() {
+        return None;
+    }
+    let rest = &text[at + 1..text.len().min(at + 2 + BETWEEN_BYTES_MAX)];
+    let length = memchr::memchr(quote, rest)?;
+    let end = at + 2 + length;
+    let is_part = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric())
+    };
+    let is_quote = |at: Option<usize>| at.and_then(|at| text.get(at)) == Some(&quote);
+    let is_character = || is_quote(at.checked_sub(2)) && is_quote(Some(end + 1));
+    let is_between = match rest[..length].trim_ascii() {
+        b"," => is_character(),
+        b"" | b"+" | b"." | b"&" | b".." => is_part(at.checked_sub(1)) && is_part(Some(end)),
+        _ => false,
+    };
+    is_between.then_some(at..end)
+}
+
+/// Returns whether a sign stands between single characters: `S w o r d`, `S-w-o-r-d`.
+fn is_spaced(text: &[u8], at: usize) -> bool {
+    let sign = text[at];
+    let is = |at: Option<usize>| at.is_some_and(|at| text.get(at) == Some(&sign));
+    let is_character = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let before = at.checked_sub(1).and_then(|at| text.get(at));
+    is_character(before)
+        && is_character(text.get(at + 1))
+        && (is(Some(at + 2)) && (is(Some(at + 4)) || is(at.checked_sub(2)))
+            || is(at.checked_sub(2)) && is(at.checked_sub(4)))
 }
 
 /// The joins of a text, in order; they do not overlap.
@@ -203,6 +249,13 @@ fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 2..at + length)?).ok()?;
     let with = u8::try_from(u32::from_str_radix(digits, 16).ok()?).ok()?;
     with.is_ascii_graphic().then_some(Separator { range: at..at + length, with: Some(with) })
+}
+
+/// A character that is written as three octal digits.
+fn octal(text: &[u8], at: usize) -> Option<Separator> {
+    let digits = str::from_utf8(text.get(at + 1..at + 4)?).ok()?;
+    let with = u8::from_str_radix(digits, 8).ok()?;
+    with.is_ascii_graphic().then_some(Separator { range: at..at + 4, with: Some(with) })
 }
 
 /// A sign that HTML writes as an entity.

@@ -46,6 +46,8 @@ struct Table {
     by_word: HashMap<u64, BTreeMap<usize, HashSet<String>>>,
     /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
+    /// The least of them.
+    shortest: usize,
 }
 
 /// Stored form of a value.
@@ -115,11 +117,13 @@ impl Known {
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
         let text = text.as_bytes();
         let found = self.read(|shared, table| {
-            let mut found = table.find(shared, text);
+            let mut short = ShortWords::default();
+            let mut found = table.find_in(shared, text, &mut short);
             if !table.values.is_empty() {
-                found.extend(joined::find_known(text, |piece| table.find(shared, piece)));
-                found
-                    .extend(encoded::find_known(text, |said| !table.find(shared, said).is_empty()));
+                let find = |piece: &[u8]| table.find(shared, piece);
+                found.extend(joined::find_known(text, short.are_characters, find));
+                let holds = |said: &[u8]| !table.find(shared, said).is_empty();
+                found.extend(encoded::find_known(text, short.are_bytes, holds));
             }
             found
         });
@@ -167,10 +171,21 @@ impl Shared {
 
     /// A hash of the text as tags and file names have it.
     fn hash(&self, what: &[u8], text: &[u8]) -> blake3::Hash {
-        let plain: Vec<u8> =
-            text.iter().map(|b| if is_word(*b) { b.to_ascii_lowercase() } else { b'-' }).collect();
+        const BYTES_MAX: usize = 128;
+        let plain = |byte: u8| if is_word(byte) { byte.to_ascii_lowercase() } else { b'-' };
+        // Nearly all texts fit, and a place on the heap costs as much as the hash.
+        let mut bytes = [0; BYTES_MAX];
+        let length = what.len() + 1 + text.len();
+        if let Some(all) = bytes.get_mut(..length) {
+            all[..what.len()].copy_from_slice(what);
+            for (to, from) in all[what.len() + 1..].iter_mut().zip(text) {
+                *to = plain(*from);
+            }
+            return blake3::keyed_hash(&self.key, all);
+        }
+        let text: Vec<u8> = text.iter().copied().map(plain).collect();
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(what).update(b"\0").update(&plain);
+        hasher.update(what).update(b"\0").update(&text);
         hasher.finalize()
     }
 }
@@ -184,6 +199,7 @@ impl Table {
             self.lengths.resize(value.word_bytes + 1, false);
         }
         self.lengths[value.word_bytes] = true;
+        self.shortest = self.lengths.iter().position(|known| *known).unwrap_or_default();
         self.by_word
             .entry(value.word)
             .or_default()
@@ -194,11 +210,21 @@ impl Table {
     }
 
     fn find(&self, shared: &Shared, text: &[u8]) -> Vec<Range<usize>> {
+        self.find_in(shared, text, &mut ShortWords::default())
+    }
+
+    fn find_in(&self, shared: &Shared, text: &[u8], short: &mut ShortWords) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.values.is_empty() {
             return found;
         }
         for run in words(text) {
+            let before = found.len();
+            if run.len() <= 2 {
+                short.note(run.len());
+            } else {
+                short.last.1 = 0;
+            }
             for start in [Some(run.start), behind_escape(text, &run)].into_iter().flatten() {
                 let word = start..run.end;
                 if !self.lengths.get(word.len()).is_some_and(|known| *known) {
@@ -215,8 +241,69 @@ impl Table {
                     found.push(start..start + bytes);
                 }
             }
+            if found.len() == before {
+                found.extend(self.glued(shared, text, &run));
+            }
         }
         found
+    }
+
+    /// The value that is a part of a word: `db` or `backup` was put before it, or a number behind.
+    fn glued(&self, shared: &Shared, text: &[u8], run: &Range<usize>) -> Option<Range<usize>> {
+        const RUN_BYTES_MAX: usize = 64;
+        const AFFIX_BYTES_MAX: usize = 6;
+        let word = &text[run.clone()];
+        // A hash is no name with a value in it.
+        let may_hold = (self.shortest..=RUN_BYTES_MAX).contains(&word.len())
+            && word.iter().any(u8::is_ascii_digit)
+            && word.iter().any(|byte| !byte.is_ascii_hexdigit());
+        if !may_hold {
+            return None;
+        }
+        let lengths = self.lengths.iter().enumerate().filter(|(_, known)| **known);
+        for (length, _) in lengths.take_while(|(length, _)| *length <= word.len()) {
+            let last = word.len() - length;
+            // A short word is the first of several, which nothing follows.
+            let inside =
+                (1..last.min(AFFIX_BYTES_MAX + 1)).filter(|_| length >= spread::VALUE_BYTES_MIN);
+            for at in [last, 0].into_iter().chain(inside) {
+                if !word[at..at + length].iter().any(u8::is_ascii_digit) {
+                    continue;
+                }
+                let start = run.start + at;
+                let Some(values) = self.by_word.get(&shared.word(&text[start..start + length]))
+                else {
+                    continue;
+                };
+                let fits = |(bytes, hashes): &(&usize, &HashSet<String>)| {
+                    let end = start + **bytes;
+                    end <= text.len() && hashes.contains(&shared.all(&text[start..end]))
+                };
+                if let Some((bytes, _)) = values.iter().rev().find(fits) {
+                    return Some(start..start + bytes);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Short words in a row, as those have that are no text: characters that are set apart, bytes in hexadecimal digits.
+#[derive(Default)]
+struct ShortWords {
+    are_characters: bool,
+    are_bytes: bool,
+    /// The bytes of the last word, and how many words in a row had so many.
+    last: (usize, usize),
+}
+
+impl ShortWords {
+    fn note(&mut self, bytes: usize) {
+        const CHARACTERS_MIN: usize = 4;
+        const BYTES_MIN: usize = 8;
+        self.last = (bytes, if bytes == self.last.0 { self.last.1 + 1 } else { 1 });
+        self.are_characters |= bytes == 1 && self.last.1 >= CHARACTERS_MIN;
+        self.are_bytes |= bytes == 2 && self.last.1 >= BYTES_MIN;
     }
 }
 
@@ -251,6 +338,10 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
     const COLOUR_BYTES_MAX: usize = 32;
     let before = &text[..run.start];
+    // This is asked of every word.
+    if !matches!(before.last(), Some(b'\\' | b'[' | b';')) {
+        return None;
+    }
     let word = &text[run.clone()];
     if before.ends_with(b"\\") && word.first().is_some_and(|byte| b"nrt".contains(byte)) {
         return Some(run.start + 1);
@@ -291,10 +382,11 @@ mod tests {
             ("cobaltheron6629_backup-COBALTHERON6629.md", "*_backup-*.md"),
             (r#"{"a":"b\\nCobaltheron6629\\n"}"#, r#"{"a":"b\\n*\\n"}"#),
             ("\u{1b}[1;32mCobaltheron6629\u{1b}[0m", "\u{1b}[1;32m*\u{1b}[0m"),
-            ("-pk7#Pq!2z$Lw9 and 'k7#Pq!2z$Lw9'", "-pk7#Pq!2z$Lw9 and '*'"),
             ("log-in-with-tr0ub4dor-3x-now", "log-in-with-*-now"),
-            ("Cobaltheron66290 xCobaltheron6629 Cobaltheron662", "="),
-            ("ЖCobaltheron6629 Tr0ub4dor 3", "="),
+            ("createdb dbCobaltheron6629 preCobaltheron6629post", "createdb db* pre*post"),
+            ("-pk7#Pq!2z$Lw9 and 'k7#Pq!2z$Lw9'", "-p* and '*'"),
+            ("Cobaltheron66290 xk7#Pq!2z$Lw9", "*0 x*"),
+            ("Cobaltheron662 Tr0ub4dor 3", "="),
         ] {
             let clean = clean.replace('*', hidden);
             let clean = if clean == "=" { text.to_owned() } else { clean };
@@ -334,8 +426,22 @@ mod tests {
             "Q29iYWx0aGVyb242NjI5",
             "436f62616c746865726f6e36363239",
             "パスワードCobaltheron6629です",
+            "C o b a l t h e r o n 6 6 2 9",
+            "43:6f:62:61:6c:74:68:65:72:6f:6e:36:36:32:39",
+            "0x436f62616c746865726f6e36363239",
+            "\\103\\157\\142\\141\\154\\164\\150\\145\\162\\157\\156\\066\\066\\062\\071",
+            "'Cobalt' + 'heron6629'",
+            "['C', 'o', 'b', 'a', 'l', 't', 'h', 'e', 'r', 'o', 'n', '6', '6', '2', '9']",
         ] {
             assert!(redactor.redact(text).contains("[redacted:known-secret]"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_known_value_with_a_space_or_of_digits_is_hidden() {
+        let redactor = known(&["Kq7vLm 2xRt9Wz", "8203947156", "k7Pq%4dLw9z"]);
+        for text in ["Kq7vLm%202xRt9Wz", "Kq7vLm\\ 2xRt9Wz", "8203947156", "k7Pq\\%4dLw9z"] {
+            assert_eq!(redactor.redact(text), "[redacted:known-secret]", "{text}");
         }
     }
 

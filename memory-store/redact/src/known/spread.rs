@@ -5,7 +5,7 @@ use crate::{drawn, shape};
 use memory_store_base::text::{self, rarity};
 
 /// Shorter values are words, and longer ones texts.
-const VALUE_BYTES_MIN: usize = 8;
+pub(super) const VALUE_BYTES_MIN: usize = 8;
 pub(super) const VALUE_BYTES_MAX: usize = 512;
 
 /// Letters that a rare word has at least.
@@ -102,6 +102,9 @@ pub(crate) enum Evidence {
 /// Returns whether a value that was recognised may be looked for elsewhere.
 pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
     let bytes = value.as_bytes();
+    if drawn::is_drawn_number(bytes) || drawn::is_drawn_phrase(bytes) {
+        return true;
+    }
     if !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
         || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
         || stands_for_something(bytes)
@@ -213,6 +216,9 @@ mod tests {
             "password123",
             "Validation",
             "12345678",
+            "1234567890",
+            "1732668131",
+            "20261002120000",
             "2024-11-23T10:00:00Z",
             "1a2b3c4",
             "1a2b3c4d5e6f",
@@ -242,6 +248,8 @@ mod tests {
         }
         for value in [
             "Cobaltheron6629",
+            "8203947156",
+            "Kq7vLm 2xRt9Wz",
             "harborwalnut5519",
             "xR4kTw81Lmqz",
             "Tr0ub4dor&3x",
