@@ -7,7 +7,7 @@ use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::shape;
-use super::{Finding, LOGIN};
+use super::{ACCOUNT, Finding};
 
 /// Secrets of one text that are looked for again.
 const ECHOED_MAX: usize = 200;
@@ -114,7 +114,7 @@ pub(super) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
                 && !is_local_name(value.as_bytes())
                 && !companions.iter().any(is_known)
             {
-                companions.push(Finding { rule: LOGIN, range });
+                companions.push(Finding { rule: ACCOUNT, range });
             }
         }
     }
@@ -135,7 +135,7 @@ pub(super) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
             memmem::find_iter(text, value)
                 .map(|start| start..start + value.len())
                 .filter(|range| stands_alone(text, range) && *range != name.range)
-                .map(|range| Finding { rule: LOGIN, range }),
+                .map(|range| Finding { rule: ACCOUNT, range }),
         );
     }
     echoes

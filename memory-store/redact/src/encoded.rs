@@ -59,6 +59,13 @@ fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     found
 }
 
+/// The password in base 64 of a user and a password.
+pub(super) fn password(value: &str) -> Option<String> {
+    let said = decoded(value.trim_end_matches('=').as_bytes()).filter(|said| is_login(said))?;
+    let colon = said.iter().position(|byte| *byte == b':')?;
+    String::from_utf8(said[colon + 1..].to_vec()).ok()
+}
+
 /// The runs of at least so many bytes whose meaning is a secret.
 fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();

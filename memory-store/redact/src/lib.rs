@@ -93,6 +93,9 @@ impl Redactor {
             if let Some(password) = password_within(value) {
                 known.learn(password);
             }
+            if let Some(password) = encoded::password(value) {
+                known.learn(&password);
+            }
         }
         self.redact_found(text, found)
     }
@@ -188,13 +191,17 @@ fn password_within(value: &str) -> Option<&str> {
     value.rsplit_once([' ', ',']).or_else(|| value.split_once(':')).map(|(_, password)| password)
 }
 
-/// The name of what is hidden because it belongs to a password.
+/// The name of a password that its place tells.
+#[cfg(test)]
 const LOGIN: &str = "login";
+
+/// The name of a user that is hidden because it belongs to a password.
+const ACCOUNT: &str = "account";
 
 /// Returns whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own
 /// patterns or marks decide about.
 fn is_learned(rule: &str) -> bool {
-    let is_other = [PRIVATE_TEXT, PRIVATE_KEY, LOGIN, NAME, known::KNOWN, deny::DENIED];
+    let is_other = [PRIVATE_TEXT, PRIVATE_KEY, ACCOUNT, NAME, known::KNOWN, deny::DENIED];
     !is_other.contains(&rule) && Class::from_name(rule).is_none()
 }
 

@@ -7,6 +7,7 @@ use super::*;
 
 mod cookies;
 mod passwords;
+mod ways_in;
 
 const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const HEX: &str = "0123456789abcdef";
@@ -73,6 +74,7 @@ fn each_placeholder_has_a_known_name() {
         known::KNOWN,
         NAME,
         LOGIN,
+        ACCOUNT,
         PRIVATE_KEY,
         ENCODED_KEY,
         PRIVATE_TEXT,

@@ -189,7 +189,7 @@ mod tests {
             (format!("x: [a, {token}]\n"), format!("x: [a, {hidden}]\n")),
             (
                 format!("db:\n  user: tess\n  password: {plain}\n"),
-                "db:\n  user: \"[redacted:login]\"\n  password: \"[redacted:assignment]\"\n"
+                "db:\n  user: \"[redacted:account]\"\n  password: \"[redacted:assignment]\"\n"
                     .to_owned(),
             ),
             (
