@@ -234,7 +234,7 @@ fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
     script.prompt("Please look at how the operators log in.");
-    task(&mut script, "1", "Log in with Brightotter7714");
+    task(&mut script, "1", "Show the panel of Brightotter7714");
     (0..STORIES).for_each(|number| story(&mut script, number));
     sealed.write_script(&script);
     sync_in_parts(&sealed);
@@ -246,14 +246,14 @@ fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
     sealed.write_script(&second);
     sync_in_parts(&sealed);
     let tasks = handed_on(&sealed);
-    assert!(!tasks.contains("Brightotter7714") && tasks.contains("Log in with"), "{tasks}");
+    assert!(!tasks.contains("Brightotter7714") && tasks.contains("Show the panel of"), "{tasks}");
 
     purge(&sealed.options(), &What::Session("s2".to_owned())).unwrap();
-    assert!(handed_on(&sealed).contains("Log in with"), "{}", handed_on(&sealed));
+    assert!(handed_on(&sealed).contains("Show the panel of"), "{}", handed_on(&sealed));
     let later = archive(&sealed).load(&parts::name("s1", 2)).unwrap().unwrap().records;
     let since = later.iter().map(|record| record.at).min().unwrap();
     purge(&sealed.options(), &What::Before(since)).unwrap();
-    assert!(!handed_on(&sealed).contains("Log in with"), "{}", handed_on(&sealed));
+    assert!(!handed_on(&sealed).contains("Show the panel of"), "{}", handed_on(&sealed));
 }
 
 #[test]

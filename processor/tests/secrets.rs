@@ -163,7 +163,7 @@ fn uses(script: &mut Script, secret: &str) {
     script.say(&format!("I seed the installer with {secret} and write the migration for it."));
     commits(
         script,
-        &format!("Seed the operator account with {secret}"),
+        &format!("Seed the operators from {secret}"),
         &format!(
             "The installer needs one, so {secret} is used because operators know it by heart."
         ),
@@ -239,7 +239,7 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     let mut memory = Memory::new(
         MemoryId([3; 16]),
         Kind::Fact,
-        "Operators log in with brightotter7714",
+        "Operators all have brightotter7714",
         "It is Brightotter7714 on every panel.",
         now(),
     );
@@ -262,7 +262,7 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     uses(&mut third, "Brightotter7714");
     sealed.write_script(&third);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    assert!(memories(&sealed).contains("Operators log in with [redacted:known-secret]"));
+    assert!(memories(&sealed).contains("Operators all have [redacted:known-secret]"));
 }
 
 #[test]

@@ -11,11 +11,11 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{shape, words as automata};
+use super::{cue, drawn, shape, words as automata};
 use promise::{Promise, promise, promise_of, words};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 33] = [
+pub(super) const KEYWORDS: [&str; 42] = [
     "token",
     "secret",
     "pass",
@@ -41,6 +41,15 @@ pub(super) const KEYWORDS: [&str; 33] = [
     "kata sandi",
     "passe",
     "segreta",
+    "parol",
+    "parool",
+    "lozink",
+    "kata laluan",
+    "contrasenya",
+    "pasahitz",
+    "nenosiri",
+    "wagwoord",
+    "pasvort",
     // Short for it, with what a person or a file puts beside.
     "pw",
     "mdp",
@@ -55,7 +64,7 @@ pub(super) const KEYWORDS: [&str; 33] = [
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 44] = [
+const ABROAD: [&str; 75] = [
     "contraseña",
     "lösenord",
     "hasło",
@@ -101,6 +110,37 @@ const ABROAD: [&str; 44] = [
     "令牌",
     "पासवर्ड",
     "كلمة مرور",
+    "الرقم السري",
+    "رمز المرور",
+    "رمز الدخول",
+    "رمز عبور",
+    "گذرواژه",
+    "پاس ورڈ",
+    "कूटशब्द",
+    "পাসওয়ার্ড",
+    "পাসওয়ার্ড",
+    "கடவுச்சொல்",
+    "పాస్వర్డ్",
+    "పాస్‌వర్డ్",
+    "ಪಾಸ್ವರ್ಡ್",
+    "ಪಾಸ್‌ವರ್ಡ್",
+    "പാസ്‌വേഡ്",
+    "પાસવર્ડ",
+    "ਪਾਸਵਰਡ",
+    "лозинк",
+    "Лозинк",
+    "құпиясөз",
+    "κωδικό",
+    "Κωδικό",
+    "συνθηματικ",
+    "პაროლ",
+    "գաղտնաբառ",
+    "slaptažod",
+    "Slaptažod",
+    "lykilorð",
+    "fjalëkalim",
+    "ពាក្យសម្ងាត់",
+    "စကားဝှက်",
 ];
 
 static NAMES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
@@ -160,7 +200,8 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
 fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let is_folder =
         text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
-    (promise != Promise::SomeKey && !is_folder).then(|| said::near(text, name.end, promise))?
+    (promise != Promise::SomeKey && !is_folder)
+        .then(|| said::near(text, name.end, promise).or_else(|| cue::before(text, name.start)))?
 }
 
 /// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
@@ -265,6 +306,11 @@ pub(super) fn is_told_secret(value: &[u8]) -> bool {
             && !shape::is_path(value)
 }
 
+/// Returns whether a value looks drawn at random where code may stand.
+pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
+    said::is_drawn_alone(value)
+}
+
 /// Returns whether a value looks drawn at random.
 pub(super) fn is_drawn_secret(value: &[u8]) -> bool {
     said::is_secret(value, Promise::Password, false)
@@ -283,6 +329,7 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         said::abroad(text, &name)
             .or_else(|| form::before(text, &name, Promise::Password))
             .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
+            .or_else(|| cue::before(text, name.start))
     };
     names.filter_map(|name| value(name.range())).collect()
 }
@@ -530,7 +577,26 @@ fn value(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usi
     // The judged part is enough at first: text may be full of such names, each inside the value of the one before.
     let bare = text[at..].iter().take(judged);
     let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
+    let length = length + beyond_quotes(&text[at + length..], length, join);
     (length > 0).then_some((at..at + length, false))
+}
+
+/// The length of the rest of a value of a file of settings that has quotes within, which open nothing there.
+fn beyond_quotes(rest: &[u8], length: usize, join: Join) -> usize {
+    const BYTES_MAX: usize = 64;
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let mut at = 0;
+    while length > 0
+        && join == Join::Env
+        && rest.get(at).is_some_and(|byte| b"\"'`".contains(byte))
+        && is_part(rest.get(at + 1))
+        && at < BYTES_MAX
+    {
+        let more = rest[at + 1..].iter().take_while(|byte| !ends_bare(**byte, join)).count();
+        at += 1 + more;
+    }
+    // One at its end closes what was opened before the name.
+    at
 }
 
 /// A value without quotes up to where it ends.
@@ -573,7 +639,9 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
     let plain = value.iter().all(u8::is_ascii_alphabetic);
     if value.contains(&b' ') {
         // A sentence, unless it is the value of a constant.
-        return upper && promise == Promise::Password && value.len() >= 8 || is_passphrase(value);
+        return upper && promise == Promise::Password && value.len() >= 8
+            || is_passphrase(value)
+            || drawn::is_drawn_phrase(value);
     }
     if value.iter().any(u8::is_ascii_whitespace)
         || value.len() < 4

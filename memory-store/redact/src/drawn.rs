@@ -68,6 +68,12 @@ pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
         && is_drawn(value)
 }
 
+/// Returns whether a value is drawn at random where a name stands else, such as that of a variable.
+pub(super) fn is_scrambled(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 10;
+    value.len() >= BYTES_MIN && is_drawn_in_code(value) && !has_word(value)
+}
+
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
 /// Of two words and a number people make passwords, too: then the number has to be one of bits.
 pub(super) fn is_name_with_digits(value: &[u8]) -> bool {

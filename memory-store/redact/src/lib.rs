@@ -11,6 +11,7 @@ mod checksum;
 mod column;
 mod command;
 mod cookie;
+mod cue;
 mod deny;
 mod digits;
 mod drawn;
@@ -192,7 +193,6 @@ fn password_within(value: &str) -> Option<&str> {
 }
 
 /// The name of a password that its place tells.
-#[cfg(test)]
 const LOGIN: &str = "login";
 
 /// The name of a user that is hidden because it belongs to a password.
@@ -232,6 +232,7 @@ enum Detector {
     Rule(usize),
     Cookie,
     Assignment,
+    Cue,
 }
 
 /// The built-in rules, ready to run.
@@ -250,7 +251,8 @@ impl Engine {
         let rules = rule::built_in().expect("the built-in rules are valid");
         let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
         let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
-        let own = cookies.chain(own);
+        let cues = cue::KEYWORDS.iter().map(|word| (*word, Detector::Cue));
+        let own = cookies.chain(own).chain(cues);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),
             (block::PEM_KEYWORD, Detector::PrivateKey),
@@ -302,6 +304,7 @@ impl Engine {
         let mut failures = Failures::default();
         let mut last_name = 0;
         let mut cookies = cookie::Reader::default();
+        let mut cues = cue::Reader::default();
         let mut rows = 0..0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
@@ -309,6 +312,11 @@ impl Engine {
                 if detector == Detector::Cookie {
                     let secrets = cookies.next(text, &range).into_iter().flatten();
                     found.extend(secrets.map(|secret| (Detector::Cookie, secret)));
+                    continue;
+                }
+                if detector == Detector::Cue {
+                    let values = cues.next(text, &range).into_iter();
+                    found.extend(values.map(|value| (detector, value)));
                     continue;
                 }
                 let seen = |(known, secret): &(Detector, Range<usize>)| {
@@ -350,6 +358,7 @@ impl Engine {
         }
         let abroad = assignment::abroad(text).into_iter();
         found.extend(abroad.map(|secret| (Detector::Assignment, secret)));
+        found.extend(cue::abroad(text).into_iter().map(|value| (Detector::Cue, value)));
         found
     }
 
@@ -365,7 +374,8 @@ impl Engine {
             | Detector::PrivateKey
             | Detector::EncodedKey
             | Detector::Cookie
-            | Detector::Assignment => Vec::new(),
+            | Detector::Assignment
+            | Detector::Cue => Vec::new(),
         }
     }
 
@@ -382,8 +392,8 @@ impl Engine {
             Detector::EncodedKey => block::encoded_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
-            // It has many at once; see `detect`.
-            Detector::Cookie => None,
+            // They have many at once; see `detect`.
+            Detector::Cookie | Detector::Cue => None,
         }
     }
 
@@ -395,6 +405,7 @@ impl Engine {
             Detector::Rule(index) => &self.rules[index].name,
             Detector::Cookie => COOKIE,
             Detector::Assignment => ASSIGNMENT,
+            Detector::Cue => LOGIN,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::words;
+use super::{drawn, words};
 
 /// Parts of text that somebody put where a secret belongs.
 const PLACEHOLDERS: [&str; 13] = [
@@ -257,7 +257,7 @@ fn is_variable(value: &[u8]) -> bool {
             && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_:-".contains(byte))
     };
     match value {
-        [b'$', rest @ ..] => named(rest) || rest.len() <= 1,
+        [b'$', rest @ ..] => named(rest) && !drawn::is_scrambled(rest) || rest.len() <= 1,
         [b'%', inner @ .., b'%'] | [b'{', inner @ .., b'}'] | [b'@', inner @ .., b'@'] => {
             named(inner)
         }

@@ -65,6 +65,18 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         "masterpass",
         "psw",
     ];
+    // Passwords in languages that change the end of a word.
+    const STEMS: [&str; 9] = [
+        "parol",
+        "parool",
+        "lozink",
+        "laluan",
+        "contrasenya",
+        "pasahitz",
+        "nenosiri",
+        "wagwoord",
+        "pasvort",
+    ];
     const KEYS: [&str; 12] = [
         "secret",
         "secrete",
@@ -174,6 +186,7 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         }
         "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
         "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
+        _ if STEMS.iter().any(|stem| last.starts_with(stem)) => Some(Promise::Password),
         _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
         _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),
         _ => None,

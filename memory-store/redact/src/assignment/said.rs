@@ -328,6 +328,9 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
                 && !shape::is_stop_word(told)
                 && !shape::is_placeholder(told)
         };
+        if let Some(phrase) = drawn_phrase(text, word.start) {
+            return Some(phrase);
+        }
         if is_told_secret(told, promise) || is_plain() || is_number(told, promise) {
             return Some(value);
         }
@@ -337,6 +340,15 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
         at = word.end;
     }
     None
+}
+
+/// The value in quotes at `at` that has spaces and looks drawn at random.
+fn drawn_phrase(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let quote = text.get(at).filter(|byte| b"\"'`".contains(byte))?;
+    let inner = text.get(at + 1..)?;
+    let inner = &inner[..inner.len().min(VALUE_BYTES_MAX)];
+    let length = memchr::memchr(*quote, inner)?;
+    drawn::is_drawn_phrase(&inner[..length]).then_some(at + 1..at + 1 + length)
 }
 
 /// Returns whether a password that a sentence gives is a number.
@@ -484,7 +496,10 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
             let is_content = crate::rule::is_content(&rest[..(start + CONTENT_BYTES).min(line)]);
             return (!is_content).then_some(at + start..at + end);
         }
-        let sign = rest[end..line].iter().take_while(|byte| !is_edge(**byte)).count();
+        // A particle of another script may stand right before the value.
+        let is_foreign = end == start && rest.get(start).is_some_and(|byte| !byte.is_ascii());
+        let is_sign = |byte: &&u8| !(is_edge(**byte) || is_foreign && byte.is_ascii_alphanumeric());
+        let sign = rest[end..line].iter().take_while(is_sign).count();
         from = end + sign.max(usize::from(end == start));
     }
     None
@@ -496,7 +511,7 @@ fn is_edge(byte: u8) -> bool {
 }
 
 /// Returns whether a value looks drawn at random where little else tells that it is a secret.
-fn is_drawn_alone(value: &[u8]) -> bool {
+pub(super) fn is_drawn_alone(value: &[u8]) -> bool {
     const TURNS_MIN: usize = 4;
     let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let turns = value.windows(2).filter(|pair| kind(&pair[0]) != kind(&pair[1])).count();
@@ -522,7 +537,9 @@ fn word_length(text: &[u8]) -> usize {
         let rest = &text[at + 1..];
         let name = rest.iter().take_while(|byte| is_name(byte)).count();
         let ends = match byte {
-            b'"' | b'\'' | b'`' | b'\\' => true,
+            // Within a value a quote is a sign like others.
+            b'"' | b'\'' | b'`' => !is_inside(text, at),
+            b'\\' => !is_inside(text, at) || b"nrtux".contains(&rest[0]),
             b'&' | b',' | b';' | b'|' => name > 0 && matches!(rest.get(name), Some(b'=' | b':')),
             b'<' => {
                 let tag = rest.strip_prefix(b"/").unwrap_or(rest);
@@ -549,6 +566,23 @@ fn word_length(text: &[u8]) -> usize {
         at -= 1;
     }
     at
+}
+
+/// Returns whether a sign stands in the midst of what looks drawn at random.
+fn is_inside(text: &[u8], at: usize) -> bool {
+    const BEFORE_BYTES_MIN: usize = 3;
+    const BEHIND_BYTES_MIN: usize = 4;
+    let behind = &text[at + 1..];
+    let length = behind.iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let has_both = |part: &[u8]| {
+        part.iter().any(u8::is_ascii_digit) && part.iter().any(u8::is_ascii_alphabetic)
+    };
+    at >= BEFORE_BYTES_MIN
+        && length >= BEHIND_BYTES_MIN
+        && behind[..BEHIND_BYTES_MIN - 1].iter().all(u8::is_ascii_alphanumeric)
+        && has_both(&text[..at])
+        && has_both(&behind[..BEHIND_BYTES_MIN])
+        && text[at - 1].is_ascii_graphic()
 }
 
 /// The bracket that this one closes.
@@ -601,6 +635,14 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 }
 
 pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
+    const LETTERS_MIN: usize = 8;
+    // The padding of base 64.
+    let value = value.strip_suffix(b"=").map_or(value, |it| it.strip_suffix(b"=").unwrap_or(it));
+    // `xqzkvpwrtm`
+    let is_letters = || value.len() >= LETTERS_MIN && value.iter().all(u8::is_ascii_lowercase);
+    if is_told && promise == Promise::Password && is_letters() && drawn::is_drawn(value) {
+        return true;
+    }
     if promise == Promise::Password && (has_braces_inside(value) || is_drawn(value)) {
         return true;
     }

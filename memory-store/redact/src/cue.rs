@@ -1,0 +1,421 @@
+//! Values that look drawn at random beside a word about a way in: "the box lets you in with deploy and then ...",
+//! `user=svc cred=...`, `new Client('svc', '...')`. A *cue* is such a word. It promises no secret, as the name of a
+//! password does, so the value has to tell by itself that it is one, and nothing beside it may say that it is an id.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::{assignment, drawn, words as automata};
+
+/// Cues, in any case, at the beginning of a word.
+pub(super) const KEYWORDS: [&str; 85] = [
+    // Ways in, and their users.
+    "login",
+    "logon",
+    "logged",
+    "log in",
+    "log on",
+    "logs in",
+    "sign in",
+    "signin",
+    "signed in",
+    "lets ",
+    "get in",
+    "gets in",
+    "got in",
+    "into the",
+    "auth",
+    "account",
+    "user",
+    "admin",
+    "cred",
+    "access",
+    "ssh ",
+    "sudo",
+    "root@",
+    "registr",
+    "prompt",
+    " asks",
+    "asked",
+    "connect",
+    "client",
+    "session(",
+    "pool(",
+    "wants",
+    // Locks.
+    "unlock",
+    "locked",
+    "decrypt",
+    "encrypt",
+    "protected",
+    "guarded",
+    "seal",
+    "unseal",
+    "unzip",
+    "opens",
+    " pin ",
+    " pin:",
+    " pin=",
+    " pin is",
+    "pin_",
+    "\"pin",
+    "pincode",
+    "otp",
+    "psk",
+    "wifi",
+    "wi-fi",
+    "wlan",
+    "hotspot",
+    "ssid",
+    "vnc",
+    "rdp",
+    "restic",
+    "bitlocker",
+    "one-time",
+    "gate code",
+    "alarm",
+    "mounts",
+    "typing",
+    "door",
+    "magic word",
+    "network key",
+    "passkey",
+    "verification",
+    "root",
+    "dialog",
+    // Such words in other languages.
+    "zugang",
+    "anmeld",
+    "benutzer",
+    "entsperr",
+    "entpack",
+    "utilisat",
+    "connexion",
+    "usuario",
+    "acces",
+    "toegang",
+    "inlog",
+    "accedi",
+    "desbloque",
+];
+
+/// Cues that are not ASCII, which are looked for in texts that are not.
+const ABROAD: [&str; 34] = [
+    "verschlüsselt",
+    "entschlüssel",
+    "geschützt",
+    "öffn",
+    "protégé",
+    "chiffré",
+    "déverrouill",
+    "déchiffr",
+    "ouvre",
+    "abre",
+    "ábre",
+    "contraseñ",
+    "protegid",
+    "cifrad",
+    "войти",
+    "вход",
+    "Вход",
+    "логин",
+    "Логин",
+    "доступ",
+    "Доступ",
+    "разблок",
+    "расшифр",
+    "пользовател",
+    "увійти",
+    "доступу",
+    "ログイン",
+    "ユーザー",
+    "解除",
+    "登录",
+    "登錄",
+    "用户",
+    "解锁",
+    "로그인",
+];
+
+static CUES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
+
+/// Text before and behind a cue in which its value may stand.
+const BEFORE_BYTES_MAX: usize = 48;
+const AFTER_BYTES_MAX: usize = 80;
+
+/// Text behind a cue that heads a list or an object: in the lines below it.
+const BLOCK_BYTES_MAX: usize = 200;
+
+/// The longest value that is looked at, which is shorter than a line of base 64.
+const VALUE_BYTES_MAX: usize = 56;
+
+/// Reads a text cue by cue, and each part of it once.
+#[derive(Default)]
+pub(super) struct Reader {
+    read: usize,
+}
+
+impl Reader {
+    /// Finds the values near the cue at `hit` that were not read before.
+    pub(super) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
+        if !begins_word(text, hit) {
+            return Vec::new();
+        }
+        let start = hit.start.saturating_sub(BEFORE_BYTES_MAX).max(self.read);
+        let window = start..window_end(text, hit.end);
+        if window.len() < VALUE_BYTES_MIN || !may_hold_value(&text[window.clone()]) {
+            return Vec::new();
+        }
+        let line = &text[window.start..hit.start.max(window.start)];
+        let start = memchr::memrchr(b'\n', line).map_or(window.start, |at| window.start + at + 1);
+        let start = word_start(text, start);
+        self.read = window.end;
+        values(text, start..window.end)
+    }
+}
+
+/// Finds the value that stands before the name of a password, in its line.
+pub(super) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
+    let window = name.saturating_sub(AFTER_BYTES_MAX)..name;
+    if !may_hold_value(&text[window.clone()]) {
+        return None;
+    }
+    let line = memchr::memrchr(b'\n', &text[window.clone()]);
+    let start = line.map_or(window.start, |at| window.start + at + 1);
+    values(text, word_start(text, start)..name).pop()
+}
+
+/// Finds the values near cues that are not ASCII.
+pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let mut reader = Reader::default();
+    CUES_ABROAD.find_iter(text).flat_map(|cue| reader.next(text, &cue.range())).collect()
+}
+
+/// The shortest value.
+const VALUE_BYTES_MIN: usize = 10;
+
+/// Returns whether a word begins at a cue, or in a name a part of it.
+fn begins_word(text: &[u8], hit: &Range<usize>) -> bool {
+    if !text[hit.start].is_ascii_alphanumeric() {
+        return true;
+    }
+    let Some(before) = hit.start.checked_sub(1).map(|at| text[at]) else { return true };
+    let is_part = before.is_ascii_lowercase() && text[hit.start].is_ascii_uppercase();
+    !before.is_ascii_alphanumeric() || is_part || text[..hit.start].ends_with(b"\\n")
+}
+
+/// Returns whether a window has the characters that a value has, which most have not.
+fn may_hold_value(window: &[u8]) -> bool {
+    let (digits, capitals) = window.iter().fold((false, false), |(digits, capitals), byte| {
+        (digits | byte.is_ascii_digit(), capitals | byte.is_ascii_uppercase())
+    });
+    digits && capitals
+}
+
+/// The end of what is read behind a cue: of its line, or of the lines below it if it heads a list.
+fn window_end(text: &[u8], at: usize) -> usize {
+    const HEAD_BYTES_MAX: usize = 24;
+    let rest = &text[at..text.len().min(at + AFTER_BYTES_MAX)];
+    let Some(line) = memchr::memchr(b'\n', rest) else { return at + rest.len() };
+    let head = rest[..line].trim_ascii_end();
+    let is_head = line <= HEAD_BYTES_MAX
+        && head.last().is_some_and(|last| b":=[{(]>".contains(last))
+        && head.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.-\"': =[{(]".contains(byte));
+    if !is_head {
+        return at + line;
+    }
+    let block = &text[at..text.len().min(at + BLOCK_BYTES_MAX)];
+    at + memchr::memmem::find(block, b"\n\n").unwrap_or(block.len())
+}
+
+/// The beginning of the word at a place, if it is no long one.
+fn word_start(text: &[u8], at: usize) -> usize {
+    let before = text[..at].iter().rev().take(VALUE_BYTES_MAX);
+    at - before.take_while(|byte| !is_edge(**byte)).count()
+}
+
+/// Returns whether a byte stands between words of a text or of code.
+fn is_edge(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\"'`*([{<>=:,;|)]}".contains(&byte) || !byte.is_ascii()
+}
+
+/// The values of a window that look drawn at random; one may go on behind it.
+fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = window.start;
+    while at < window.end {
+        let is_before = |byte: &&u8| is_edge(**byte) || **byte == b'-';
+        let start = at + text[at..window.end].iter().take_while(is_before).count();
+        let word = text[start..].iter().take(2 * VALUE_BYTES_MAX).take_while(|b| !is_edge(**b));
+        let end = start + word.count();
+        at = end.max(start + 1);
+        let word = &text[start..end];
+        let signs = word.iter().rev().take_while(|byte| b".!?".contains(byte)).count();
+        let value = start..end - signs;
+        let told = &text[value.clone()];
+        if (is_value(told) || is_chosen(told) && is_given(&text[window.start.min(start)..start]))
+            // Base 64, a name, a call.
+            && !text.get(end).is_some_and(|next| b"=([".contains(next))
+            && !is_named_otherwise(text, start)
+            && !is_in_address(text, &value)
+        {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// Returns whether a value looks drawn at random where no name promises a secret: as names in code never do, and with
+/// no signs of code.
+pub(super) fn is_value(value: &[u8]) -> bool {
+    const TURNS_MIN: usize = 4;
+    /// Without a digit before a letter, as names have none.
+    const MANY_TURNS_MIN: usize = 6;
+    const PART_BYTES_MIN: usize = 6;
+    let is_sign = |byte: u8| b"!#$^*?~-_@%&".contains(&byte);
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let turns = |part: &[u8]| part.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
+    let is_scrambled = |part: &[u8]| {
+        part.len() >= PART_BYTES_MIN
+            && (turns(part) >= TURNS_MIN && part.windows(2).any(is_inside)
+                || turns(part) >= MANY_TURNS_MIN)
+    };
+    let is_encoded = value.windows(3).any(|escape| {
+        escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
+    });
+    (VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&value.len())
+        && value[0].is_ascii_alphanumeric()
+        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || is_sign(*byte))
+        && value.split(|byte| is_sign(*byte)).any(is_scrambled)
+        // `SaslScram256Auth`, `ApikeysV2alpha1`
+        && !drawn::has_word(value)
+        && !is_name_of_words(value)
+        && !is_encoded
+        && !value.starts_with(b"0x")
+        && !is_id(value)
+        && assignment::is_drawn_in_code(value)
+}
+
+/// Words right before a value that a sentence gives.
+const GIVING: [&str; 16] = [
+    " with ",
+    " using ",
+    " and then ",
+    ", then ",
+    " mit ",
+    " avec ",
+    " con ",
+    " com ",
+    " met ",
+    " type ",
+    " enter ",
+    " / ",
+    " (",
+    "cred=",
+    " and ",
+    " by ",
+];
+
+/// Returns whether the words before a value say that it is given.
+fn is_given(lead: &[u8]) -> bool {
+    let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
+    let lead = &lead[..lead.len() - quotes];
+    GIVING.iter().any(|words| lead.ends_with(words.as_bytes()))
+}
+
+/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
+fn is_chosen(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 10;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters >= LETTERS_MIN
+        && (3..=4).contains(&(value.len() - letters))
+        && value[letters..].iter().all(u8::is_ascii_digit)
+        && value[1..letters].iter().all(u8::is_ascii_lowercase)
+        && !drawn::has_word(&value[..letters])
+}
+
+/// `Web3Signer`, `isEnrolledIn2Sv`: all words begin with a capital, or one is longer than chance makes it.
+fn is_name_of_words(value: &[u8]) -> bool {
+    const WORD_BYTES_MIN: usize = 3;
+    const LONG_BYTES_MIN: usize = 7;
+    let is_long = |word: &[u8]| word.len() >= LONG_BYTES_MIN;
+    let is_word = |run: &[u8]| run.len() >= WORD_BYTES_MIN && run[0].is_ascii_uppercase();
+    let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
+    let mut letters = runs.filter(|run| run[0].is_ascii_alphabetic());
+    value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
+}
+
+/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it.
+fn is_id(value: &[u8]) -> bool {
+    let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
+    sign >= 2 && value[..sign].iter().all(u8::is_ascii_lowercase)
+}
+
+/// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.
+fn is_named_otherwise(text: &[u8], at: usize) -> bool {
+    const LEAD_BYTES: usize = 40;
+    const NAMES: [&str; 34] = [
+        "id",
+        "ids",
+        "uid",
+        "uuid",
+        "guid",
+        "gid",
+        "sha",
+        "hash",
+        "etag",
+        "digest",
+        "integrity",
+        "checksum",
+        "commit",
+        "revision",
+        "rev",
+        "ref",
+        "version",
+        "nonce",
+        "salt",
+        "trace",
+        "span",
+        "request",
+        "cursor",
+        "slug",
+        "file",
+        "path",
+        "url",
+        "uri",
+        "image",
+        "video",
+        "tag",
+        "branch",
+        "build",
+        "class",
+    ];
+    let lead = &text[at.saturating_sub(LEAD_BYTES)..at];
+    let is_sign = |byte: &&u8| b" \"'`\\:=>([{#@".contains(byte);
+    let signs = lead.iter().rev().take_while(is_sign).count();
+    let lead = &lead[..lead.len() - signs];
+    let letters = lead.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let name = &lead[lead.len() - letters..];
+    // The last word of `userId`.
+    let last = name
+        .iter()
+        .rposition(u8::is_ascii_uppercase)
+        .filter(|at| *at > 0 && name[*at - 1].is_ascii_lowercase());
+    let last = last.map_or(name, |at| &name[at..]);
+    let is = |word: &[u8]| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    is(name) || is(last) || name.ends_with(b"ID")
+}
+
+/// Returns whether a value is a part of an address, which other rules read.
+fn is_in_address(text: &[u8], value: &Range<usize>) -> bool {
+    const LEAD_BYTES: usize = 160;
+    let lead = &text[value.start.saturating_sub(LEAD_BYTES)..value.start];
+    let word = lead.rsplit(|byte| byte.is_ascii_whitespace() || b"\"'`<(".contains(byte)).next();
+    word.is_some_and(|word| memchr::memmem::find(word, b"://").is_some())
+}
