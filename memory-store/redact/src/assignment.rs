@@ -296,6 +296,12 @@ pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     matches!(promise(&joined), Some(Promise::Password | Promise::Key))
 }
 
+/// Returns whether a word is the name of a password, or of a secret of another kind.
+pub(super) fn names_password(word: &[u8]) -> bool {
+    let is_french = word.eq_ignore_ascii_case(b"passe");
+    is_french || matches!(promise(word), Some(Promise::Password | Promise::Key))
+}
+
 /// Returns whether a value looks like a password or a token, where only its place says that it is one.
 pub(super) fn is_told_secret(value: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);

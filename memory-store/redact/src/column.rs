@@ -25,6 +25,11 @@ pub(super) struct Column {
 
 /// Finds the column that is headed by the name around `hit`.
 pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    table(text, hit).filter(|column| !column.secrets.is_empty()).or_else(|| listed(text, hit))
+}
+
+/// Finds the column of a table, whose heading has the separators of its rows around each name.
+fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let (separator, name) = heading(text, hit)?;
     if !assignment::names_secret(text, &name) {
         return None;
@@ -57,6 +62,169 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         at = end + 1;
     }
     Some(Column { secrets: found, rows: line_end + 1..at })
+}
+
+/// Separators of the fields of a line, of which a heading names each.
+const FIELD_SEPARATORS: &[u8] = b":;,\t=|/ ";
+
+/// Fields of a line that stand before its password, or behind.
+const FIELDS: [&str; 38] = [
+    "user",
+    "username",
+    "users",
+    "login",
+    "logins",
+    "name",
+    "account",
+    "email",
+    "mail",
+    "id",
+    "host",
+    "hostname",
+    "server",
+    "machine",
+    "ip",
+    "port",
+    "db",
+    "database",
+    "realm",
+    "domain",
+    "service",
+    "site",
+    "client",
+    "nutzer",
+    "benutzer",
+    "benutzername",
+    "utilisateur",
+    "identifiant",
+    "usuario",
+    "utente",
+    "gebruiker",
+    "uid",
+    "gid",
+    "group",
+    "role",
+    "shell",
+    "comment",
+    "plain",
+];
+
+/// Finds the passwords of lines whose fields a comment or a first line names: `# user:password`.
+fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const MARKS: &[u8] = b"#;/-%!*( \t";
+    const HEADING_BYTES_MAX: usize = 120;
+    const PLAIN_BYTES_MAX: usize = 60;
+    const FIELDS_MAX: usize = 8;
+    if !is_behind_field(&text[..hit.start]) {
+        return None;
+    }
+    let from = hit.start.saturating_sub(HEADING_BYTES_MAX);
+    let line_start = match memchr::memrchr(b'\n', &text[from..hit.start]) {
+        Some(at) => from + at + 1,
+        None if from == 0 => 0,
+        None => return None,
+    };
+    let marks = text[line_start..hit.start].iter().take_while(|b| MARKS.contains(b)).count();
+    let start = line_start + marks;
+    let is_comment = text[line_start..start].iter().any(|byte| b"#;/%-".contains(byte));
+    let line_end = line_end(text, hit.end);
+    let line = &text[start..line_end];
+    if line.len() > HEADING_BYTES_MAX
+        || line_end >= text.len()
+        || !is_comment && line.len() > PLAIN_BYTES_MAX
+    {
+        return None;
+    }
+    let separators = FIELD_SEPARATORS.iter().filter(|separator| line.contains(separator));
+    separators.into_iter().find_map(|separator| {
+        let names = cells(text, start..line_end, *separator);
+        let place = names.iter().position(|name| name.start <= hit.start && hit.end <= name.end)?;
+        let first = names[..place].iter().position(|name| is_field(&text[name.clone()]))?;
+        let password = &text[names[place].clone()];
+        let has_spaces = || *separator != b' ' && text[start..line_end].contains(&b' ');
+        let are_all_names = || {
+            names.iter().enumerate().all(|(at, name)| at == place || is_field(&text[name.clone()]))
+        };
+        if names.len() - first > FIELDS_MAX
+            || !is_password(password)
+            || !is_comment && has_spaces()
+            || *separator == b' ' && !are_all_names()
+        {
+            return None;
+        }
+        let fields = names.len() - first;
+        passwords(text, line_end + 1, *separator, fields, place - first)
+    })
+}
+
+/// Returns whether a name may be one in a heading, by what stands before it: a separator, or the name of a field. In
+/// most comments it is a word of a sentence.
+fn is_behind_field(before: &[u8]) -> bool {
+    const NAME_BYTES_MAX: usize = 24;
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let prefix = before.iter().rev().take(NAME_BYTES_MAX).take_while(is_name).count();
+    let lead = before[..before.len() - prefix].trim_ascii_end();
+    match lead.last() {
+        Some(b':' | b';' | b',' | b'=' | b'|' | b'/') => true,
+        Some(byte) if byte.is_ascii_alphanumeric() || !byte.is_ascii() => {
+            let lead = &lead[lead.len().saturating_sub(NAME_BYTES_MAX)..];
+            is_field(lead) || lead.ends_with(b" de")
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a name in a heading is that of a field: its last word is.
+fn is_field(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    let word = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+    FIELDS.iter().any(|field| word.eq_ignore_ascii_case(field.as_bytes()))
+}
+
+/// Returns whether a name in a heading is that of a password, with a word before it or some behind.
+fn is_password(name: &[u8]) -> bool {
+    const WORDS_MAX: usize = 4;
+    let words = name.split(|byte| !byte.is_ascii_alphanumeric() && byte.is_ascii());
+    let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
+    let names_it = |word: &&[u8]| str::from_utf8(word).is_ok() && assignment::names_password(word);
+    words.len() <= WORDS_MAX && words.iter().any(names_it)
+}
+
+/// The passwords of lines of so many fields.
+fn passwords(
+    text: &[u8],
+    mut at: usize,
+    separator: u8,
+    fields: usize,
+    place: usize,
+) -> Option<Column> {
+    let first = at;
+    let mut secrets = Vec::new();
+    for _ in 0..ROWS_MAX {
+        if at >= text.len() {
+            break;
+        }
+        let end = line_end(text, at);
+        let is_comment = text[at..end].first().is_some_and(|byte| b"#;".contains(byte));
+        if !is_comment {
+            let mut row = cells(text, at..end, separator);
+            if b" \t".contains(&separator) {
+                row.retain(|cell| !text[cell.clone()].trim_ascii().is_empty());
+            }
+            if row.len() < fields || row.len() > fields && separator != b':' {
+                break;
+            }
+            // The last field may hold the separator.
+            let end = if place + 1 == fields { end } else { row[place].end };
+            let cell = bare(text, &(row[place].start..end));
+            let cell = cell.start..cell.end.max(cell.start);
+            if assignment::is_told_secret(&text[cell.clone()]) {
+                secrets.push(cell);
+            }
+        }
+        at = end + 1;
+    }
+    (!secrets.is_empty()).then_some(Column { secrets, rows: first..at.min(text.len()) })
 }
 
 /// The separator of the line in which the name around `hit` is a cell of its own, and that name.

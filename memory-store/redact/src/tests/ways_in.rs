@@ -67,6 +67,33 @@ fn names_ids_and_addresses_beside_such_words_stay() {
 }
 
 #[test]
+fn the_passwords_of_lines_are_hidden_whose_fields_a_heading_names() {
+    let value = "Kq7vLm2xRt9Wz";
+    for form in [
+        "# user:plain password\nharry:@\n",
+        "# format: username:password\nsally:Wz4tNb8yPe\nharry:@\n",
+        "# login password\nharry @\n",
+        "; user = password\nharry = @\n",
+        "#user:group:password\nharry:staff:@\n",
+        "# host user password\ndb1 harry @\n",
+        "# utilisateur:mot de passe\nharry:@\n",
+        "user:password\nharry:@\n",
+        "harry:{PLAIN}@:1000:1000::/home/harry::\n",
+    ] {
+        let text = form.replace('@', value);
+        let clean = redact(&text);
+        assert!(!clean.contains(value) && clean.contains("harry"), "{text}");
+    }
+    for text in [
+        "# the user: a password is asked for\nfor: all2 of them\n",
+        "// user: the token\nlet id: u128x = 1;\n",
+        "# name key\nport 8080\n",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
 fn a_password_that_its_place_tells_is_learned() {
     let learned = |text: &str| {
         let known = Known::new([7; KEY_BYTES]);
