@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::known::{Evidence, Known, may_spread};
-use super::{ASSIGNMENT, Finding, Redactor, shape, united};
+use super::{ASSIGNMENT, Finding, Redactor, cue, shape, united};
 use memory_store_base::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
@@ -94,7 +94,7 @@ const NAMES_WITHOUT_SPACES: [&str; 22] = [
 ];
 
 /// Words of questions about a way in, whose answers may hold a secret.
-const WAYS_IN: [&str; 14] = [
+const WAYS_IN: [&str; 88] = [
     "smtp",
     "imap",
     "ssh",
@@ -109,10 +109,106 @@ const WAYS_IN: [&str; 14] = [
     "log",
     "sign",
     "anmelden",
+    "access",
+    "connect",
+    "connection",
+    "admin",
+    "administrator",
+    "user",
+    "users",
+    "username",
+    "database",
+    "db",
+    "postgres",
+    "mysql",
+    "redis",
+    "mongo",
+    "registry",
+    "server",
+    "host",
+    "router",
+    "panel",
+    "console",
+    "device",
+    "wifi",
+    "wlan",
+    "network",
+    "proxy",
+    "broker",
+    "mqtt",
+    "mail",
+    "mailer",
+    "api",
+    "sudo",
+    "root",
+    "unlock",
+    "decrypt",
+    "encrypt",
+    "encryption",
+    "backup",
+    "archive",
+    "vault",
+    "seed",
+    "zugang",
+    "zugriff",
+    "datenbank",
+    "benutzer",
+    "accès",
+    "connexion",
+    "utilisateur",
+    "acceso",
+    "usuario",
+    "accesso",
+    "utente",
+    "acesso",
+    "usuário",
+    "toegang",
+    "gebruiker",
+    "dostęp",
+    "доступ",
+    "base",
+    "serveur",
+    "servidor",
+    "identifiants",
+    "credenciales",
+    "credenziali",
+    "authorization",
+    "installer",
+    "unseal",
+    "open",
+    "sealed",
+    "locked",
+    "encrypted",
+    "denied",
+    "staging",
+    "box",
+    "env",
+];
+
+/// Such words in scripts without spaces, or of many forms.
+const WAYS_IN_WITHOUT_SPACES: [&str; 18] = [
+    "ログイン",
+    "アクセス",
+    "接続",
+    "サーバー",
+    "認証",
+    "登录",
+    "登錄",
+    "访问",
+    "訪問",
+    "连接",
+    "服务器",
+    "认证",
+    "로그인",
+    "접속",
+    "서버",
+    "вход",
+    "пользовател",
+    "wi-fi",
 ];
 
 /// Words that ask for a thing in a sentence that is no question, or say that it is not there.
-const REQUESTING: [&str; 48] = [
+const REQUESTING: [&str; 53] = [
     "need",
     "needs",
     "needed",
@@ -161,6 +257,11 @@ const REQUESTING: [&str; 48] = [
     "пришлите",
     "укажите",
     "потрібен",
+    "cannot",
+    "can't",
+    "fails",
+    "denied",
+    "nicht",
 ];
 
 /// Such words in scripts without spaces, or of many forms.
@@ -414,7 +515,10 @@ impl Redactor {
             Given::InWords if is_request(question) => Some(Asks::ForIt),
             Given::Freely | Given::Offered | Given::InWords | Given::Later => asks(question),
         };
-        if let Some(asks) = asks {
+        let is_free = given == Given::Freely && !is_about_ids(question);
+        if asks == Some(Asks::WayIn) && given != Given::Freely || asks.is_none() && is_free {
+            found = drawn(answer);
+        } else if let Some(asks) = asks {
             found = self.beside_name(answer);
             found.extend(telling(answer));
             match given {
@@ -424,6 +528,8 @@ impl Redactor {
                 }
                 Given::Freely | Given::Offered | Given::InWords | Given::Later => {}
             }
+        }
+        if !found.is_empty() {
             found.sort_by_key(|finding| finding.range.start);
             found = united(found);
             found.retain(|finding| {
@@ -471,6 +577,8 @@ enum Asks {
     ForIt,
     /// Something about it.
     AboutIt,
+    /// A way in, or in words that are no request anything else.
+    WayIn,
 }
 
 /// Returns the sentence near the end of a text that asks for a secret, or is the question that it ends with.
@@ -501,7 +609,44 @@ pub fn request(text: &str) -> Option<&str> {
     let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
     let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
     let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
-    single.chain(pairs()).find(|sentence| is_request(sentence))
+    let asked = single.chain(pairs()).find(|sentence| is_request(sentence));
+    // Or the last one about a way in.
+    asked.or_else(|| {
+        let all = sentence(near[0], tail.len());
+        let lower = all.to_lowercase();
+        let words = words_of(&lower);
+        let is_asking = is_question || is_requesting(&lower, &words);
+        (is_asking && is_way_in(&lower, &words)).then_some(all)
+    })
+}
+
+/// Returns whether a question is about a way in, or what leads there.
+fn is_way_in(question: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| WAYS_IN.contains(word))
+        || WAYS_IN_WITHOUT_SPACES.iter().any(|word| question.contains(word))
+}
+
+/// Returns whether a question asks for an id or a version, which look drawn at random as well.
+fn is_about_ids(question: &str) -> bool {
+    const NAMES: [&str; 16] = [
+        "id", "ids", "uuid", "hash", "commit", "sha", "version", "tag", "branch", "revision",
+        "ref", "name", "file", "url", "link", "ticket",
+    ];
+    let question = question.to_lowercase();
+    words_of(&question).iter().any(|word| NAMES.contains(word))
+}
+
+/// Words of an answer that look drawn at random though nobody asked for such a thing.
+fn drawn(answer: &str) -> Vec<Finding> {
+    let words = words(answer).into_iter();
+    let drawn = words.filter(|word| cue::is_value(answer[word.clone()].as_bytes()));
+    drawn.map(|range| Finding { rule: ANSWER, range }).collect()
+}
+
+/// Returns whether a sentence has a word that asks for a thing.
+fn is_requesting(sentence: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| REQUESTING.contains(word))
+        || REQUESTING_WITHOUT_SPACES.iter().any(|word| sentence.contains(word))
 }
 
 /// Returns whether a sentence that need not be a question asks for a secret.
@@ -510,8 +655,7 @@ fn is_request(sentence: &str) -> bool {
     let words = words_of(sentence);
     names_secret(sentence, &words)
         && !words.iter().any(|word| ABOUT.contains(word))
-        && (words.iter().any(|word| REQUESTING.contains(word))
-            || REQUESTING_WITHOUT_SPACES.iter().any(|word| sentence.contains(word)))
+        && is_requesting(sentence, &words)
 }
 
 /// The words of a question, in lower case.
@@ -540,7 +684,7 @@ fn asks(question: &str) -> Option<Asks> {
     let question = question.lines().next().unwrap_or_default().to_lowercase();
     let words = words_of(&question);
     if !names_secret(&question, &words) {
-        return words.iter().any(|word| WAYS_IN.contains(word)).then_some(Asks::AboutIt);
+        return is_way_in(&question, &words).then_some(Asks::WayIn);
     }
     let is_about = words.iter().any(|word| ABOUT.contains(word));
     let is_wanted = words.iter().any(|word| WANTING.contains(word));
@@ -727,6 +871,36 @@ mod tests {
             left(asked, "with the account of the CI", Given::Freely),
             "with the account of the CI"
         );
+    }
+
+    #[test]
+    fn a_question_about_a_way_in_may_be_answered_by_a_secret() {
+        for question in [
+            "Database access?",
+            "Postgres",
+            "How do I get into the router?",
+            "Comment accéder à la base ?",
+            "サーバーへのアクセス方法は？",
+            "What goes into .env?",
+            "Value for the missing variable?",
+        ] {
+            for answer in ["Kq7vLm2xRt9Wz", "svc / Kq7vLm2xRt9Wz"] {
+                let clean = answer.replace("Kq7vLm2xRt9Wz", "[redacted:answer]");
+                assert_eq!(left(question, answer, Given::Freely), clean, "{question}");
+            }
+        }
+        for text in ["The archive is encrypted. How do I open it?", "Access denied. What now?"] {
+            let asked = request(text).unwrap_or_else(|| panic!("{text}"));
+            let clean = left(asked, "try Kq7vLm2xRt9Wz", Given::InWords);
+            assert_eq!(clean, "try [redacted:answer]", "{text}");
+        }
+        for (question, answer) in [
+            ("Which id does the video have?", "Kq7vLm2xRt9Wz"),
+            ("Which version?", "v2.4.1-rc1"),
+            ("What should the class be called?", "SaslScram256Auth"),
+        ] {
+            assert_eq!(left(question, answer, Given::Freely), answer);
+        }
     }
 
     #[test]
