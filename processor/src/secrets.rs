@@ -31,6 +31,8 @@ pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
+    /// The working trees, below which the names of folders may change.
+    roots: Vec<PathBuf>,
     written: Mutex<FileText>,
 }
 
@@ -42,13 +44,14 @@ struct FileText {
 }
 
 impl Secrets {
-    /// Reads what is known.
-    pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Self> {
+    /// Reads what is known; `roots` are those of the project's working trees.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir, roots: &[PathBuf]) -> Result<Self> {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).context("no random numbers")?;
         let (known, pending) = Known::open(dirs, home, fresh);
         let written = Mutex::new(FileText { values: known.len(), pending });
-        Ok(Self { known, dirs: dirs.clone(), home: home.clone(), written })
+        let roots = roots.to_vec();
+        Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, written })
     }
 
     /// Returns the known secrets; they grow while records are read.
@@ -155,7 +158,7 @@ impl Secrets {
         known.options.known = self.known.clone();
         let mut changed = false;
         for text in texts {
-            changed |= clean_texts(&known, text)?;
+            changed |= clean_texts(&known, text, &self.roots)?;
         }
         Ok(changed)
     }
@@ -202,16 +205,27 @@ impl Redact for Learning<'_> {
 /// Fields that say where something belongs: rewritten, a record would belong nowhere.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
-/// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something.
+/// The field of a working directory, of which the part below a working tree says nothing about where it belongs.
+const FOLDER: &str = "cwd";
+
+/// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something. Of a
+/// working directory the part below one of these working trees is cleaned.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,
+    roots: &[PathBuf],
 ) -> Result<bool> {
     let mut value = serde_json::to_value(&*of)?;
     let changed = match &mut value {
-        Value::Object(fields) => clean_fields(redactor, fields, &LINKS),
+        Value::Object(fields) => {
+            clean_folder(redactor, fields, roots) | clean_fields(redactor, fields, &LINKS)
+        }
         Value::Array(values) => values.iter_mut().fold(false, |changed, value| match value {
-            Value::Object(fields) => clean_fields(redactor, fields, &LINKS) | changed,
+            Value::Object(fields) => {
+                clean_folder(redactor, fields, roots)
+                    | clean_fields(redactor, fields, &LINKS)
+                    | changed
+            }
             other => clean_value(redactor, other) | changed,
         }),
         other => clean_value(redactor, other),
@@ -220,6 +234,27 @@ pub fn clean_texts<T: Serialize + DeserializeOwned>(
         *of = serde_json::from_value(value)?;
     }
     Ok(changed)
+}
+
+/// Cleans the name of a working directory below its working tree, unless another repository lies there.
+fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[PathBuf]) -> bool {
+    let Some(Value::String(folder)) = fields.get_mut(FOLDER) else { return false };
+    let path = Path::new(folder.as_str());
+    let roots = roots.iter().filter(|root| path.starts_with(root));
+    let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else { return false };
+    let Some((root, below)) = root.to_str().and_then(|root| folder.split_at_checked(root.len()))
+    else {
+        return false;
+    };
+    let Cow::Owned(clean) = redactor.redact(below) else { return false };
+    let is_foreign = || {
+        path.ancestors().take_while(|it| *it != Path::new(root)).any(|it| it.join(".git").exists())
+    };
+    if clean == below || is_foreign() {
+        return false;
+    }
+    *folder = format!("{root}{clean}");
+    true
 }
 
 fn clean_fields(redactor: &Redactor, fields: &mut Map<String, Value>, but: &[&str]) -> bool {

@@ -355,7 +355,7 @@ fn what_links_records_and_their_folders_stays_as_it_is() {
     builder.read(script.text().as_bytes()).unwrap();
     let records = builder.records().to_vec();
     let home = sealed.dirs.project(sealed.tree.project);
-    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
+    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home, &[]).unwrap();
     assert!(secrets.known().learn("Brightotter7714"));
     let mut clean = records.clone();
     assert!(secrets.hide(&mut clean, &Redactor::default()).unwrap());
@@ -376,13 +376,29 @@ fn what_links_records_and_their_folders_stays_as_it_is() {
     assert!(text.contains("./bin/show [redacted:known-secret]"), "{text}");
 }
 
+/// A folder below the working tree may have any name.
+#[test]
+fn a_known_value_is_hidden_in_the_name_of_a_folder_below_the_working_tree() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("The operator password is Brightotter7714");
+    script.say("I go on there.");
+    script.cwd = format!("{}/seeds/Brightotter7714", sealed.root());
+    script.prompt("Go on with the seed of the operators, please.");
+    script.say("It is done.");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+    let folder = format!("{}/seeds/[redacted:known-secret]", sealed.root());
+    assert!(records(&sealed, "s1").contains(&folder), "{}", records(&sealed, "s1"));
+}
+
 #[test]
 fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
     // The value became known, and that was all.
     let home = sealed.dirs.project(sealed.tree.project);
-    let known = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
+    let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[]).unwrap();
     assert!(known.known().learn("Brightotter7714"));
     known.save().unwrap();
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());

@@ -62,7 +62,8 @@ impl<'a> SyncContext<'a> {
         let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
-        let secrets = Secrets::open(options.dirs, &home)?;
+        let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
+        let secrets = Secrets::open(options.dirs, &home, territory.roots())?;
         let sessions = SessionPlaces {
             archive: Archive::open(&home),
             expired: Expired::open(&home),
@@ -78,7 +79,7 @@ impl<'a> SyncContext<'a> {
             secrets,
             settings,
             trees: trees::present(options.dirs, options.tree),
-            territory: Territory::new(options.dirs, options.tree, &read_roots(&home)),
+            territory,
             home,
         };
         Ok((context, warnings.iter().map(ToString::to_string).collect()))

@@ -28,8 +28,15 @@ pub fn clean_known(
 ) -> Result<AuditReport> {
     let mut audit = Audit { private: known, report: AuditReport::default() };
     audit.clean_all(options, |_| known.clone())?;
-    audit.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)), sessions);
+    let archive = Archive::open(&options.dirs.project(options.tree.project));
+    audit.clean_archive(&archive, sessions, &roots(options));
     Ok(audit.report)
+}
+
+/// The roots of the project's working trees.
+fn roots(options: &SyncOptions<'_>) -> Vec<PathBuf> {
+    let trees = trees::present(options.dirs, options.tree);
+    trees.into_iter().map(|tree| tree.root).collect()
 }
 
 impl Audit<'_> {
@@ -45,7 +52,7 @@ impl Audit<'_> {
         let archive = Archive::open(&home);
         let sessions: Vec<String> =
             archive.entries()?.into_iter().map(|entry| entry.name).collect();
-        self.clean_archive(&archive, &sessions);
+        self.clean_archive(&archive, &sessions, &roots(options));
         Ok(())
     }
 
@@ -77,13 +84,13 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn clean_archive(&mut self, archive: &Archive, sessions: &[String]) {
+    fn clean_archive(&mut self, archive: &Archive, sessions: &[String], roots: &[PathBuf]) {
         for name in sessions {
             self.clean_file(archive.folder(), Ok(archive.path(name)), |_, private| {
                 let Some(mut file) = archive.load(name)? else { return Ok(false) };
-                let mut changed = clean_texts(private, &mut file.header.growth.tasks)?;
+                let mut changed = clean_texts(private, &mut file.header.growth.tasks, roots)?;
                 for record in &mut file.records {
-                    changed |= clean_texts(private, record)?;
+                    changed |= clean_texts(private, record, roots)?;
                 }
                 if changed {
                     archive.store(&file)?;
@@ -112,7 +119,7 @@ impl Audit<'_> {
             };
             let path = expired.path(&name, remains.lost);
             self.clean_file(expired.folder(), Ok(path), |_, private| {
-                let changed = clean_texts(private, &mut remains.drafts)?;
+                let changed = clean_texts(private, &mut remains.drafts, &[])?;
                 if changed {
                     expired.store(&name, &remains)?;
                 }
