@@ -651,7 +651,9 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
     }
     if value.iter().any(u8::is_ascii_whitespace)
         || value.len() < 4
-        || shape::is_several_words(value) && !is_telling_secret(value, promise)
+        || shape::is_several_words(value)
+            && !is_telling_secret(value, promise)
+            && !(promise == Promise::Password && drawn::is_joined_phrase(value))
     {
         return false;
     }
@@ -785,6 +787,7 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
         }
         Promise::Password => {
             digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
+                || drawn::is_joined_phrase(trimmed)
         }
         Promise::Key | Promise::SomeKey => shape::is_random(trimmed, 12),
     }

@@ -203,6 +203,50 @@ fn is_word(segment: &[u8]) -> bool {
         && text::tokens(word).iter().all(|token| !rarity::is_unknown(&token.term))
 }
 
+/// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
+/// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
+pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
+    const WORDS: std::ops::RangeInclusive<usize> = 4..=8;
+    const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
+    const END_BYTES_MAX: usize = 4;
+    // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
+    const IDF_UNCOMMON: f32 = 6.0;
+    const IDF_MIN: f32 = 3.5;
+    // Words by which a secret is named, not told.
+    const NAMING: [&[u8]; 6] =
+        [b"password", b"passwords", b"secret", b"secrets", b"token", b"credentials"];
+    let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
+    let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
+    // A number or a sign may stand at the end.
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
+    if let Some(last) = parts.pop() {
+        let letters = last.iter().take_while(|byte| is_letter(byte)).count();
+        if last.len() - letters > END_BYTES_MAX {
+            return false;
+        }
+        parts.extend(Some(&last[..letters]).filter(|letters| !letters.is_empty()));
+    }
+    let is_told = |part: &&[u8]| {
+        LETTERS.contains(&part.len())
+            && part.iter().all(is_letter)
+            && part[1..].iter().all(u8::is_ascii_lowercase)
+    };
+    let uncommon = parts.iter().filter(|part| is_rarer(part, IDF_UNCOMMON)).count();
+    let differ = parts.iter().enumerate().all(|(at, part)| !parts[..at].contains(part));
+    WORDS.contains(&parts.len())
+        && parts.iter().all(is_told)
+        && differ
+        && !parts.iter().any(|part| NAMING.iter().any(|word| part.eq_ignore_ascii_case(word)))
+        && uncommon * 4 >= parts.len() * 3
+        && parts.iter().all(|part| is_rarer(part, IDF_MIN))
+}
+
+/// Returns whether technical texts have a word at most so often.
+fn is_rarer(word: &[u8], idf: f32) -> bool {
+    let Ok(word) = str::from_utf8(word) else { return false };
+    text::tokens(word).iter().all(|token| rarity::idf(text::term_hash(&token.term)) >= idf)
+}
+
 /// Returns whether a part has digits before letters, or capitals behind small letters.
 fn mixes(part: &[u8]) -> bool {
     part.windows(2).any(|pair| {

@@ -643,7 +643,9 @@ pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
     if is_told && promise == Promise::Password && is_letters() && drawn::is_drawn(value) {
         return true;
     }
-    if promise == Promise::Password && (has_braces_inside(value) || is_drawn(value)) {
+    if promise == Promise::Password
+        && (has_braces_inside(value) || is_drawn(value) || drawn::is_joined_phrase(value))
+    {
         return true;
     }
     let letters = value.iter().any(u8::is_ascii_alphabetic);

@@ -333,3 +333,65 @@ fn what_only_looks_like_a_short_prefix_of_a_provider_stays() {
         assert_eq!(redact(text), text);
     }
 }
+
+#[test]
+fn words_drawn_by_lot_are_a_password() {
+    let phrases = [
+        "granite-maple-pepper-coffee",
+        "granite-maple-pepper-coffee-33",
+        "Falcon-Meadow-Copper-Tiger7",
+        "harbor_velvet_penguin_lantern",
+        "violin.orchid.saddle.thunder!",
+    ];
+    let forms = [
+        "password: {}",
+        "password = \"{}\"",
+        "{\"password\":\"{}\"}",
+        "user: app\npassword: {}\n",
+        "passwd={}",
+        "Password is {}",
+        "the password for the staging database is {}",
+        "mysqldump --password {} shop",
+        "export PGPASSWORD='{}'",
+        "<password>{}</password>",
+        "use the password {} for the local postgres",
+        "log in as deploy with password {} and look",
+        "the vpn still uses the old password ({}), keep it",
+        "git commit -m \"Change the admin password to {}\"",
+        "curl -u 'ada:{}' https://shop.example.org/",
+        "spring.datasource.password={}",
+        "gpg --batch --passphrase \"{}\" -c a.tar",
+        "postgres://app:{}@db/shop",
+        "wachtwoord: {}",
+        "la clave es {}",
+        "パスワード：{}",
+        "db.example.com:5432:shop:app:{}",
+        "User: svc\nPass: {}",
+    ];
+    let mut left = Vec::new();
+    for phrase in phrases {
+        for form in forms {
+            let text = form.replace("{}", phrase);
+            if redact(&text).contains(phrase) {
+                left.push(text);
+            }
+        }
+    }
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn names_of_several_words_are_no_password() {
+    for text in [
+        "password: see-the-team-vault-please",
+        "password_file: /run/secrets/shop-db-password-prod",
+        "existingSecret: shop-database-admin-password",
+        "secretName: letsencrypt-staging-tls-cert",
+        "the password-reset-email-template is new",
+        "password: validate-on-every-request",
+        "password-policy: minimum-length-not-met",
+        "pass: does_not_panic_on_empty_input",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
