@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::{ProjectDir, UserDirs};
 use memory_store::redact::known::{KEY_BYTES, Known, Pending};
-use memory_store::redact::{Given, Redactor, request};
+use memory_store::redact::{Given, Redactor, prints_secret, request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use crate::private_files::modified_ns;
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
-use crate::transcript::session::PromptBy;
+use crate::transcript::session::{Input, PromptBy};
 
 /// Known secrets of a project, and whether they are written down.
 pub struct Secrets {
@@ -111,11 +111,14 @@ impl Secrets {
         Learning { redactor, known: &self.known }
     }
 
-    /// Hides what the user gave when Claude asked for a secret in words; whether there was anything. The question is
-    /// near the end of what Claude said, the answer in one of the next short prompts.
+    /// Hides what the user gave when Claude asked for a secret in words, and what a command printed that prints a
+    /// secret; whether there was anything. The question is near the end of what Claude said, the answer in one of the
+    /// next short prompts.
     pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
+        // The last call that prints a secret.
+        let mut printing = String::new();
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
         for record in records {
             match &mut record.what {
@@ -136,6 +139,26 @@ impl Secrets {
                     if !answer.hidden.is_empty() {
                         *text = answer.text.into_owned();
                         changed = true;
+                    }
+                }
+                RecordWhat::Result(result) if result.id == printing && !result.failed => {
+                    // Its first line, if that is one word; what follows is told to the reader.
+                    let end = result.output.find('\n').unwrap_or(result.output.len());
+                    let (value, rest) = result.output.split_at(end);
+                    if value.contains(char::is_whitespace) {
+                        continue;
+                    }
+                    let asked = "What is the password?";
+                    let clean = redactor.redact_answer(asked, value, Given::Freely, &self.known);
+                    if !clean.hidden.is_empty() {
+                        result.output = clean.text.into_owned() + rest;
+                        changed = true;
+                    }
+                }
+                RecordWhat::Call { id, what: Input::Shell { command, .. }, .. } => {
+                    is_next = false;
+                    if prints_secret(command) {
+                        printing.clone_from(id);
                     }
                 }
                 RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => is_next = false,

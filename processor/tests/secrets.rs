@@ -141,6 +141,27 @@ fn an_answer_to_a_request_is_hidden_two_prompts_later() {
 }
 
 #[test]
+fn what_a_command_prints_that_prints_a_secret_is_hidden() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Let the job read the password of the shop's database.");
+    script.bash("pass show shop/db", "granite-pepper-falcon-maple-19\n");
+    script.bash("kubectl get secret db -o jsonpath='{.data.pw}' | base64 -d", "Cobalt2013!");
+    script.bash(
+        "argocd admin initial-password",
+        "V4RKc4skpyPbOU6v\n\n This password must be changed.",
+    );
+    script.bash("pass show other/db", "Error: other/db is not in the password store.");
+    script.bash("./bin/shop --as granite-pepper-falcon-maple-19", "ok");
+    sealed.write_script(&script);
+    let secrets = ["granite-pepper-falcon-maple-19", "Cobalt2013!", "V4RKc4skpyPbOU6v"];
+    assert_eq!(stored(&sealed, &secrets), Vec::<String>::new());
+    let kept = records(&sealed, "s1");
+    assert!(kept.contains("This password must be changed."), "{kept}");
+    assert!(kept.contains("Error: other/db is not in the password store."), "{kept}");
+}
+
+#[test]
 fn a_choice_about_secrets_stays_what_it_is() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

@@ -788,9 +788,20 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
         Promise::Password => {
             digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
                 || drawn::is_joined_phrase(trimmed)
+                || ends_as_chosen(trimmed)
         }
         Promise::Key | Promise::SomeKey => shape::is_random(trimmed, 12),
     }
+}
+
+/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
+fn ends_as_chosen(value: &[u8]) -> bool {
+    const DIGITS_MIN: usize = 2;
+    let Some((sign, value)) = value.split_last() else { return false };
+    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    b"!*#$%?^~+".contains(sign)
+        && digits >= DIGITS_MIN
+        && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.

@@ -351,10 +351,14 @@ fn is_name_of_words(value: &[u8]) -> bool {
     value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
 }
 
-/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it.
+/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it. Node ids of GitHub's GraphQL have it in
+/// capitals: `PR_kwDOABCD12Mz5oXk4Q`.
 fn is_id(value: &[u8]) -> bool {
     let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
-    sign >= 2 && value[..sign].iter().all(u8::is_ascii_lowercase)
+    let (kind, rest) = (&value[..sign], &value[sign + 1..]);
+    let is_node = rest.starts_with(b"kw") || rest.starts_with(b"kg");
+    sign >= 2 && kind.iter().all(u8::is_ascii_lowercase)
+        || is_node && kind.iter().all(u8::is_ascii_uppercase)
 }
 
 /// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.

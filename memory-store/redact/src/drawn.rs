@@ -217,10 +217,11 @@ pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
         [b"password", b"passwords", b"secret", b"secrets", b"token", b"credentials"];
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
     let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
-    // A number or a sign may stand at the end.
+    // A number, a sign or a letter that somebody asked for may stand at the end.
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
     if let Some(last) = parts.pop() {
-        let letters = last.iter().take_while(|byte| is_letter(byte)).count();
+        let small = last.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();
+        let letters = if last.first().is_some_and(is_letter) { small + 1 } else { 0 };
         if last.len() - letters > END_BYTES_MAX {
             return false;
         }

@@ -23,6 +23,7 @@ mod memory;
 mod names;
 mod options;
 mod personal;
+mod printed;
 mod rule;
 mod shape;
 mod stream;
@@ -43,6 +44,7 @@ use known::Known;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
+pub use printed::prints_secret;
 use rule::Rule;
 pub use stream::OVERLAP_BYTES;
 

@@ -342,6 +342,7 @@ fn words_drawn_by_lot_are_a_password() {
         "Falcon-Meadow-Copper-Tiger7",
         "harbor_velvet_penguin_lantern",
         "violin.orchid.saddle.thunder!",
+        "rocket-winter-maple-bridgeA",
     ];
     let forms = [
         "password: {}",
@@ -383,6 +384,7 @@ fn words_drawn_by_lot_are_a_password() {
 #[test]
 fn names_of_several_words_are_no_password() {
     for text in [
+        "The node id of the pull request is PR_kwDOABCD12Mz5oXk4Q and of the user MDQ6VXNlcjU4MzIzMQ==",
         "password: see-the-team-vault-please",
         "password_file: /run/secrets/shop-db-password-prod",
         "existingSecret: shop-database-admin-password",
