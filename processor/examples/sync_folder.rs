@@ -41,6 +41,7 @@ fn main() -> Result<()> {
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
             part_bytes: processor::transcript::parts::PART_BYTES,
+            pack_from: processor::sync::PACK_FROM_BYTES,
             leaves_rest: false,
             ollama_host: None,
         };

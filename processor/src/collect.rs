@@ -328,8 +328,8 @@ impl Collector<'_> {
             }),
             Err(error) if is_damaged(&error) => {
                 self.archive.put_aside(name)?;
-                // Records from before the last successful run are read again.
-                Ok(SessionFile::default())
+                // Records from before the last successful run are read again, but for those that a pack had.
+                Ok(self.archive.load(name)?.unwrap_or_default())
             }
             Err(error) => Err(error),
         }
@@ -421,6 +421,7 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
         left,
         edited,
         mined: None,
+        is_unpackable: false,
     }
 }
 

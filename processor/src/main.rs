@@ -78,6 +78,7 @@ fn run() -> Result<()> {
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
         part_bytes: processor::transcript::parts::PART_BYTES,
+        pack_from: processor::sync::PACK_FROM_BYTES,
         leaves_rest: false,
         ollama_host: ollama_host.as_deref(),
     };

@@ -173,10 +173,7 @@ impl Miner<'_> {
 
     /// The session and its inline subagents, as far as they are this project's.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
-        let file = self
-            .archive
-            .load_kept(name)?
-            .with_context(|| format!("{name}: no such archived session"))?;
+        let file = self.archive.load_kept(name)?.ok_or_else(|| self.archive.missing(name))?;
         let owns = |record: &_| self.ownership.owns(name, record);
         let known = |uuid: &str| self.ownership.knows(uuid);
         let header = &file.header;

@@ -33,6 +33,9 @@ pub struct State {
     pub seen: BTreeMap<PathBuf, Seen>,
     /// Archived sessions, by the name of their file.
     pub sessions: BTreeMap<String, SessionState>,
+    /// Packs of which every byte was seen to be sound: their length, and when they were written, in nanoseconds since
+    /// 1970.
+    pub packs: BTreeMap<String, (u64, i128)>,
     /// Sessions whose transcripts hold nothing to keep.
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still hold.
@@ -91,6 +94,9 @@ pub struct SessionState {
     pub edited: BTreeMap<String, Timestamp>,
     /// Summary of the drafts that were mined from it.
     pub mined: Option<Summary>,
+    /// Whether its file was not taken into a pack, and is not to be tried again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unpackable: bool,
 }
 
 /// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
@@ -119,6 +125,7 @@ impl Default for State {
             version: VERSION,
             seen: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            packs: BTreeMap::new(),
             empty: BTreeSet::new(),
             all_turns: false,
             terms: 0,

@@ -23,6 +23,7 @@ mod lost;
 mod mine;
 mod models;
 mod names;
+mod packs;
 mod publish;
 mod reconcile;
 mod report;
@@ -58,6 +59,7 @@ use models::Models;
 use publish::Published;
 
 pub(crate) use context::LLM_DIR;
+pub use packs::PACK_FROM_BYTES;
 pub use report::SyncReport;
 
 /// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
@@ -86,6 +88,8 @@ pub struct SyncOptions<'a> {
     pub asked_at_once: Duration,
     /// Bytes of a part of a long session at least; [`PART_BYTES`](crate::transcript::parts::PART_BYTES) but in tests.
     pub part_bytes: u64,
+    /// Bytes of files of sessions that rest from which on they are packed; [`PACK_FROM_BYTES`] but in tests.
+    pub pack_from: u64,
     /// Whether the run ends once everything can be searched. The transformer, and a model that has more to read, are
     /// left to the next run.
     pub leaves_rest: bool,
@@ -182,6 +186,7 @@ impl Run<'_> {
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
             }
+            self.pack();
             // Transcripts may have been touched that say the same.
             self.state.write(&self.context.home)?;
             return Ok(self.report);
@@ -191,10 +196,28 @@ impl Run<'_> {
         // The written files are part of what the next run compares with.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
-        if self.settle_or_heal()? {
+        let settled = self.settle_or_heal()?;
+        // Somebody who waits waits for what is new.
+        let packed = matches!(options.busy, Busy::Leave) && self.pack();
+        if settled || packed {
             self.write_as_published()?;
         }
         Ok(self.report)
+    }
+
+    /// Packs sessions that rest, where nothing more urgent is left to do. Returns whether any were.
+    fn pack(&mut self) -> bool {
+        let report = &self.report;
+        let is_urgent = report.goes_on() || report.embedding_waits || report.second_waits;
+        if is_urgent || self.context.options.leaves_rest {
+            return false;
+        }
+        let limits = expire::limits(&self.context, &self.state, &self.collection);
+        packs::pack_resting(&self.context, &mut self.state, limits).unwrap_or_else(|error| {
+            let why = format!("old sessions stay as they are and were not packed: {error:#}");
+            self.report.warn(vec![why]);
+            false
+        })
     }
 
     /// Learns from what changed and publishes it, and removes what is too old.

@@ -50,6 +50,7 @@ impl Project {
             afresh: false,
             asked_at_once: crate::sync::ASKED_AT_ONCE,
             part_bytes: crate::transcript::parts::PART_BYTES,
+            pack_from: crate::sync::PACK_FROM_BYTES,
             leaves_rest: false,
             ollama_host: None,
         }

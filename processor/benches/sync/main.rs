@@ -13,7 +13,7 @@
 //!
 //! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other things, each with its bound
 //! beside it: a turn more in a session of 4 MB and in one of `--long` (default 40, 2,000 takes minutes and 4 GB of disk;
-//! CPU and memory, median), the room that data and state take for 1,000 sessions of 1 MB, by folder (scaled from 100), a
+//! CPU and memory, median), the room that data and state take for 1,000 sessions of 1 MB, by folder (scaled from 300), a
 //! broken line and a memory file of many keys that are ten times as long as others, in seconds and as a ratio, two syncs
 //! with a git that hangs, and with the `throughline` in FILE a command that meets a held lock, and `list`, `status` and
 //! `show` over 2,700 memories. With `--judge` a row beyond its bound is a failure.
@@ -164,6 +164,7 @@ fn stages(home: &Path) -> Result<()> {
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
         part_bytes: processor::transcript::parts::PART_BYTES,
+        pack_from: processor::sync::PACK_FROM_BYTES,
         leaves_rest: false,
         ollama_host: None,
     })?;

@@ -4,11 +4,14 @@
 //! One compressed file per session and subagent: a header line, then one [`Record`] a line. The
 //! header holds the watermarks, how far each transcript was read, so that one rename commits the
 //! records and the watermark together; a run that is killed at any moment has either read a piece
-//! or not.
+//! or not. Sessions that rest lie together in packs instead.
 
-use std::collections::BTreeMap;
-use std::fs::{self, DirEntry, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+mod pack;
+mod packing;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +21,10 @@ use memory_store::Timestamp;
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
+
+pub use pack::MAGIC as PACK_MAGIC;
+use packing::KnownPacks;
+pub use packing::{PackFile, texts_of};
 
 use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
@@ -123,12 +130,13 @@ pub struct SessionFile {
     pub records: Vec<Record>,
 }
 
-/// An archive file on disk.
+/// A session in the archive, or a file there. Of a session in a pack, length and time are those of the file that it had:
+/// packing changes neither when it goes nor whether it is looked at again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name without the ending: unique in the archive.
     pub name: String,
-    /// Where it is.
+    /// Where it is: its file, or the pack that has it.
     pub path: PathBuf,
     /// Its length in bytes.
     pub len: u64,
@@ -136,11 +144,20 @@ pub struct Entry {
     pub modified_ns: i128,
 }
 
+impl Entry {
+    fn of(name: String, path: PathBuf) -> Result<Self> {
+        let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
+        let (len, modified_ns) = (metadata.len(), modified_ns(&metadata));
+        Ok(Self { name, path, len, modified_ns })
+    }
+}
+
 /// The archive of one project.
 #[derive(Clone, Debug)]
 pub struct Archive {
     folder: PathBuf,
     kept: Arc<Mutex<KeptFiles>>,
+    known_packs: Arc<Mutex<KnownPacks>>,
 }
 
 /// Files that were written a moment ago and are read again by a later step of the same run.
@@ -162,7 +179,7 @@ impl KeptFiles {
 impl Archive {
     /// Opens the archive of a project; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
-        Self { folder: home.archive.clone(), kept: Arc::default() }
+        Self { folder: home.archive.clone(), kept: Arc::default(), known_packs: Arc::default() }
     }
 
     /// Its folder.
@@ -170,66 +187,61 @@ impl Archive {
         &self.folder
     }
 
-    /// The names of its files, in no order.
+    /// The names of its sessions, in the order of [`Self::entries`].
     pub fn names(&self) -> Result<Vec<String>> {
-        let names = self.listing()?.into_iter().map(|(name, _)| name);
-        Ok(names.collect())
+        Ok(self.entries()?.into_iter().map(|entry| entry.name).collect())
     }
 
-    /// Its files, by name.
+    /// Its sessions: those with files of their own by name, then pack by pack, for to read across packs would be to
+    /// decompress them again and again.
     pub fn entries(&self) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for (name, entry) in self.listing()? {
-            let metadata = entry.metadata().with_context(|| entry.path().display().to_string())?;
-            entries.push(Entry {
-                name,
-                path: entry.path(),
-                len: metadata.len(),
-                modified_ns: modified_ns(&metadata),
-            });
+        let mut entries = files_in(&self.folder, SUFFIX)?;
+        let mut names: HashSet<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+        for PackFile { file, members, .. } in self.packs() {
+            for member in members.iter().filter(|member| names.insert(member.name.clone())) {
+                entries.push(Entry {
+                    name: member.name.clone(),
+                    path: file.path.clone(),
+                    len: member.file_bytes,
+                    modified_ns: member.modified_ns,
+                });
+            }
         }
-        entries.sort();
         Ok(entries)
     }
 
-    fn listing(&self) -> Result<Vec<(String, DirEntry)>> {
-        let listing = match fs::read_dir(&self.folder) {
-            Ok(listing) => listing,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).with_context(|| self.folder.display().to_string()),
-        };
-        let mut named = Vec::new();
-        for entry in listing {
-            let entry = entry.with_context(|| self.folder.display().to_string())?;
-            let name = entry.file_name();
-            if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) {
-                named.push((name.to_owned(), entry));
-            }
-        }
-        Ok(named)
-    }
-
-    /// One file, which must be there.
+    /// One session, which must be there.
     pub fn entry(&self, name: &str) -> Result<Entry> {
-        let path = self.path(name);
-        let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
-        Ok(Entry {
-            name: name.to_owned(),
-            path,
-            len: metadata.len(),
-            modified_ns: modified_ns(&metadata),
-        })
+        if let Some(entry) = self.own_entry(name)? {
+            return Ok(entry);
+        }
+        let entry = self.entries()?.into_iter().find(|entry| entry.name == name);
+        entry.ok_or_else(|| self.missing(name))
     }
 
-    /// Where the turns of a session are kept.
+    /// The error for a session that is not there, or perhaps in a pack that cannot be read.
+    pub fn missing(&self, name: &str) -> anyhow::Error {
+        let unreadable = self.unreadable_packs().into_iter().next();
+        let why = unreadable.map(|(_, why)| why);
+        anyhow::Error::msg(why.unwrap_or_else(|| format!("{name}: no such archived session")))
+    }
+
+    /// The file that a session has of its own.
+    fn own_entry(&self, name: &str) -> Result<Option<Entry>> {
+        match Entry::of(name.to_owned(), self.path(name)) {
+            Err(error) if is_gone(&error) => Ok(None),
+            entry => entry.map(Some),
+        }
+    }
+
+    /// Where the turns of a session are kept that is in no pack.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{SUFFIX}"))
     }
 
     /// Reads a session; `None` when nothing of it is kept.
     pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
-        let path = self.path(name);
-        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
         let mut records = Vec::new();
         let mut line = String::new();
@@ -245,6 +257,22 @@ impl Archive {
         }
     }
 
+    /// Opens the text of a session, wherever that is.
+    fn open_text(&self, name: &str) -> Result<Option<(PathBuf, Box<dyn BufRead>)>> {
+        // Another process may move it from one place to the other between two looks.
+        for _ in 0..2 {
+            let path = self.path(name);
+            if let Some(file) = open_file(&path)? {
+                let reader = BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX));
+                return Ok(Some((path, Box::new(reader))));
+            }
+            if let Some((path, text)) = self.packed_text(name)? {
+                return Ok(Some((path, Box::new(Cursor::new(text)))));
+            }
+        }
+        Ok(None)
+    }
+
     /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
         if let Some((file, _)) = self.kept().files.get(name) {
@@ -256,16 +284,16 @@ impl Archive {
     /// Forgets what was kept, because others may have written to the files.
     pub fn forget_kept(&self) {
         *self.kept() = KeptFiles::default();
+        self.known_packs().read.clear();
     }
 
     fn kept(&self) -> MutexGuard<'_, KeptFiles> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compares the file of a session with its checksum, without a look at its records.
+    /// Compares the text of a session with its checksum, without a look at its records.
     pub fn check(&self, name: &str) -> Result<()> {
-        let path = self.path(name);
-        let Some(mut reader) = open(&path)? else { return Ok(()) };
+        let Some((path, mut reader)) = self.open_text(name)? else { return Ok(()) };
         let read =
             read_header(&mut reader).and_then(|_| Ok(io::copy(&mut reader, &mut io::sink())?));
         read.map(drop).map_err(|error| told(error, &path))
@@ -289,8 +317,7 @@ impl Archive {
 
     /// Reads only the header.
     pub fn header(&self, name: &str) -> Result<Option<Header>> {
-        let path = self.path(name);
-        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        let Some((path, mut reader)) = self.open_text(name)? else { return Ok(None) };
         read_header(&mut reader).map(Some).map_err(|error| told(error, &path))
     }
 
@@ -316,37 +343,38 @@ impl Archive {
         self.kept().remove(&name);
         let path = self.path(&name);
         create_private(&self.folder)?;
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".writing-")
-            .tempfile_in(&self.folder)
-            .with_context(|| self.folder.display().to_string())?;
+        self.take_out(&name)?;
+        let mut temporary = self.temporary()?;
         let bytes = write(&mut temporary, file).with_context(|| path.display().to_string())?;
         temporary.as_file().sync_all().with_context(|| path.display().to_string())?;
         temporary.persist(&path).with_context(|| path.display().to_string())?;
         sync_folder(&self.folder);
-        let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
-        let (len, modified_ns) = (metadata.len(), modified_ns(&metadata));
-        Ok((Entry { name, path, len, modified_ns }, bytes))
+        Ok((Entry::of(name, path)?, bytes))
     }
 
-    /// Removes the file of a session; whether there was one.
+    /// Removes a session; whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
         self.kept().remove(name);
+        self.take_out(name)?;
         remove_if_there(&self.path(name))
     }
 
-    /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.
-    /// One that was put aside before stays: it may hold more.
+    /// Puts the file of a damaged session aside (see [`is_damaged`]), or its pack, so that what its transcript still holds
+    /// can be read again. One that was put aside before stays: it may hold more. Returns where it is.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         self.kept().remove(name);
+        if self.path(name).exists() {
+            return self.put_own_aside(name);
+        }
+        // That writes what is sound, and puts the rest aside.
+        self.take_out(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    fn put_own_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
         // A part comes back with the session that it is of.
         let (name, _) = parts::of_name(name);
-        let numbered = (2..).map(|number| format!("{name}.jsonl.{number}{ASIDE}"));
-        let mut names = [format!("{name}.jsonl{ASIDE}")].into_iter().chain(numbered);
-        let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
-        let aside = names.find_map(|name| Some(self.folder.join(name)).filter(is_free));
-        let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
+        let aside = aside_path(&self.folder, &format!("{name}.jsonl"));
         fs::rename(&path, &aside).with_context(|| path.display().to_string())?;
         Ok(aside)
     }
@@ -393,9 +421,44 @@ pub fn name_of(transcript: &TranscriptName) -> String {
     file_name(&transcript.session, transcript.agent.as_deref())
 }
 
-fn open(path: &Path) -> Result<Option<BufReader<io::Take<GzDecoder<File>>>>> {
+/// The files of a folder with this ending, by name.
+fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
+    let listing = match fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| folder.display().to_string()),
+    };
+    let mut files = Vec::new();
+    for file in listing {
+        let file = file.with_context(|| folder.display().to_string())?;
+        let name = file.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(ending)) else { continue };
+        match Entry::of(name.to_owned(), file.path()) {
+            // It was packed or taken apart meanwhile.
+            Err(error) if is_gone(&error) => {}
+            entry => files.push(entry?),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The path under which a damaged file is put aside: the first one that is free.
+fn aside_path(folder: &Path, name: &str) -> PathBuf {
+    let numbered = (2..).map(|number: u32| format!("{name}.{number}{ASIDE}"));
+    let names = std::iter::once(format!("{name}{ASIDE}")).chain(numbered);
+    let mut paths = names.map(|name| folder.join(name));
+    let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    paths.find(is_free).unwrap_or_else(|| folder.join(format!("{name}{ASIDE}")))
+}
+
+fn is_gone(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn open_file(path: &Path) -> Result<Option<File>> {
     match open_regular::open(path, Links::Follow) {
-        Ok(file) => Ok(Some(BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX)))),
+        Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }

@@ -10,14 +10,15 @@ use memory_store::redact::known::Known;
 
 use super::context::SyncContext;
 use super::handoffs::Handoffs;
-use super::{lost, secrets};
-use crate::collect::archive::Entry;
+use super::{lost, packs, secrets};
+use crate::collect::archive::{Entry, SessionFile};
 use crate::collect::discover::{self, Discovery, Transcript};
 use crate::collect::ignore::Ignore;
 use crate::collect::{Collected, Collector, SessionRead, changed, state_of};
 use crate::state::{SessionState, State, write_roots};
 use crate::transcript::parts;
 use crate::transcript::read::Counts;
+use crate::transcript::tasks::Tasks;
 
 /// Nanoseconds of a millisecond.
 const NS_OF_MS: i128 = 1_000_000;
@@ -63,6 +64,7 @@ pub(super) fn collect(
     let mut collection = Collection::default();
     context.options.progress.stage("looking", 0);
     write_roots(&context.home, context.territory.roots())?;
+    collection.warnings.extend(packs::take_stale_apart(context, state));
     collection.warnings.extend(lost::put_damaged_aside(context, state)?);
     let found = discover::ours(context.dirs(), &context.territory, &mut state.seen)?;
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
@@ -119,7 +121,10 @@ fn collect_batch(
     // Lost sessions are read again, should their transcripts be back.
     known.extend(expired.names().into_iter().filter(|name| !expired.is_lost(name)));
     known.extend(state.empty.iter().cloned());
-    let sessions = changed(transcripts, &state.seen, &known);
+    let held = lost::held(context, state)?;
+    known.extend(held.iter().cloned());
+    let mut sessions = changed(transcripts, &state.seen, &known);
+    sessions.retain(|name, _| !held.contains(name));
     let last_parts = last_parts(&known);
     let ignore = Ignore::new(&context.settings.ignore_paths)?;
     if sessions.is_empty() {
@@ -233,9 +238,14 @@ pub(super) fn match_archive(
     entries: &[Entry],
 ) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
-    let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let mut names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let held = lost::held(context, state)?;
+    names.extend(held.iter().map(String::as_str));
     let lost = lost::lost_sessions(context, state, &names);
     state.sessions.retain(|name, _| names.contains(name.as_str()));
+    for name in &held {
+        state.sessions.entry(name.clone()).or_default();
+    }
     for entry in entries {
         let fits =
             |known: &SessionState| known.len == entry.len && known.modified_ns == entry.modified_ns;
@@ -243,7 +253,15 @@ pub(super) fn match_archive(
             continue;
         }
         match context.sessions.archive.load(&entry.name) {
-            Ok(Some(file)) => {
+            Ok(Some(mut file)) => {
+                let changed = clean_returned(context, &mut file)?;
+                if changed && file.records.is_empty() {
+                    context.sessions.archive.remove(&entry.name)?;
+                    state.sessions.remove(&entry.name);
+                    continue;
+                }
+                let stored = changed.then(|| context.sessions.archive.store(&file)).transpose()?;
+                let entry = stored.as_ref().unwrap_or(entry);
                 let session = state_of(&file, entry, &context.territory, &context.redactor);
                 state.sessions.insert(entry.name.clone(), session);
             }
@@ -258,6 +276,22 @@ pub(super) fn match_archive(
     warnings.extend(lost::keep_what_was_learned(context, lost)?);
     lost::take_back_what_was_found(context, state)?;
     Ok(warnings)
+}
+
+/// Takes out of a session what was purged, or became a known secret, while its file was elsewhere: a backup that was put
+/// back, or a pack that could not be read. Returns whether there was any.
+fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<bool> {
+    let before = file.records.len();
+    context.sessions.purged.screen(&file.header.session, &mut file.records);
+    let is_purged = file.records.len() < before;
+    if is_purged {
+        // Of which turn they are is not known.
+        file.header.growth.tasks = Tasks::default();
+    }
+    let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
+    let in_tasks = context.secrets.hide(tasks, &context.redactor)?;
+    let in_records = context.secrets.hide(&mut file.records, &context.redactor)?;
+    Ok(is_purged || in_tasks || in_records)
 }
 
 /// The few sessions of people that were written to last, the newest at least, and the others.

@@ -93,9 +93,10 @@ impl<'a> SyncContext<'a> {
     /// Returns the sessions whose records are told apart.
     pub fn holders(&self, state: &State) -> Holders {
         let sessions = state.sessions.iter();
-        let sessions = sessions
+        let mut sessions: Vec<_> = sessions
             .map(|(name, session)| (name.clone(), session.content.clone(), session.last.0))
             .collect();
+        self.sessions.archive.by_pack(&mut sessions, |(name, ..)| name);
         Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
     }
 

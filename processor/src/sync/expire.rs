@@ -7,7 +7,7 @@ use super::context::SyncContext;
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::State;
-use crate::upkeep::retention;
+use crate::upkeep::retention::{self, Limits};
 
 /// Returns the archived sessions that are too old or too many.
 pub(super) fn overdue(
@@ -15,10 +15,14 @@ pub(super) fn overdue(
     state: &State,
     collection: &Collection,
 ) -> Vec<String> {
+    limits(context, state, collection).expired(&collection.entries, &state.sessions)
+}
+
+/// Returns the limits in effect.
+pub(super) fn limits(context: &SyncContext<'_>, state: &State, collection: &Collection) -> Limits {
     let recorded = state.sessions.values().map(|session| session.last).max();
     let now = retention::believed(context.options.now, recorded.max(collection.newest));
-    let limits = retention::Limits::of(&context.settings, context.dirs(), now);
-    limits.expired(&collection.entries, &state.sessions)
+    Limits::of(&context.settings, context.dirs(), now)
 }
 
 /// Removes the turns of `overdue` sessions; what was learned from them stays. Returns whether any went.

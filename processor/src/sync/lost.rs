@@ -33,13 +33,18 @@ pub(super) fn put_damaged_aside(
     };
     let mut entries = archive.entries()?;
     let there: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let all_are_known = archive.unreadable_packs().is_empty();
     let gone = state.sessions.iter().filter(|(name, session)| {
-        parts::of_name(name).1 > 0
+        all_are_known
+            && parts::of_name(name).1 > 0
             && !there.contains(name.as_str())
             && !was_removed(context, name, session)
     });
     let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
-    entries.retain(|entry| context.options.afresh || !is_known(entry));
+    // Packs were looked at before.
+    entries.retain(|entry| {
+        entry.path == archive.path(&entry.name) && (context.options.afresh || !is_known(entry))
+    });
     let check = |entry: &Entry| Some((entry.name.clone(), archive.check(&entry.name).err()?));
     let faults: Vec<_> = entries.par_iter().filter_map(check).collect();
     for (name, error) in faults.into_iter().filter(|(_, error)| is_damaged(error)) {
@@ -105,6 +110,17 @@ pub(super) fn lost_sessions(
     }
     known.retain(|name, session| !was_removed(context, name, session));
     known
+}
+
+/// The sessions that may be in a pack which cannot be read now. They wait: nothing of them is lost.
+pub(super) fn held(context: &SyncContext<'_>, state: &State) -> Result<BTreeSet<String>> {
+    let archive = &context.sessions.archive;
+    if archive.unreadable_packs().is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let archived = archive.names()?;
+    let archived = archived.iter().map(String::as_str).collect();
+    Ok(lost_sessions(context, state, &archived).into_keys().collect())
 }
 
 /// Whether a session's turns were removed on purpose: by a purge, or because they are old.
@@ -194,7 +210,7 @@ pub(super) fn rests_on_lost_turns(
     let nothing_kept = expired.is_lost(&name)
         && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
     let is_lost = !is_purged && (nothing_kept || !is_read && !is_mined);
-    if is_lost {
+    if is_lost && context.sessions.archive.unreadable_packs().is_empty() {
         lost.borrow_mut().insert(session.to_owned());
     }
     is_lost

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
+use rayon::iter::Either;
 use rayon::prelude::*;
 
 use super::context::SyncContext;
@@ -157,6 +158,7 @@ pub(super) fn mine(
     let mut stale: Vec<&mut KnownSession> =
         known.iter_mut().filter(|known| is_due(known)).collect();
     stale.sort_by_key(|known| Reverse(last(&known.name)));
+    context.sessions.archive.by_pack(&mut stale, |known| &known.name);
     // Somebody who has nothing yet waits for the first part.
     let shares = if state.published.is_empty() { FIRST_SHARE } else { 1 };
     let until = Instant::now() + context.options.asked_at_once / shares;
@@ -279,17 +281,21 @@ pub(super) fn drafts(
     let roots = miner.roots();
     // The mined file of a session may be lost. Where a model helps, it is asked again the next time.
     let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
-    let all = |KnownSession { name, key, summary: _, mined }| match mined
-        .or_else(|| miner.load(&name, &key))
-        // One that a model has not read to its end stays as it is until there is time for it.
-        .or_else(|| miner.load(&name, &Miner::later(&key)))
-    {
-        Some(mined) => Ok((mined, None)),
-        None => Ok((miner.mine(&name, &key_of_rules(key), &roots)?, Some(name))),
+    let load = |known: KnownSession| {
+        let KnownSession { name, key, summary: _, mined } = known;
+        let mined = mined
+            .or_else(|| miner.load(&name, &key))
+            // One that a model has not read to its end stays as it is until there is time for it.
+            .or_else(|| miner.load(&name, &Miner::later(&key)));
+        mined.map_or(Either::Right((name, key)), Either::Left)
     };
-    let all: Vec<_> = known.into_par_iter().map(all).collect::<Result<_>>()?;
-    let (files, lost): (Vec<MinedFile>, Vec<Option<String>>) = all.into_iter().unzip();
-    for name in lost.into_iter().flatten() {
+    let (mut files, mut lost): (Vec<MinedFile>, Vec<_>) = known.into_par_iter().partition_map(load);
+    context.sessions.archive.by_pack(&mut lost, |(name, _)| name);
+    let mine =
+        |(name, key): &(String, String)| miner.mine(name, &key_of_rules(key.clone()), &roots);
+    files.extend(in_order(&lost, mine).into_iter().collect::<Result<Vec<_>>>()?);
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    for (name, _) in lost {
         if let Some(session) = state.sessions.get_mut(&name) {
             session.mined = None;
         }

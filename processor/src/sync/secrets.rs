@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use memory_store::redact::Redactor;
-use rayon::prelude::*;
 
 use super::context::SyncContext;
 use crate::collect::archive::Entry;
+use crate::collect::newest::in_order;
 use crate::git;
 use crate::mining;
 use crate::state::State;
@@ -91,13 +91,14 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
         Ok(None) => None,
         Err(error) => Some(Err((entry.path.clone(), error))),
     };
-    let found: Vec<_> = entries.par_iter().filter_map(holds).collect();
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
-    for found in found {
+    for found in in_order(&entries, holds).into_iter().flatten() {
         match found {
             Ok(name) => sessions.push(name),
             Err(failed) => unread.push(failed),
         }
     }
+    let unreadable = archive.unreadable_packs().into_iter();
+    unread.extend(unreadable.map(|(path, why)| (path, anyhow::Error::msg(why))));
     Ok((sessions, unread))
 }

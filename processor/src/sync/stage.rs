@@ -7,10 +7,10 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::index::build::{SEGMENT_TURNS_MAX, Staged, Vectors};
 use memory_store::index::document::Turn;
-use rayon::prelude::*;
 
 use super::context::SyncContext;
 use crate::collect::forks::Ownership;
+use crate::collect::newest::in_order;
 use crate::mining::Miner;
 use crate::publish::turns;
 use crate::state::State;
@@ -112,6 +112,7 @@ impl Staging<'_> {
             .map(|(name, session)| (session.first, name))
             .collect();
         lacking.sort();
+        self.context.sessions.archive.by_pack(&mut lacking, |(_, name)| name);
         lacking.into_iter().map(|(_, name)| name.clone()).collect()
     }
 
@@ -140,9 +141,8 @@ impl Staging<'_> {
                 sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE).min(at_once)).collect();
             let counted: Vec<usize> = names.iter().map(|name| self.turns_before(name)).collect();
             let miner = self.context.miner(self.state, self.ownership);
-            let read = names.par_iter().zip(counted);
-            let found: Vec<Result<Lacking>> =
-                read.map(|(name, before)| Lacking::of(&miner, name, before)).collect();
+            let counted: Vec<(&String, usize)> = names.iter().zip(counted).collect();
+            let found = in_order(&counted, |(name, before)| Lacking::of(&miner, name, *before));
             for (name, found) in names.into_iter().zip(found) {
                 match found {
                     Ok(Lacking { turns, thoughts }) => {

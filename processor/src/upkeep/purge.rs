@@ -22,7 +22,7 @@ use memory_store::settings_file;
 use memory_store::store::Store;
 use serde::Serialize;
 
-use crate::collect::archive::{Archive, Entry, SessionFile};
+use crate::collect::archive::{Archive, Entry, SessionFile, file_name};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Expired;
 use crate::collect::purged::{Purged, hash};
@@ -124,6 +124,11 @@ impl Unclear {
     }
 }
 
+/// Context of an error that came before anything was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nothing was purged")]
+pub struct NothingPurged;
+
 /// Bytes of a piece of text by which the scan looks for what was purged.
 const PROBE_BYTES_MIN: usize = 24;
 /// Pieces of text that are looked for.
@@ -153,6 +158,9 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
 /// With [`Unclear`] when no single session is meant.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
     let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
+    if let Some(why) = purge.archive.unlisted_packs().into_iter().next() {
+        return Err(anyhow::Error::msg(why).context(NothingPurged));
+    }
     let entries = purge.archive.entries()?;
     purge.choose(&entries, options, what)?;
     Ok(Preview { sessions: purge.losing(&entries)?, ..purge.preview(options)? })
@@ -207,8 +215,14 @@ impl Purge {
     }
 
     fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
+        // Nothing can be purged from a pack that cannot be read.
+        let (_, faults) = self.archive.take_stale_apart(|_| false);
+        if let Some((_, fault)) = faults.into_iter().next() {
+            return Err(fault.context(NothingPurged));
+        }
         let entries = self.archive.entries()?;
         self.choose(&entries, options, what)?;
+        self.unpack_losing(&entries).context(NothingPurged)?;
         // The list of purged things is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
         // So is that the index is to be made again from what the archive has.
@@ -225,7 +239,7 @@ impl Purge {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
         }
-        self.drop_damaged();
+        self.drop_damaged(what);
         // Nothing that was remembered of the purged sessions is true any more.
         self.drop_state(options)?;
         Ok(memories)
@@ -277,6 +291,26 @@ impl Purge {
         Ok(losing)
     }
 
+    /// Takes the packs apart whose sessions lose turns, with the parts of these. On a full disk that fails before
+    /// anything is gone.
+    fn unpack_losing(&self, entries: &[Entry]) -> Result<()> {
+        let is_packed = |entry: &&Entry| entry.path != self.archive.path(&entry.name);
+        let packed: Vec<&Entry> = entries.iter().filter(is_packed).collect();
+        if packed.is_empty() {
+            return Ok(());
+        }
+        let losing = self.losing(entries)?;
+        let losing: BTreeSet<String> =
+            losing.iter().map(|session| file_name(session, None)).collect();
+        for Entry { name, .. } in packed {
+            let (of, _) = parts::of_name(name);
+            if losing.contains(of.split('.').next().unwrap_or(of)) {
+                self.archive.take_out(name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Remembers a session and its records as purged, so that the copies in forks go too.
     fn note_session(&mut self, entry: &Entry) -> Result<()> {
         let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
@@ -293,7 +327,9 @@ impl Purge {
         for entry in entries {
             sessions.entry(parts::of_name(&entry.name).0).or_default().push(&entry.name);
         }
-        for names in sessions.values() {
+        let mut sessions: Vec<Vec<&str>> = sessions.into_values().collect();
+        self.archive.by_pack(&mut sessions, |names| names[0]);
+        for names in &sessions {
             match names.as_slice() {
                 [name] => {
                     if let Some(file) = self.archive.load(name)? {
@@ -493,8 +529,14 @@ impl Purge {
         }
     }
 
-    /// Removes what was put aside because it could not be read: nobody can tell what is in it.
-    fn drop_damaged(&self) {
+    /// Removes what was put aside because it could not be read: nobody can tell what is in it. A pack that was put aside
+    /// may hold what is left of other sessions: it goes with the project alone, and is told otherwise.
+    fn drop_damaged(&mut self, what: &What) {
+        let packs = self.archive.packs_aside();
+        match what {
+            What::Project => packs.iter().for_each(|path| drop(fs::remove_file(path))),
+            What::Session(_) | What::Before(_) => self.report.left.extend(packs),
+        }
         for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "damaged") {
                 // The scan says what is left.
@@ -537,6 +579,10 @@ impl Purge {
             let edits = TreeDir::at(folder.clone()).edits;
             for file in files::files(&folder) {
                 let file = file?;
+                // A pack that was put aside cannot be looked through.
+                if self.report.left.contains(&file) {
+                    continue;
+                }
                 let Some(mut reader) = files::open(&file)? else { continue };
                 self.report.scanned += 1;
                 if self.probes.is_empty() {
@@ -544,7 +590,7 @@ impl Purge {
                 }
                 let mut bytes = Vec::new();
                 reader.read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
-                if !automaton.is_match(&bytes) || self.report.left.contains(&file) {
+                if !automaton.is_match(&bytes) {
                     continue;
                 }
                 // A copy that could not be taken over after an edit.

@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use memory_store::layout::ProjectDir;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::keyset::{ID, KeySet};
 use super::{Holder, Key, Owners, Ownership, keys, load_keys, store_keys};
 use crate::collect::archive::Archive;
+use crate::collect::newest::in_order;
 
 /// Sessions with something new that are few: more are not looked at one by one.
 const SESSIONS_FEW: usize = 64;
@@ -54,7 +54,7 @@ impl Holders {
             keys: self.keys(name, content).unwrap_or_default(),
             last: *last,
         };
-        self.sessions.par_iter().map(load).collect()
+        in_order(&self.sessions, load)
     }
 
     /// The keys of one session; `None` when it cannot be read now.

@@ -50,6 +50,12 @@ impl Audit<'_> {
         state.write(&home)?;
         self.clean_all(options, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
+        let (aside, faults) = archive.take_stale_apart(|_| true);
+        // Nobody can tell what is in these.
+        self.report.left.extend(aside);
+        for (_, fault) in faults {
+            self.report.failed.push(format!("{fault:#}"));
+        }
         let sessions: Vec<String> =
             archive.entries()?.into_iter().map(|entry| entry.name).collect();
         self.clean_archive(&archive, &sessions, &roots(options));
@@ -86,7 +92,9 @@ impl Audit<'_> {
 
     fn clean_archive(&mut self, archive: &Archive, sessions: &[String], roots: &[PathBuf]) {
         for name in sessions {
-            self.clean_file(archive.folder(), Ok(archive.path(name)), |_, private| {
+            // Of one in a pack, that is what to look at again.
+            let place = archive.entry(name).map(|entry| entry.path);
+            self.clean_file(archive.folder(), place, |_, private| {
                 let Some(mut file) = archive.load(name)? else { return Ok(false) };
                 let mut changed = clean_texts(private, &mut file.header.growth.tasks, roots)?;
                 for record in &mut file.records {

@@ -9,6 +9,7 @@ use flate2::read::GzDecoder;
 use memory_store::index::segment::Segment;
 use walkdir::WalkDir;
 
+use crate::collect::archive::{PACK_MAGIC, texts_of};
 use crate::private_files::GZIP_MAGIC;
 
 /// Bytes of one file that are read, unpacked.
@@ -36,10 +37,12 @@ pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
         Err(error) => return Err(error).with_context(context),
     };
     let mut start = Vec::new();
-    (&mut file).take(GZIP_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
+    (&mut file).take(PACK_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
     file.rewind().with_context(context)?;
-    let reader: Box<dyn Read> = if start == GZIP_MAGIC {
+    let reader: Box<dyn Read> = if start.starts_with(&GZIP_MAGIC) {
         Box::new(GzDecoder::new(file))
+    } else if start == PACK_MAGIC {
+        Box::new(io::Cursor::new(texts_of(file).with_context(context)?))
     } else if path.extension().is_some_and(|ending| ending == "seg") {
         // Turns of an index are packed, and what finds them is not.
         let turns = Segment::inflated_file(path, FILE_BYTES_MAX);

@@ -1,0 +1,315 @@
+//! A pack: the texts of several sessions in one file, compressed together. FORMAT.md has its bytes.
+//!
+//! Sessions of one project repeat one another. A window over many of them finds that, which one over each alone does
+//! not. Each text stands behind a line that says whose it is, so that a pack is read from its beginning as far as it is
+//! sound, and nothing else is needed. The index at its end says quickly what is in it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+
+use anyhow::{Result, bail};
+use lzma_rust2::{Lzma2Options, Lzma2Reader, Lzma2Writer, LzmaOptions};
+use serde::{Deserialize, Serialize};
+
+/// How a pack begins.
+pub const MAGIC: [u8; 8] = *b"TLPACK\0\0";
+
+/// The version of the format, in the index.
+const FORMAT: u32 = 1;
+
+/// Bytes of the texts of one pack. To read a session is to decompress those before it, and damage may cost those behind
+/// it: a larger pack would take less room, and lose more.
+pub const TEXT_BYTES_MAX: u64 = 24 << 20;
+
+/// Sessions of one pack, so that its index is not longer than one may be.
+const SESSIONS_MAX: usize = 2_048;
+
+/// Bytes of the index of a pack, and of the lines before its texts.
+const INDEX_BYTES_MAX: u64 = 1 << 20;
+
+/// Bytes of the file of a pack.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Bytes back in the text in which repetitions are found: all of it.
+const WINDOW_BYTES: u32 = TEXT_BYTES_MAX as u32;
+
+/// How much is done to make a pack small.
+const LEVEL: u32 = 6;
+
+/// The longest repetition that ends the search for a longer one: the most that the format has.
+const NICE_BYTES: u32 = 273;
+
+/// Bytes that are decompressed at once: where that meets damage, so many before it may be missing.
+const READ_AT_ONCE: usize = 4 << 10;
+
+/// Bytes of a hash.
+const HASH_BYTES: usize = 16;
+
+/// Bytes at the end of a pack: the hash of the index, and its length.
+const TRAILER_BYTES: u64 = HASH_BYTES as u64 + 4;
+
+/// A session in a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The name of its file without the ending.
+    pub name: String,
+    /// Bytes of its text.
+    bytes: usize,
+    /// A hash of its text.
+    hash: String,
+    /// The length of the file that it had.
+    pub file_bytes: u64,
+    /// When that was written, in nanoseconds since 1970.
+    pub modified_ns: i128,
+}
+
+/// The end of a pack.
+#[derive(Serialize, Deserialize)]
+struct Index {
+    format: u32,
+    sessions: Vec<Member>,
+}
+
+/// The one field of an index that every format has.
+#[derive(Deserialize)]
+struct FormatVersion {
+    format: u32,
+}
+
+/// A pack in memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Pack {
+    /// Its sessions, and where their texts are.
+    members: Vec<(Member, Range<usize>)>,
+    text: Vec<u8>,
+}
+
+impl Pack {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds a session, whose file is so long and was written then.
+    pub fn add(&mut self, name: &str, text: &[u8], (file_bytes, modified_ns): (u64, i128)) {
+        let (bytes, hash) = (text.len(), hash(text));
+        let member = Member { name: name.to_owned(), bytes, hash, file_bytes, modified_ns };
+        let at = self.text.len();
+        self.text.extend_from_slice(text);
+        self.members.push((member, at..at + bytes));
+    }
+
+    /// Bytes of text for which there is room.
+    pub fn room(&self) -> u64 {
+        match self.members.len() {
+            SESSIONS_MAX.. => 0,
+            _ => TEXT_BYTES_MAX.saturating_sub(self.text.len() as u64),
+        }
+    }
+
+    /// Its sessions with their texts.
+    pub fn texts(&self) -> impl Iterator<Item = (&Member, &[u8])> {
+        self.members.iter().map(|(member, range)| (member, &self.text[range.clone()]))
+    }
+
+    /// Writes it; returns its name, a hash of its index.
+    pub fn write(&self, out: &mut impl Write) -> Result<String> {
+        out.write_all(&MAGIC)?;
+        let mut options = LzmaOptions::with_preset(LEVEL);
+        (options.dict_size, options.nice_len) = (WINDOW_BYTES, NICE_BYTES);
+        let options = Lzma2Options { lzma_options: options, ..Lzma2Options::default() };
+        let mut writer = Lzma2Writer::new(&mut *out, options);
+        for (member, text) in self.texts() {
+            serde_json::to_writer(&mut writer, member)?;
+            writer.write_all(b"\n")?;
+            writer.write_all(text)?;
+        }
+        writer.finish()?;
+        let sessions = self.members.iter().map(|(member, _)| member.clone()).collect();
+        let index = serde_json::to_vec(&Index { format: FORMAT, sessions })?;
+        out.write_all(&index)?;
+        out.write_all(&blake3::hash(&index).as_bytes()[..HASH_BYTES])?;
+        out.write_all(&u32::try_from(index.len())?.to_le_bytes())?;
+        out.flush()?;
+        Ok(hash(&index))
+    }
+
+    /// Reads a pack as far as it goes: each session whose text is what was written. Returns, too, whether these are all
+    /// that the pack has; where its index is damaged, nobody knows.
+    pub fn read(mut file: File) -> Result<(Self, bool)> {
+        let index = match read_index(&mut file) {
+            Err(error) if !is_damage(&error) => return Err(error),
+            index => index.ok(),
+        };
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+        let pack = Self::walk(bytes.get(MAGIC.len()..).unwrap_or_default());
+        let is_sound = bytes.starts_with(&MAGIC)
+            && index.is_some_and(|index| index.iter().eq(pack.members.iter().map(|(it, _)| it)));
+        Ok((pack, is_sound))
+    }
+
+    fn walk(compressed: &[u8]) -> Self {
+        let reader = Lzma2Reader::new(compressed, WINDOW_BYTES, None);
+        let mut reader = reader.take(TEXT_BYTES_MAX + INDEX_BYTES_MAX);
+        let (mut text, mut piece) = (Vec::new(), [0; READ_AT_ONCE]);
+        // A text that an error cuts off has another length or hash.
+        while let Ok(len @ 1..) = reader.read(&mut piece) {
+            text.extend_from_slice(&piece[..len]);
+        }
+        let (mut members, mut at) = (Vec::new(), 0);
+        while let Some(end) = memchr::memchr(b'\n', &text[at..]) {
+            let Ok(member) = serde_json::from_slice::<Member>(&text[at..at + end]) else { break };
+            let start = at + end + 1;
+            let Some(range) = start.checked_add(member.bytes).map(|end| start..end) else { break };
+            let Some(found) = text.get(range.clone()) else { break };
+            at = range.end;
+            if hash(found) == member.hash && is_plain(&member.name) {
+                members.push((member, range));
+            }
+        }
+        Self { members, text }
+    }
+}
+
+/// Reads what is in a pack, and no text.
+///
+/// # Errors
+/// With [`is_damage`] when the index is not what was written.
+pub fn read_index(file: &mut File) -> Result<Vec<Member>> {
+    let len = file.metadata()?.len();
+    let Some(at) = len.checked_sub(TRAILER_BYTES) else { return Err(damage("it is too short")) };
+    let mut trailer = [0; TRAILER_BYTES as usize];
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut trailer)?;
+    let (sum, index_len) = trailer.split_at(HASH_BYTES);
+    let index_len = u64::from(u32::from_le_bytes(index_len.try_into()?));
+    let Some(at) = at.checked_sub(index_len).filter(|_| index_len <= INDEX_BYTES_MAX) else {
+        return Err(damage("this is no pack"));
+    };
+    file.seek(SeekFrom::Start(at))?;
+    let mut index = Vec::new();
+    file.take(index_len).read_to_end(&mut index)?;
+    if blake3::hash(&index).as_bytes()[..HASH_BYTES] != *sum {
+        return Err(damage("its index has another checksum"));
+    }
+    let FormatVersion { format } = serde_json::from_slice(&index)?;
+    if format > FORMAT {
+        bail!(
+            "it has format {format}, this program reads up to {FORMAT}; install the newer version that wrote it"
+        );
+    }
+    let sessions = serde_json::from_slice::<Index>(&index)?.sessions;
+    match sessions.iter().all(|member| is_plain(&member.name)) {
+        true => Ok(sessions),
+        false => Err(damage("a session in it has a name that names no file")),
+    }
+}
+
+/// Whether a name is one that [`super::file_name`] makes, so that it leads nowhere else.
+pub fn is_plain(name: &str) -> bool {
+    let fits =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.~".contains(&byte);
+    name.bytes().all(fits) && name.bytes().any(|byte| byte != b'.')
+}
+
+fn hash(text: &[u8]) -> String {
+    blake3::hash(text).to_hex()[..2 * HASH_BYTES].to_owned()
+}
+
+/// Returns an error for bytes that are not what was written.
+pub fn damage(what: &'static str) -> anyhow::Error {
+    io::Error::new(ErrorKind::InvalidData, what).into()
+}
+
+/// Whether an error is about bytes that are not what was written.
+fn is_damage(error: &anyhow::Error) -> bool {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),
+        None => error.is::<serde_json::Error>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Pack, Vec<u8>) {
+        let mut pack = Pack::default();
+        for name in ["a", "b.c", "d~00001"] {
+            let text =
+                format!("{{\"session\":\"{name}\"}}\nthe {name} of it, and the rest of it\n");
+            pack.add(name, text.as_bytes(), (7, 1 << 70));
+        }
+        let mut bytes = Vec::new();
+        pack.write(&mut bytes).unwrap();
+        (pack, bytes)
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Pack, bool)> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        Pack::read(file)
+    }
+
+    /// Of each session what was written or nothing; where one is missing it is known.
+    fn assert_known(pack: &Pack, damaged: &[u8]) -> usize {
+        let (read, is_sound) = read(damaged).unwrap();
+        let all: Vec<_> = pack.texts().collect();
+        assert!(read.texts().all(|text| all.contains(&text)));
+        assert!(!is_sound || read.texts().eq(pack.texts()));
+        read.texts().count()
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed_or_changes_nothing() {
+        let (pack, sound) = sample();
+        let (read, is_sound) = read(&sound).unwrap();
+        assert!(is_sound && read.texts().eq(pack.texts()));
+        let index = u32::from_le_bytes(*sound.last_chunk().unwrap()) as usize;
+        let texts = MAGIC.len()..sound.len() - index - TRAILER_BYTES as usize;
+        for bit in 0..sound.len() * 8 {
+            let mut damaged = sound.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let found = assert_known(&pack, &damaged);
+            // Without the index all texts can be had, and without the first bytes, too.
+            assert!(texts.contains(&(bit / 8)) || found == 3, "bit {bit}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_pack_that_is_cut_off_gives_what_is_left() {
+        let (pack, sound) = sample();
+        for len in 0..sound.len() {
+            assert_known(&pack, &sound[..len]);
+        }
+    }
+
+    #[test]
+    fn a_pack_of_many_short_sessions_with_long_names_is_read() {
+        let (mut pack, mut number) = (Pack::default(), 0);
+        while pack.room() > 0 {
+            let name = format!("{number:064}.{number:064}~00001");
+            pack.add(&name, b"{}\n", (u64::MAX, i128::MAX));
+            number += 1;
+        }
+        let mut bytes = Vec::new();
+        pack.write(&mut bytes).unwrap();
+        let (read, is_sound) = read(&bytes).unwrap();
+        assert!(is_sound && number == SESSIONS_MAX && read.texts().eq(pack.texts()));
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_refused() {
+        for name in ["../x", "..", "", "a/b", "A", "a\0"] {
+            let mut pack = Pack::default();
+            pack.add(name, b"{}\n", (0, 0));
+            let mut bytes = Vec::new();
+            pack.write(&mut bytes).unwrap();
+            let (read, is_sound) = read(&bytes).unwrap();
+            assert!(read.is_empty() && !is_sound, "{name}");
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! Sessions that rest move together into a [`Pack`], and out of it before any of them is changed or removed.
+//!
+//! A session has a file of its own or is in a pack. Packs are never changed. A file goes once the pack that has its
+//! text was read again, and a pack goes once each session in it has a file again. So a kill leaves a session in both
+//! places at worst, and then in both alike. Where both are there, the file counts.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, ensure};
+use flate2::{Compression, read::GzDecoder};
+use tempfile::NamedTempFile;
+
+use super::pack::{self, Member, Pack};
+use super::{
+    ASIDE, Archive, Entry, FILE_BYTES_MAX, LEVEL, aside_path, files_in, is_damaged, open_file,
+    read_header, sync_folder, told,
+};
+use crate::private_files::{create_private, remove_if_there};
+use crate::transcript::record::Record;
+
+/// The end of the name of a pack.
+const PACK_SUFFIX: &str = ".pack";
+
+/// Packs that are kept in memory: a step reads the sessions of one after those of another.
+const PACKS_KEPT_MAX: usize = 2;
+
+/// A pack on disk.
+#[derive(Clone, Debug)]
+pub struct PackFile {
+    /// Its file.
+    pub file: Entry,
+    /// Its sessions; none where that cannot be told.
+    pub members: Arc<[Member]>,
+    /// Why it cannot be told now, though a later run may: the disk, or a later format. Nothing is known of its sessions
+    /// until then.
+    pub unreadable: Option<String>,
+    /// Whether its index is damaged.
+    is_damaged: bool,
+}
+
+/// Packs that were looked at before.
+#[derive(Debug, Default)]
+pub(super) struct KnownPacks {
+    listed: Vec<PackFile>,
+    /// The last that were read.
+    pub(super) read: Vec<(Entry, Arc<Pack>)>,
+    reads: usize,
+}
+
+/// Outcome of packing.
+#[derive(Debug, Default)]
+pub struct Packed {
+    /// The pack; `None` where no session could be packed.
+    pub file: Option<Entry>,
+    /// Sessions that are not to be tried again as they are: they are too long, or cannot be read.
+    pub refused: Vec<String>,
+}
+
+impl Archive {
+    /// Its packs, by name.
+    pub fn packs(&self) -> Vec<PackFile> {
+        let folder = self.packs_folder();
+        let files = match files_in(&folder, PACK_SUFFIX) {
+            Ok(files) => files,
+            Err(error) => {
+                let file = Entry { name: String::new(), path: folder, len: 0, modified_ns: 0 };
+                return vec![PackFile::of(file, Err(error))];
+            }
+        };
+        let mut known = self.known_packs();
+        let look = |file: Entry| {
+            let before = known.listed.iter().find(|pack| pack.file == file);
+            match before.filter(|pack| pack.unreadable.is_none()) {
+                Some(pack) => Some(pack.clone()),
+                None => {
+                    let members = members_of(&file.path).transpose()?;
+                    Some(PackFile::of(file, members))
+                }
+            }
+        };
+        let listed: Vec<PackFile> = files.into_iter().filter_map(look).collect();
+        known.listed.clone_from(&listed);
+        listed
+    }
+
+    /// Why packs cannot be read now: their sessions are neither lost nor can they be changed.
+    pub fn unreadable_packs(&self) -> Vec<(PathBuf, String)> {
+        let packs = self.packs().into_iter();
+        packs.filter_map(|pack| Some((pack.file.path, pack.unreadable?))).collect()
+    }
+
+    /// Says of each pack of which it cannot be told what is in it why that is.
+    pub fn unlisted_packs(&self) -> Vec<String> {
+        let told = |pack: PackFile| {
+            let path = pack.file.path.display();
+            let damaged = pack.is_damaged.then(|| {
+                format!("{path}: this pack of sessions is damaged; a sync writes again what can be read of it")
+            });
+            pack.unreadable.or(damaged)
+        };
+        self.packs().into_iter().filter_map(told).collect()
+    }
+
+    /// The packs that were put aside because they were damaged.
+    pub fn packs_aside(&self) -> Vec<PathBuf> {
+        let listing = files_in(&self.packs_folder(), ASIDE).unwrap_or_default();
+        listing.into_iter().map(|file| file.path).collect()
+    }
+
+    /// How often a pack was decompressed to read sessions in it.
+    pub fn packs_read(&self) -> usize {
+        self.known_packs().reads
+    }
+
+    pub(super) fn packs_folder(&self) -> PathBuf {
+        self.folder().join("packs")
+    }
+
+    pub(super) fn known_packs(&self) -> MutexGuard<'_, KnownPacks> {
+        self.known_packs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts sessions of one pack next to each other, so that each pack is read once. Otherwise they stay in their order.
+    pub fn by_pack<T>(&self, items: &mut [T], name: impl Fn(&T) -> &str) {
+        let packs = self.packs();
+        if packs.is_empty() {
+            return;
+        }
+        let members = packs.iter().enumerate().flat_map(|(number, pack)| {
+            pack.members.iter().map(move |member| (member.name.as_str(), number))
+        });
+        let pack_of: HashMap<&str, usize> = members.collect();
+        let mut first = vec![None; packs.len()];
+        let places = items.iter().enumerate().map(|(place, item)| {
+            let pack = pack_of.get(name(item));
+            let place = pack.map_or(place, |pack| *first[*pack].get_or_insert(place));
+            (name(item).to_owned(), place)
+        });
+        let places: HashMap<String, usize> = places.collect();
+        items.sort_by_key(|item| places.get(name(item)).copied());
+    }
+
+    /// Returns the text of a session that is in a pack, and where that is; `None` when none has it.
+    pub(super) fn packed_text(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>> {
+        for PackFile { file, members, .. } in self.packs() {
+            if !members.iter().any(|member| member.name == name) {
+                continue;
+            }
+            // It may have been taken apart meanwhile.
+            let Some(pack) = self.read_pack(&file)? else { continue };
+            let text = pack.texts().find(|(member, _)| member.name == name);
+            let (_, text) = text.ok_or_else(|| {
+                told(pack::damage("its text in the pack is not what was written"), &file.path)
+            })?;
+            return Ok(Some((file.path, text.to_owned())));
+        }
+        Ok(None)
+    }
+
+    /// Reads a pack, or takes it from those that were read before; `None` when it is gone. Others wait meanwhile: mostly
+    /// for the same one.
+    fn read_pack(&self, file: &Entry) -> Result<Option<Arc<Pack>>> {
+        let mut known = self.known_packs();
+        if let Some((_, pack)) = known.read.iter().find(|(read, _)| read == file) {
+            return Ok(Some(Arc::clone(pack)));
+        }
+        let Some(opened) = open_file(&file.path)? else { return Ok(None) };
+        let (pack, _) = Pack::read(opened).map_err(|error| told(error, &file.path))?;
+        let pack = Arc::new(pack);
+        known.reads += 1;
+        if known.read.len() == PACKS_KEPT_MAX {
+            known.read.remove(0);
+        }
+        known.read.push((file.clone(), Arc::clone(&pack)));
+        Ok(Some(pack))
+    }
+
+    /// Whether every text of a pack, and its index, are what was written.
+    pub fn is_sound(&self, file: &Entry) -> Result<bool> {
+        let Some(opened) = open_file(&file.path)? else { return Ok(true) };
+        Ok(Pack::read(opened).map_err(|error| told(error, &file.path))?.1)
+    }
+
+    /// Packs the first of these sessions, as many as there is room for. Their files go once the pack was read from the
+    /// disk and compared.
+    pub fn pack(&self, names: &[String]) -> Result<Packed> {
+        let (mut pack, mut packed) = (Pack::default(), Packed::default());
+        for name in names {
+            match self.own_text(name, pack::TEXT_BYTES_MAX) {
+                Ok(Some((file, text)))
+                    if text.len() as u64 <= pack.room() && pack::is_plain(name) =>
+                {
+                    pack.add(name, &text, (file.len, file.modified_ns));
+                }
+                // It begins the next one.
+                Ok(Some((_, text)))
+                    if text.len() as u64 <= pack::TEXT_BYTES_MAX && pack::is_plain(name) =>
+                {
+                    break;
+                }
+                Ok(None) => {}
+                // A sync tells of one that is damaged once it reads it.
+                Ok(Some(_)) | Err(_) => packed.refused.push(name.clone()),
+            }
+        }
+        if pack.is_empty() {
+            return Ok(packed);
+        }
+        let folder = self.packs_folder();
+        let in_folder = || folder.display().to_string();
+        create_private(&folder)?;
+        let mut temporary = self.temporary()?;
+        let id = pack.write(&mut temporary).with_context(in_folder)?;
+        temporary.as_file().sync_all().with_context(in_folder)?;
+        let written = open_file(temporary.path())?.with_context(in_folder)?;
+        let (read, is_sound) = Pack::read(written).with_context(in_folder)?;
+        ensure!(
+            is_sound && read.texts().eq(pack.texts()),
+            "{}: what was packed was read otherwise; nothing was changed",
+            folder.display()
+        );
+        let path = folder.join(format!("{id}{PACK_SUFFIX}"));
+        temporary.persist(&path).with_context(|| path.display().to_string())?;
+        sync_folder(&folder);
+        sync_folder(self.folder());
+        for (member, _) in pack.texts() {
+            // A file that was written meanwhile is not the one that was packed.
+            let is_packed = |file: Entry| {
+                file.len == member.file_bytes && file.modified_ns == member.modified_ns
+            };
+            if self.own_entry(&member.name)?.is_some_and(is_packed) {
+                remove_if_there(&self.path(&member.name))?;
+            }
+        }
+        packed.file = Some(Entry::of(id, path)?);
+        Ok(packed)
+    }
+
+    /// Takes the packs apart that are damaged, or have a session that is elsewhere, too: after a kill, once a backup was put
+    /// back, or where a version that knows no packs read transcripts again. All but those that are `believed` are read for
+    /// that. Whoever changes sessions begins so: of two texts it would read one and replace
+    /// both. Returns those that were put aside, and why others cannot be read or taken apart now.
+    pub fn take_stale_apart(
+        &self,
+        believed: impl Fn(&Entry) -> bool,
+    ) -> (Vec<PathBuf>, Vec<(PathBuf, anyhow::Error)>) {
+        let (mut aside, mut faults) = (Vec::new(), Vec::new());
+        let packs = self.packs();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for member in packs.iter().flat_map(|pack| &*pack.members) {
+            *places.entry(&member.name).or_default() += 1;
+        }
+        let is_twice =
+            |member: &Member| places[&*member.name] > 1 || self.path(&member.name).exists();
+        let settle = |pack: &PackFile| {
+            if let Some(why) = &pack.unreadable {
+                anyhow::bail!(why.clone());
+            }
+            let is_stale = pack.is_damaged || pack.members.iter().any(is_twice);
+            if is_stale || !believed(&pack.file) && !self.is_sound(&pack.file)? {
+                return self.take_apart(&pack.file);
+            }
+            Ok(None)
+        };
+        for pack in &packs {
+            match settle(pack) {
+                Ok(path) => aside.extend(path),
+                Err(error) => faults.push((pack.file.path.clone(), error)),
+            }
+        }
+        (aside, faults)
+    }
+
+    /// Takes the packs apart that have a session, so that its file can be replaced or removed and no other text of it is
+    /// left. Returns where what was damaged of them was put aside; `None` when none has it.
+    pub fn take_out(&self, name: &str) -> Result<Option<PathBuf>> {
+        let mut place = None;
+        let has = |pack: &PackFile| pack.members.iter().any(|member| member.name == name);
+        while let Some(pack) = self.packs().into_iter().find(has) {
+            place = Some(self.take_apart(&pack.file)?.unwrap_or(pack.file.path));
+        }
+        Ok(place)
+    }
+
+    /// Gives the sessions of a pack files of their own again, as far as they can be read, and removes it. One with damage
+    /// is put aside instead; returns where.
+    pub fn take_apart(&self, file: &Entry) -> Result<Option<PathBuf>> {
+        let mut known = self.known_packs();
+        let context = || file.path.display().to_string();
+        let Some(opened) = open_file(&file.path)? else { return Ok(None) };
+        let (pack, is_sound) = Pack::read(opened).with_context(context)?;
+        for (member, text) in pack.texts() {
+            self.write_out(member, text)?;
+        }
+        sync_folder(self.folder());
+        known.read.retain(|(read, _)| read != file);
+        let folder = self.packs_folder();
+        let aside = if is_sound {
+            fs::remove_file(&file.path).with_context(context)?;
+            None
+        } else {
+            let aside = aside_path(&folder, &format!("{}{PACK_SUFFIX}", file.name));
+            fs::rename(&file.path, &aside).with_context(context)?;
+            Some(aside)
+        };
+        sync_folder(&folder);
+        Ok(aside)
+    }
+
+    /// Writes a session of a pack into a file of its own. To one that is there it adds the records that only the pack has.
+    fn write_out(&self, member: &Member, text: &[u8]) -> Result<()> {
+        let name = &member.name;
+        let own = match self.own_text(name, FILE_BYTES_MAX) {
+            Err(error) if is_damaged(&error) => {
+                self.put_own_aside(name)?;
+                None
+            }
+            own => own?,
+        };
+        let Some((_, own)) = own else {
+            let modified = u64::try_from(member.modified_ns).ok().map(Duration::from_nanos);
+            let modified = modified.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+            return self.write_text(name, text, modified);
+        };
+        ensure!(
+            own.len() as u64 <= FILE_BYTES_MAX,
+            "{}: it is too long",
+            self.path(name).display()
+        );
+        let united = united(text, &own);
+        if united == own { Ok(()) } else { self.write_text(name, &united, None) }
+    }
+
+    /// Returns the text of the file that a session has of its own, and its entry; of one that is longer than `most`, a
+    /// byte more than that.
+    fn own_text(&self, name: &str, most: u64) -> Result<Option<(Entry, Vec<u8>)>> {
+        let path = self.path(name);
+        let Some(entry) = self.own_entry(name)? else { return Ok(None) };
+        let Some(file) = open_file(&path)? else { return Ok(None) };
+        let mut text = Vec::new();
+        let read = GzDecoder::new(file).take(most + 1).read_to_end(&mut text);
+        read.map_err(|error| told(error.into(), &path))?;
+        read_header(&mut &text[..]).map_err(|error| told(error, &path))?;
+        Ok(Some((entry, text)))
+    }
+
+    /// Replaces the file of a session by one with this text, which is read again before.
+    fn write_text(&self, name: &str, text: &[u8], modified: Option<SystemTime>) -> Result<()> {
+        let path = self.path(name);
+        let context = || path.display().to_string();
+        self.kept().remove(name);
+        let bytes =
+            crate::private_files::pack(text, Compression::new(LEVEL)).with_context(context)?;
+        let mut temporary = self.temporary()?;
+        temporary.write_all(&bytes).with_context(context)?;
+        if let Some(modified) = modified {
+            temporary.as_file().set_modified(modified).with_context(context)?;
+        }
+        temporary.as_file().sync_all().with_context(context)?;
+        let mut read = Vec::new();
+        let written = open_file(temporary.path())?.with_context(context)?;
+        GzDecoder::new(written).read_to_end(&mut read).with_context(context)?;
+        ensure!(read == text, "{}: what was written was read otherwise", path.display());
+        temporary.persist(&path).with_context(context)?;
+        Ok(())
+    }
+
+    /// Begins a file that is to be renamed once it is whole.
+    pub(super) fn temporary(&self) -> Result<NamedTempFile> {
+        let file = tempfile::Builder::new().prefix(".writing-").tempfile_in(self.folder());
+        file.with_context(|| self.folder().display().to_string())
+    }
+}
+
+impl PackFile {
+    fn of(file: Entry, members: Result<Vec<Member>>) -> Self {
+        let members = members.map_err(|error| told(error, &file.path));
+        let is_damaged = members.as_ref().is_err_and(is_damaged);
+        let (members, unreadable) = match members {
+            Ok(members) => (members, None),
+            Err(_) if is_damaged => (Vec::new(), None),
+            Err(error) => {
+                let why = format!(
+                    "{}: this pack of sessions cannot be read now ({:#}); what is known of them stays as it is",
+                    file.path.display(),
+                    error.root_cause()
+                );
+                (Vec::new(), Some(why))
+            }
+        };
+        Self { file, members: members.into(), unreadable, is_damaged }
+    }
+}
+
+/// Returns what is in a pack; `None` when it is gone.
+fn members_of(path: &Path) -> Result<Option<Vec<Member>>> {
+    match open_file(path) {
+        Ok(Some(mut file)) => pack::read_index(&mut file).map(Some),
+        Ok(None) => Ok(None),
+        // A folder in its place is not what was written, either, but nothing that can be put aside.
+        Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
+    }
+}
+
+/// Unites two texts of one session: that of the later one, or the longer one, and behind it the records that only the
+/// other one has.
+fn united(packed: &[u8], own: &[u8]) -> Vec<u8> {
+    let rank = |text: &[u8]| {
+        let header = read_header(&mut { text });
+        (header.map_or(0, |header| header.parts), lines(text).count())
+    };
+    let (base, other) = if rank(packed) > rank(own) { (packed, own) } else { (own, packed) };
+    let known: HashSet<Vec<u8>> = lines(base).map(key).collect();
+    let mut united = base.to_vec();
+    lines(other).filter(|line| !known.contains(&key(line))).for_each(|line| united.extend(line));
+    united
+}
+
+/// Returns the lines behind the header.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').skip(1)
+}
+
+/// Returns what two lines with the same record have in common; a line that is none, or has no name, only with itself.
+fn key(line: &[u8]) -> Vec<u8> {
+    match serde_json::from_slice::<Record>(line) {
+        Ok(record) if !record.uuid.is_empty() => {
+            [record.uuid.as_bytes(), &record.part.to_le_bytes()].concat()
+        }
+        _ => line.to_vec(),
+    }
+}
+
+/// Returns the texts of all sessions in a pack, for those who look for something in it.
+pub fn texts_of(file: fs::File) -> Result<Vec<u8>> {
+    let (pack, is_sound) = Pack::read(file)?;
+    ensure!(is_sound, "this pack of sessions is damaged");
+    Ok(pack.texts().map(|(_, text)| text).collect::<Vec<_>>().concat())
+}

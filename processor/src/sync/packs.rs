@@ -1,0 +1,112 @@
+//! Part of a sync that moves sessions which rest into packs, and takes packs apart that are damaged or whose sessions lie
+//! elsewhere, too.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::background::has_unprocessed;
+use memory_store::time::DAY_MS;
+
+use super::context::SyncContext;
+use crate::collect::archive::Entry;
+use crate::state::{SessionState, State};
+use crate::upkeep::retention::Limits;
+
+/// Time without a record after which a session rests: hardly one goes on after that.
+const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// Bytes of the files of sessions that rest from which on they are packed: most of what a pack holds. A few sessions save
+/// little.
+pub const PACK_FROM_BYTES: u64 = 4 << 20;
+
+/// The longest file that is packed. There are few longer ones, and each would fill a pack.
+const SESSION_BYTES_MAX: u64 = 2 << 20;
+
+/// Days before a session is too old, and the share of the archive's limit, within which nothing is packed: with one that
+/// goes, its pack is taken apart.
+const SOON_DAYS: i64 = 14;
+const SOON_SHARE: u64 = 8;
+
+/// Takes packs apart that are damaged, or that have what is elsewhere, too. Returns warnings.
+pub(super) fn take_stale_apart(context: &SyncContext<'_>, state: &mut State) -> Vec<String> {
+    let archive = &context.sessions.archive;
+    let believed =
+        |file: &Entry| !context.options.afresh && state.packs.get(&file.name) == Some(&stamp(file));
+    let (aside, faults) = archive.take_stale_apart(believed);
+    let is_sound = |file: &Entry| faults.iter().all(|(path, _)| *path != file.path);
+    let sound = archive.packs().into_iter().map(|pack| pack.file).filter(is_sound);
+    state.packs = sound.map(|file| (file.name.clone(), stamp(&file))).collect();
+    let aside = aside.into_iter().map(|path| {
+        let path = path.display();
+        format!("{path}: this pack of sessions is damaged and was put aside; what can be read of it was written again")
+    });
+    aside.chain(faults.iter().map(|(_, fault)| format!("{fault:#}"))).collect()
+}
+
+/// Length and time of a pack, by which it is known again.
+fn stamp(file: &Entry) -> (u64, i128) {
+    (file.len, file.modified_ns)
+}
+
+/// Packs the sessions that rest longest, if there are enough: one pack at most. Returns whether there was one.
+pub(super) fn pack_resting(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    limits: Limits,
+) -> Result<bool> {
+    // A session that begins waits for the next sync.
+    if context.trees.iter().any(|tree| has_unprocessed(&context.dirs().tree(&tree.root))) {
+        return Ok(false);
+    }
+    let archive = &context.sessions.archive;
+    let names = resting(context, state, &archive.entries()?, limits);
+    let len = |name: &String| state.sessions.get(name).map_or(0, |session| session.len);
+    if names.iter().map(len).sum::<u64>() < context.options.pack_from {
+        return Ok(false);
+    }
+    context.options.progress.stage("packing", 0);
+    let packed = archive.pack(&names)?;
+    for name in packed.refused {
+        state.sessions.entry(name).and_modify(|session| session.is_unpackable = true);
+    }
+    // Every byte of it was just read.
+    state.packs.extend(packed.file.iter().map(|file| (file.name.clone(), stamp(file))));
+    Ok(packed.file.is_some())
+}
+
+/// Returns the sessions that rest and can be packed, the oldest first.
+fn resting(
+    context: &SyncContext<'_>,
+    state: &State,
+    entries: &[Entry],
+    limits: Limits,
+) -> Vec<String> {
+    let archive = &context.sessions.archive;
+    // By the newest record: to a clock that is ahead everything would rest.
+    let newest = state.sessions.values().map(|session| session.last).max().unwrap_or_default();
+    let rest_ms = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
+    let before = newest.min(context.options.now).0.saturating_sub(rest_ms);
+    let soon = Limits {
+        oldest: Timestamp(limits.oldest.0.saturating_add(SOON_DAYS * DAY_MS)),
+        bytes_max: limits.bytes_max - limits.bytes_max / SOON_SHARE,
+    };
+    let soon: HashSet<String> = soon.expired(entries, &state.sessions).into_iter().collect();
+    let rests = |session: &&SessionState| {
+        session.last.0 > 0
+            && session.last.0 < before
+            && session.len <= SESSION_BYTES_MAX
+            && session.mined.is_some()
+            && !session.is_unpackable
+    };
+    let mut resting: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.path == archive.path(&entry.name) && !soon.contains(&entry.name))
+        .filter_map(|entry| {
+            Some((state.sessions.get(&entry.name).filter(rests)?.last, entry.name.clone()))
+        })
+        .collect();
+    resting.sort();
+    resting.into_iter().map(|(_, name)| name).collect()
+}

@@ -1,0 +1,639 @@
+//! Sessions that rest lie together in packs: nobody notices but by the room that they take. What is removed or cleaned
+//! leaves no text in a pack, and a kill or damage loses no more than it does elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::scripts::{Script, Sealed, eventful};
+use memory_store::recall::{Recall, Search};
+use processor::collect::archive::{Archive, SessionFile};
+use processor::collect::expired::Expired;
+use processor::collect::newest::in_order;
+use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::transcript::record::Record;
+use processor::upkeep::audit::{audit, files};
+use processor::upkeep::purge::{NothingPurged, What, purge};
+
+/// Sessions of a project here that rest. One more is the newest, by which they do.
+const SESSIONS: u32 = 6;
+
+/// A secret that a session uses without saying what it is.
+const SECRET: &str = "Brightotter7714";
+
+fn name(number: u32) -> String {
+    format!("s{number}")
+}
+
+/// A project whose old sessions were synced and not packed. Claude Code has deleted the transcripts.
+fn unpacked() -> Sealed {
+    let sealed = Sealed::new();
+    for number in 1..=SESSIONS {
+        let mut script = eventful(&name(number), sealed.root(), number);
+        if number == 3 {
+            script.bash("./bin/show", &format!("operator\t{SECRET}\tactive"));
+        }
+        sealed.write_script(&script);
+    }
+    sealed.write_script(&eventful("newest", sealed.root(), 19));
+    sealed.sync();
+    fs::remove_dir_all(sealed.dirs.claude.join("projects")).unwrap();
+    sealed
+}
+
+/// Such a project, packed.
+fn packed() -> Sealed {
+    let sealed = unpacked();
+    pack(&sealed);
+    assert_eq!(packs(&sealed).len(), 1);
+    sealed
+}
+
+fn options(sealed: &Sealed) -> SyncOptions<'_> {
+    SyncOptions { pack_from: 1, ..sealed.options() }
+}
+
+/// Syncs until nothing is new, and packs what rests.
+fn pack(sealed: &Sealed) -> SyncReport {
+    let report = sync(&options(sealed)).unwrap();
+    assert_eq!(report.warnings, Vec::<String>::new());
+    if report.nothing_new { report } else { sync(&options(sealed)).unwrap() }
+}
+
+fn archive(sealed: &Sealed) -> Archive {
+    Archive::open(&sealed.dirs.project(sealed.tree.project))
+}
+
+fn state_path(sealed: &Sealed) -> PathBuf {
+    sealed.dirs.project(sealed.tree.project).mined.join("state.json")
+}
+
+fn packs(sealed: &Sealed) -> Vec<PathBuf> {
+    let archive = archive(sealed);
+    archive.packs().into_iter().map(|pack| pack.file.path).collect()
+}
+
+fn loaded(sealed: &Sealed) -> BTreeMap<String, SessionFile> {
+    let archive = archive(sealed);
+    let load = |name: String| archive.load(&name).unwrap().map(|file| (name, file));
+    archive.names().unwrap().into_iter().filter_map(load).collect()
+}
+
+fn memories(sealed: &Sealed) -> Vec<(PathBuf, Vec<u8>)> {
+    sealed.files(|path| path.extension().is_none_or(|end| end != "md"))
+}
+
+fn turns(sealed: &Sealed, text: &str) -> usize {
+    let search = Search { text: text.into(), limit: 50, turns: true, ..Search::default() };
+    let now = crate::scripts::now();
+    Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now).hits.len()
+}
+
+/// Stored files that hold a text, packed or not.
+fn holding(sealed: &Sealed, text: &str) -> Vec<PathBuf> {
+    let holds = |path: &PathBuf| {
+        let mut bytes = Vec::new();
+        files::open(path).unwrap().unwrap().read_to_end(&mut bytes).unwrap();
+        memchr::memmem::find(&bytes, text.as_bytes()).is_some()
+    };
+    let folders = [&sealed.dirs.data, &sealed.dirs.state, &sealed.tree.root];
+    let all = folders.into_iter().flat_map(|folder| files::files(folder)).map(Result::unwrap);
+    all.filter(holds).collect()
+}
+
+/// The files of the archive.
+fn snapshot(sealed: &Sealed) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = files::files(archive(sealed).folder()).map(Result::unwrap);
+    files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+}
+
+/// Makes the files of the archive these.
+fn restore(sealed: &Sealed, files: &BTreeMap<PathBuf, Vec<u8>>) {
+    fs::remove_dir_all(archive(sealed).folder()).unwrap();
+    for (path, bytes) in files {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// Whether each session is in one place, packs are sound, and nothing half-written is left.
+fn assert_tidy(sealed: &Sealed) {
+    let archive = archive(sealed);
+    for pack in archive.packs() {
+        assert!(archive.is_sound(&pack.file).unwrap(), "{pack:?}");
+        for member in &*pack.members {
+            assert_eq!(archive.entry(&member.name).unwrap().path, pack.file.path);
+        }
+    }
+    let names = snapshot(sealed).into_keys().map(|path| path.display().to_string());
+    assert_eq!(names.filter(|name| name.contains(".writing-")).count(), 0);
+}
+
+#[test]
+fn nothing_is_learned_from_packing() {
+    let sealed = unpacked();
+    let (before, memories_before) = (loaded(&sealed), memories(&sealed));
+    let found = turns(&sealed, "closes");
+    let bytes = |sealed: &Sealed| snapshot(sealed).values().map(Vec::len).sum::<usize>();
+    let (bytes_before, entries) = (bytes(&sealed), archive(&sealed).entries().unwrap());
+    let report = pack(&sealed);
+    assert_eq!((report.sessions_mined, report.nothing_new), (0, true), "{report:?}");
+    assert_eq!(packs(&sealed).len(), 1);
+    assert!(bytes(&sealed) < bytes_before);
+    let check = |report: SyncReport, is_new: bool| {
+        assert_eq!(report.warnings, Vec::<String>::new());
+        assert_eq!((report.sessions_mined, report.nothing_new), (0, !is_new), "{report:?}");
+        assert_eq!((loaded(&sealed), memories(&sealed)), (before.clone(), memories_before.clone()));
+        assert_eq!((turns(&sealed, "closes"), packs(&sealed).len()), (found, 1));
+        assert_tidy(&sealed);
+    };
+    check(sync(&options(&sealed)).unwrap(), false);
+    // Other rules learn from packs what they learn from files.
+    let mined = sealed.dirs.project(sealed.tree.project).mined;
+    fs::remove_dir_all(&mined).unwrap();
+    let report = sync(&options(&sealed)).unwrap();
+    assert_eq!((report.sessions_mined, report.warnings), (SESSIONS as usize + 1, Vec::new()));
+    assert_eq!(memories(&sealed), memories_before);
+    // Not even where the run was killed before it remembered what it had packed, or everything is made again.
+    fs::remove_file(state_path(&sealed)).unwrap();
+    check(sync(&options(&sealed)).unwrap(), true);
+    check(sync(&SyncOptions { afresh: true, ..options(&sealed) }).unwrap(), true);
+    fs::remove_dir_all(&sealed.dirs.state).unwrap();
+    check(sync(&options(&sealed)).unwrap(), true);
+    // Nor from taking apart: all files are as they were, with their times.
+    let archive = archive(&sealed);
+    assert_eq!(archive.take_apart(&archive.packs()[0].file).unwrap(), None);
+    assert_eq!(archive.entries().unwrap(), entries);
+    let report = sync(&sealed.options()).unwrap();
+    assert_eq!(
+        (report.nothing_new, loaded(&sealed), memories(&sealed)),
+        (true, before, memories_before)
+    );
+}
+
+#[test]
+fn a_session_that_goes_on_leaves_its_pack() {
+    let sealed = packed();
+    let before = loaded(&sealed);
+    let mut script = eventful("s2", sealed.root(), 2).starting("2026-11-21T10:00:00Z");
+    script.lines.clear();
+    script.prompt("From now on always write the changelog before the release.");
+    sealed.write_script(&script);
+    // As Claude Code has deleted what came before, the file is another one.
+    sync(&sealed.options()).unwrap();
+    let after = loaded(&sealed);
+    for (name, file) in &before {
+        let more = usize::from(name == "s2");
+        assert_eq!(after[name].records.len(), file.records.len() + more, "{name}");
+    }
+    assert_eq!(packs(&sealed).len(), 0, "the others have files of their own");
+    pack(&sealed);
+    assert_eq!((packs(&sealed).len(), loaded(&sealed)), (1, after));
+    let archive = archive(&sealed);
+    assert_eq!(archive.entry("s2").unwrap().path, archive.path("s2"), "it does not rest");
+    assert_tidy(&sealed);
+}
+
+#[test]
+fn a_purge_takes_a_session_out_of_its_pack() {
+    for what in [What::Session("s5".into()), What::Project] {
+        let sealed = packed();
+        let said = "I'll look at how the parser closes";
+        let there = holding(&sealed, said);
+        assert!(there.iter().any(|path| packs(&sealed).contains(path)), "{there:?}");
+        // Another session says it, too.
+        purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+        pack(&sealed);
+        let before = loaded(&sealed);
+        let report = purge(&sealed.options(), &what).unwrap().unwrap();
+        assert_eq!(report.left, Vec::<PathBuf>::new());
+        assert!(report.sought > 0, "{report:?}");
+        assert_eq!(holding(&sealed, said), Vec::<PathBuf>::new());
+        let after = loaded(&sealed);
+        let stays = if what == What::Project { 0 } else { before.len() - 1 };
+        assert_eq!(after.len(), stays);
+        assert!(after.iter().all(|(name, file)| before[name] == *file));
+        assert_tidy(&sealed);
+    }
+}
+
+/// A backup that is put back, or a version that knows no packs and purged beside one.
+#[test]
+fn what_was_purged_meanwhile_goes_from_a_pack_that_comes_back() {
+    let sealed = packed();
+    let before = loaded(&sealed);
+    let path = packs(&sealed).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    let memories_after = memories(&sealed);
+    let after = loaded(&sealed);
+    assert_eq!(after.len() + 1, before.len());
+    // With the others beside it, and alone.
+    for others in [true, false] {
+        fs::write(&path, &bytes).unwrap();
+        for name in before.keys().filter(|name| !others && *name != "newest") {
+            drop(fs::remove_file(archive(&sealed).path(name)));
+        }
+        assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+        assert_eq!(loaded(&sealed), after);
+        assert_eq!((packs(&sealed).len(), memories(&sealed)), (0, memories_after.clone()));
+        assert_tidy(&sealed);
+    }
+}
+
+#[test]
+fn a_secret_that_becomes_known_goes_from_packs() {
+    let sealed = packed();
+    assert!(holding(&sealed, SECRET).iter().any(|path| packs(&sealed).contains(path)));
+    let (old, backup) = (packs(&sealed).remove(0), snapshot(&sealed));
+    let found = audit(&sealed.options(), false).unwrap().unwrap();
+    assert!(found.failed.is_empty(), "{found:?}");
+    let mut script = Script::new("s9", sealed.root()).starting("2026-11-21T09:00:00Z");
+    script.prompt(&format!("By the way, the password is {SECRET}. Do not tell anybody."));
+    script.say("I will not.");
+    sealed.write_script(&script);
+    let report = sync(&options(&sealed)).unwrap();
+    assert_eq!(report.warnings, Vec::<String>::new());
+    assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
+    pack(&sealed);
+    assert_eq!(packs(&sealed).len(), 1);
+    assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
+    let clean = loaded(&sealed);
+    assert_eq!(clean.len(), SESSIONS as usize + 2);
+    // A backup is put back: beside the clean pack, and in its place.
+    for is_alone in [false, true] {
+        if is_alone {
+            restore(&sealed, &backup);
+        } else {
+            fs::write(&old, &backup[&old]).unwrap();
+        }
+        assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+        assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
+        assert_eq!(loaded(&sealed)["s3"].records, clean["s3"].records);
+    }
+}
+
+#[test]
+fn an_audit_looks_into_packs_and_cleans_them() {
+    let sealed = unpacked();
+    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let archive = archive(&sealed);
+    let text = serde_json::to_string(&archive.load("s4").unwrap().unwrap().records).unwrap();
+    // As a version without this rule stored it.
+    let mut file = archive.load("s4").unwrap().unwrap();
+    let text = text.replace("dropped its buffer", &token);
+    assert!(text.contains(&token));
+    file.records = serde_json::from_str(&text).unwrap();
+    archive.store(&file).unwrap();
+    pack(&sealed);
+    let report = audit(&sealed.options(), false).unwrap().unwrap();
+    let found: Vec<&PathBuf> = report.found.iter().map(|found| &found.path).collect();
+    assert!(found.contains(&&packs(&sealed)[0]), "{report:?}");
+    let report = audit(&sealed.options(), true).unwrap().unwrap();
+    assert_eq!((report.found, report.failed), (Vec::new(), Vec::new()));
+    assert_eq!(holding(&sealed, &token), Vec::<PathBuf>::new());
+    assert_eq!(loaded(&sealed).len(), SESSIONS as usize + 1);
+}
+
+/// A kill leaves some of the files as they were before and some as they are after, in the order of their writing.
+#[test]
+fn a_kill_at_any_moment_loses_nothing() {
+    let sealed = unpacked();
+    let (before, memories_before) = (loaded(&sealed), memories(&sealed));
+    let state = state_path(&sealed);
+    let own_files = (snapshot(&sealed), fs::read(&state).unwrap());
+    pack(&sealed);
+    let packed = (snapshot(&sealed), fs::read(&state).unwrap());
+    let pack_path = packs(&sealed).remove(0);
+    let is_packed = |path: &&PathBuf| !packed.0.contains_key(*path);
+    let sessions: Vec<PathBuf> = own_files.0.keys().filter(is_packed).cloned().collect();
+    assert_eq!(sessions.len(), SESSIONS as usize);
+    // Packing writes the pack, then removes files, then writes the state; taking apart goes the other way round.
+    for there in 0..=sessions.len() {
+        for state_before in [&own_files.1, &packed.1] {
+            let mut files = packed.0.clone();
+            files.insert(sessions[0].with_file_name(".writing-left"), b"half".to_vec());
+            let own =
+                sessions.iter().take(there).map(|path| (path.clone(), own_files.0[path].clone()));
+            files.extend(own);
+            restore(&sealed, &files);
+            fs::write(&state, state_before).unwrap();
+            assert_eq!(loaded(&sealed), before, "as it is read by others meanwhile");
+            let report = sync(&sealed.options()).unwrap();
+            assert_eq!((report.sessions_mined, report.warnings), (0, Vec::new()), "{there}");
+            assert_eq!(
+                (loaded(&sealed), memories(&sealed)),
+                (before.clone(), memories_before.clone())
+            );
+            assert_eq!(packs(&sealed).len(), usize::from(there == 0), "{there}");
+            assert_tidy(&sealed);
+        }
+    }
+    // The pack was not renamed yet.
+    let mut files = own_files.0.clone();
+    files.insert(sessions[0].with_file_name(".writing-pack"), packed.0[&pack_path].clone());
+    restore(&sealed, &files);
+    fs::write(&state, &own_files.1).unwrap();
+    assert_eq!(sync(&sealed.options()).unwrap().sessions_mined, 0);
+    assert_eq!(loaded(&sealed), before);
+    assert_tidy(&sealed);
+}
+
+/// A thing in the place of a pack.
+enum Damage {
+    Bytes(Vec<u8>),
+    Folder,
+    Pipe,
+}
+
+fn put(path: &Path, damage: &Damage) {
+    drop(fs::remove_file(path).or_else(|_| fs::remove_dir(path)));
+    match damage {
+        Damage::Bytes(bytes) => fs::write(path, bytes).unwrap(),
+        Damage::Folder => fs::create_dir(path).unwrap(),
+        Damage::Pipe => assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+    }
+}
+
+fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
+    let mut flipped = bytes.to_vec();
+    flipped[at] ^= 1;
+    flipped
+}
+
+/// A session that ended just now.
+fn new_session(sealed: &Sealed, name: &str) {
+    let mut script = Script::new(name, sealed.root()).starting("2026-11-21T08:00:00Z");
+    script.prompt("From now on never rename a harbour light.");
+    script.say("I will not.");
+    sealed.write_script(&script);
+}
+
+#[test]
+fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
+    let sealed = packed();
+    let (before, memories_before) = (loaded(&sealed), memories(&sealed));
+    let whole = snapshot(&sealed);
+    let path = packs(&sealed).remove(0);
+    let bytes = &whole[&path];
+    let home = sealed.dirs.project(sealed.tree.project);
+    let (kept, state) = (sealed.base.join("kept"), fs::read(state_path(&sealed)).unwrap());
+    copy(&home.mined, &kept);
+    let flips = (0..16).map(|part| flipped(bytes, (bytes.len() - 1) * part / 15));
+    let cut = [0, 1, bytes.len() / 4, bytes.len() / 2, bytes.len() - 1];
+    let cut = cut.map(|len| bytes[..len].to_vec());
+    let (mut partly, mut wholly) = (0, 0);
+    for (number, damage) in flips.chain(cut).chain([vec![0; bytes.len()]]).enumerate() {
+        fs::write(&path, damage).unwrap();
+        new_session(&sealed, "s8");
+        let report = sync(&sealed.options()).unwrap();
+        assert_eq!(report.removed, 0, "{number}");
+        assert!(memories_before.iter().all(|file| memories(&sealed).contains(file)), "{number}");
+        let mut after = loaded(&sealed);
+        assert!(after.remove("s8").is_some(), "{number}: the rest is synced");
+        assert!(after.iter().all(|(name, file)| before[name] == *file), "{number}");
+        let lost = Expired::open(&home).lost().len();
+        assert_eq!(after.len() + lost, before.len(), "{number}: {report:?}");
+        assert!(report.warnings[0].contains(".pack.damaged"), "{number}: {report:?}");
+        assert_eq!(
+            (archive(&sealed).packs_aside().len(), packs(&sealed).len()),
+            (1, 0),
+            "{number}"
+        );
+        partly += usize::from(after.len() > 1 && after.len() < before.len());
+        wholly += usize::from(after.len() == before.len());
+        assert_tidy(&sealed);
+        assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+        // As it was before the next damage.
+        restore(&sealed, &whole);
+        fs::remove_dir_all(&home.mined).unwrap();
+        copy(&kept, &home.mined);
+        fs::write(state_path(&sealed), &state).unwrap();
+        fs::remove_dir_all(sealed.dirs.claude.join("projects")).unwrap();
+        sync(&sealed.options()).unwrap();
+    }
+    assert!(partly > 0 && wholly > 1, "{partly} {wholly}: what is before the damage is sound");
+}
+
+/// The disk is sick, a later version was there, or something else lies there.
+#[test]
+fn while_a_pack_cannot_be_read_all_else_is_synced_and_nothing_is_lost() {
+    let damages =
+        |bytes: &[u8]| [Damage::Folder, Damage::Pipe, Damage::Bytes(later_version(bytes))];
+    for (number, keeps_state) in [(0, true), (1, true), (2, true), (2, false)] {
+        let sealed = packed();
+        let (before, memories_before) = (loaded(&sealed), memories(&sealed));
+        let path = packs(&sealed).remove(0);
+        let bytes = fs::read(&path).unwrap();
+        put(&path, &damages(&bytes)[number]);
+        if !keeps_state {
+            fs::remove_file(state_path(&sealed)).unwrap();
+        }
+        new_session(&sealed, "s8");
+        // One that goes on waits.
+        let mut script = eventful("s2", sealed.root(), 2).starting("2026-11-21T10:00:00Z");
+        script.lines.clear();
+        script.prompt("From now on always write the changelog before the release.");
+        sealed.write_script(&script);
+        for afresh in [false, true] {
+            let report = sync(&SyncOptions { afresh, ..sealed.options() }).unwrap();
+            assert_eq!(report.removed, 0, "{number}");
+            assert!(report.warnings.iter().all(|it| it.contains(".pack: this pack")), "{report:?}");
+            assert_eq!(report.warnings.len(), 1, "{report:?}");
+            let names: Vec<String> = loaded(&sealed).into_keys().collect();
+            assert_eq!(names, ["newest", "s8"], "{number}");
+            let home = sealed.dirs.project(sealed.tree.project);
+            assert_eq!(Expired::open(&home).lost(), [], "{number}");
+            assert!(memories_before.iter().all(|file| memories(&sealed).contains(file)));
+        }
+        // Nothing can be purged from a pack that cannot be read.
+        for what in [What::Session("s8".into()), What::Project] {
+            let error = purge(&sealed.options(), &what).unwrap_err();
+            assert!(
+                error.is::<NothingPurged>() && format!("{error:#}").contains(".pack"),
+                "{error:#}"
+            );
+        }
+        put(&path, &Damage::Bytes(bytes));
+        assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+        let after = loaded(&sealed);
+        for (name, file) in &before {
+            let more = usize::from(name == "s2");
+            assert_eq!(after[name].records.len(), file.records.len() + more, "{name}");
+        }
+        assert_eq!(turns(&sealed, "closes"), turns(&packed(), "closes"));
+    }
+}
+
+/// A pack as a later version may write it.
+fn later_version(bytes: &[u8]) -> Vec<u8> {
+    let (rest, trailer) = bytes.split_at(bytes.len() - 20);
+    let len = u32::from_le_bytes(trailer[16..].try_into().unwrap()) as usize;
+    let (texts, index) = rest.split_at(rest.len() - len);
+    let index = String::from_utf8(index.to_vec()).unwrap().replace("\"format\":1", "\"format\":2");
+    let sum = blake3::hash(index.as_bytes());
+    [texts, index.as_bytes(), &sum.as_bytes()[..16], &trailer[16..]].concat()
+}
+
+#[test]
+fn a_purge_beside_a_damaged_pack_deletes_no_copy_of_another_session() {
+    let sealed = packed();
+    let before = loaded(&sealed);
+    let path = packs(&sealed).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, flipped(&bytes, bytes.len() * 2 / 3)).unwrap();
+    let damaged = fs::read(&path).unwrap();
+    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    let aside = archive(&sealed).packs_aside();
+    assert_eq!(report.left, aside, "it is told that nobody can tell what is in it");
+    assert_eq!(fs::read(&aside[0]).unwrap(), damaged);
+    let after = loaded(&sealed);
+    assert!(!after.contains_key("s1") && after.len() > 1 && after.len() < before.len() - 1);
+    assert!(after.iter().all(|(name, file)| before[name] == *file));
+    // The lost ones come back from a backup.
+    fs::write(&path, &bytes).unwrap();
+    fs::remove_file(&aside[0]).unwrap();
+    assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+    let back = loaded(&sealed);
+    assert!(before.iter().all(|(name, file)| name == "s1" || back[name] == *file));
+    fs::write(path.with_extension("pack.damaged"), damaged).unwrap();
+    let report = purge(&sealed.options(), &What::Project).unwrap().unwrap();
+    assert_eq!((report.left, archive(&sealed).packs_aside()), (Vec::new(), Vec::new()));
+}
+
+/// Something lies where a session is to be written, as a full disk would keep it from being written.
+#[test]
+fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
+    let sealed = packed();
+    let (memories_before, pack) = (memories(&sealed), fs::read(&packs(&sealed)[0]).unwrap());
+    let in_the_way = archive(&sealed).path("s4");
+    fs::create_dir(&in_the_way).unwrap();
+    let error = purge(&sealed.options(), &What::Session("s5".into())).unwrap_err();
+    assert!(
+        error.is::<NothingPurged>() && format!("{error:#}").contains("s4.jsonl.gz"),
+        "{error:#}"
+    );
+    assert_eq!(fs::read(&packs(&sealed)[0]).unwrap(), pack);
+    assert_eq!(memories(&sealed), memories_before);
+    fs::remove_dir(&in_the_way).unwrap();
+    assert!(holding(&sealed, "I'll look at how the parser closes").len() > 1);
+    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    assert!(!loaded(&sealed).contains_key("s5"));
+    assert_tidy(&sealed);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap().flatten() {
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+/// A disk that is not mounted, or a backup that comes back late.
+#[test]
+fn a_pack_that_is_put_back_counts_again() {
+    let sealed = packed();
+    let (before, memories_before) = (loaded(&sealed), memories(&sealed));
+    let home = sealed.dirs.project(sealed.tree.project);
+    let path = packs(&sealed).remove(0);
+    let away = sealed.base.join("away");
+    fs::rename(&path, &away).unwrap();
+    let report = sync(&sealed.options()).unwrap();
+    assert_eq!(report.warnings.len(), SESSIONS as usize, "{report:?}");
+    assert_eq!((loaded(&sealed).len(), memories(&sealed)), (1, memories_before.clone()));
+    assert_eq!(Expired::open(&home).lost().len(), SESSIONS as usize);
+    fs::rename(&away, &path).unwrap();
+    assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+    assert_eq!((loaded(&sealed), memories(&sealed)), (before, memories_before));
+    assert_eq!(Expired::open(&home).lost(), []);
+    assert_eq!(packs(&sealed), [path]);
+}
+
+/// A backup without `--delete`, or a version that knows no packs and read transcripts again, leaves a session twice.
+#[test]
+fn of_a_session_that_is_there_twice_all_records_stay() {
+    let sealed = unpacked();
+    let before = loaded(&sealed);
+    let own_files = snapshot(&sealed);
+    pack(&sealed);
+    let packed = snapshot(&sealed);
+    let archive = archive(&sealed);
+    let whole = &before["s4"];
+    let (first, rest) = whole.records.split_at(2);
+    let mut new = whole.records[0].clone();
+    new.uuid = "new".into();
+    let with_new = |records: &[Record]| records.iter().cloned().chain([new.clone()]).collect();
+    // An earlier state of the session, a later one, and one that has what the pack lacks, and lacks what it has.
+    for (own, more) in [(first.to_vec(), 0), (with_new(&whole.records), 1), (with_new(rest), 1)] {
+        restore(&sealed, &own_files);
+        archive.store(&SessionFile { records: own, ..whole.clone() }).unwrap();
+        let path = archive.path("s4");
+        let bytes = fs::read(&path).unwrap();
+        restore(&sealed, &packed);
+        fs::write(path, bytes).unwrap();
+        assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+        assert_eq!(packs(&sealed).len(), 0);
+        let mut after = loaded(&sealed);
+        let united = after.remove("s4").unwrap().records;
+        assert_eq!(united.len(), whole.records.len() + more);
+        assert!(whole.records.iter().all(|record| united.contains(record)));
+        assert!(after.iter().all(|(name, file)| before[name] == *file));
+        assert_tidy(&sealed);
+    }
+    // A file that is damaged is put aside.
+    restore(&sealed, &packed);
+    fs::write(archive.path("s4"), "something else").unwrap();
+    sync(&sealed.options()).unwrap();
+    assert_eq!((loaded(&sealed), archive.aside().len()), (before, 1));
+}
+
+/// Sessions lie in packs as they came, and are asked for by name.
+#[test]
+fn many_threads_read_each_pack_once() {
+    let sealed = unpacked();
+    let archive = archive(&sealed);
+    for names in [["s1", "s4", "s6"], ["s2", "s3", "s5"]] {
+        archive.pack(&names.map(str::to_owned)).unwrap();
+    }
+    let mut names = archive.names().unwrap();
+    names.sort();
+    archive.by_pack(&mut names, |name| name);
+    assert_eq!(names, ["newest", "s1", "s4", "s6", "s2", "s3", "s5"]);
+    for _ in 0..20 {
+        archive.forget_kept();
+        let before = archive.packs_read();
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+        let read =
+            threads.install(|| in_order(&names, |name| archive.load(name).unwrap().unwrap()));
+        assert_eq!((read.len(), archive.packs_read() - before), (SESSIONS as usize + 1, 2));
+    }
+}
+
+#[test]
+fn who_reads_finds_each_session_while_it_moves() {
+    let sealed = unpacked();
+    let before = loaded(&sealed);
+    let names: Vec<String> = (1..=SESSIONS).map(name).collect();
+    std::thread::scope(|scope| {
+        let moving = scope.spawn(|| {
+            let archive = archive(&sealed);
+            for _ in 0..20 {
+                archive.pack(&names).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+                archive.take_out("s1").unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let archive = archive(&sealed);
+        while !moving.is_finished() {
+            for name in &names {
+                assert_eq!(archive.load(name).unwrap().as_ref(), Some(&before[name]));
+            }
+        }
+    });
+    assert_eq!(loaded(&sealed), before);
+    assert_tidy(&sealed);
+}
