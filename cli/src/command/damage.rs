@@ -1,5 +1,6 @@
 //! Damage of a project's private files, for whoever asks how it is doing.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use memory_store::Error;
@@ -26,6 +27,11 @@ pub fn lost(home: &ProjectDir) -> Vec<(PathBuf, String)> {
     lost.map(|(name, remains)| (archive.path(&name), remains.header.session)).collect()
 }
 
+/// Says of each pack of the archive of which it cannot be told what is in it why that is.
+pub fn unlisted_packs(home: &ProjectDir) -> Vec<String> {
+    Archive::open(home).unlisted_packs()
+}
+
 /// The checks of `doctor` on the archive: a fault for each session that is lost and each file that cannot be read, and a
 /// word on each file that was put aside.
 pub fn archive(home: &ProjectDir) -> Vec<Check> {
@@ -45,13 +51,25 @@ pub fn archive(home: &ProjectDir) -> Vec<Check> {
         })
         .collect();
     let archive = Archive::open(home);
-    let mut names = archive.names().unwrap_or_default();
-    names.sort();
-    let damaged = names.iter().filter_map(|name| archive.check(name).err());
-    checks.extend(damaged.map(|error| {
+    let names = archive.names().unwrap_or_default();
+    // One pack has several sessions.
+    let damaged: BTreeSet<String> =
+        names.iter().filter_map(|name| Some(archive.check(name).err()?.to_string())).collect();
+    checks.extend(damaged.into_iter().map(|seen| {
         let remedy =
             "Run `throughline sync`, which puts aside what is damaged and reads its transcript again.";
-        Check::bad(NAME, error.to_string(), remedy)
+        Check::bad(NAME, seen, remedy)
+    }));
+    checks.extend(unlisted_packs(home).into_iter().map(|why| {
+        let remedy =
+            "Make it readable, or put it back from a backup. Without it its sessions are lost.";
+        Check::bad(NAME, why, remedy)
+    }));
+    checks.extend(archive.packs_aside().into_iter().map(|path| {
+        let seen = format!("{} is damaged and was put aside", path.display());
+        let remedy = "What can be read of it was written again. Put it back from a backup where a session is lost, else \
+                      remove it.";
+        Check::care(NAME, seen, remedy)
     }));
     checks.extend(archive.aside().into_iter().map(|(name, path)| {
         let was_read = archive.path(&name).exists();

@@ -141,17 +141,28 @@ fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
         return Ok(());
     }
     let store = tree.store();
+    // A pack of sessions that was put aside may be the only copy of others.
+    let (packs, rest): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        report.left.iter().partition(|path| path.extension().is_some_and(|it| it == "damaged"));
     let (theirs, ours): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        report.left.iter().partition(|path| path.starts_with(&store));
+        rest.iter().partition(|path| path.starts_with(&store));
     let names = |paths: &[&PathBuf]| {
         let names = paths.iter().take(NAMED_MAX).map(|path| path.display().to_string());
         names.collect::<Vec<_>>().join(", ")
     };
     let mut failure = Failure::new(match report.left.len() {
+        1 if rest.is_empty() => "1 file may still hold some of it".to_owned(),
         1 => "1 file still holds some of it".to_owned(),
-        count => format!("{count} files still hold some of it"),
+        count => format!("{count} files may still hold some of it"),
     });
     failure.causes.extend(report.refused.iter().map(|why| plain(why)));
+    if rest.is_empty() {
+        let remedy = format!(
+            "Nobody can tell what is in {}, which is damaged: remove it once you need no other session of it.",
+            names(&packs)
+        );
+        return Err(failure.hint(remedy));
+    }
     Err(match (theirs.is_empty(), ours.is_empty()) {
         (false, _) => failure.hint(format!(
             "Look at {}: what you remove from there is gone.",

@@ -77,11 +77,10 @@ pub fn with_records(archive: &Archive, session: &str) -> Option<(Session, Vec<Re
     of_name(archive, &file_name(session, None))
 }
 
-/// The names of all sessions, without subagents.
+/// The names of all sessions, without subagents, in the order in which they are read at least cost.
 pub fn names(archive: &Archive) -> Result<Vec<String>> {
     let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
     names.retain(|name| is_main(name));
-    names.sort();
     Ok(names)
 }
 

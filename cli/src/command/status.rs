@@ -85,6 +85,9 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
+    /// Says of each pack of the archive of which it cannot be told what is in it why that is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unlisted_packs: Vec<String>,
     archive_bytes: u64,
     /// The last time that transcripts were read.
     pub last_sync: Option<Timestamp>,
@@ -176,6 +179,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         by_kind,
         archived_sessions,
         lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
+        unlisted_packs: super::damage::unlisted_packs(&world.dirs.project(tree.project)),
         archive_bytes,
         last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
         unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
@@ -239,6 +243,8 @@ impl Summary {
                 view::are(count)
             ));
         }
+        problems
+            .extend(self.unlisted_packs.iter().map(|why| format!("{why}: `throughline doctor`.")));
         if let Some(damage) = &self.index_damage {
             problems.push(format!("{damage}; run `throughline sync`."));
         }
@@ -264,7 +270,8 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     let archive = Archive::open(&world.dirs.project(tree.project));
     let entries = fs::read_dir(archive.folder()).into_iter().flatten().flatten();
     let sizes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len()));
-    Ok((archive.entries()?.len(), sizes.sum()))
+    let packs = archive.packs().into_iter().map(|pack| pack.file.len);
+    Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
 }
 
 fn show(summary: &Summary, out: &mut dyn Write) -> Result {

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use memory_store::layout::ProjectDir;
+use processor::collect::archive::Archive;
+
 use crate::common::Machine;
 
 const TRANSCRIPT: &str =
@@ -84,4 +87,38 @@ fn memories_whose_evidence_is_lost_stay_and_are_marked() {
     machine.ok(&["purge", "--session", SESSION, "--yes"]);
     assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 0);
     assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_pack_of_sessions_that_cannot_be_read_is_named_and_keeps_nothing_from_being_synced() {
+    let machine = learned();
+    let titles = machine.ok(&["list"]);
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let project = fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    let packed = Archive::open(&ProjectDir::at(project)).pack(&[SESSION.to_owned()]).unwrap();
+    let path = packed.file.unwrap().path;
+    let bytes = fs::read(&path).unwrap();
+    machine.ok(&["sync"]);
+    assert!(machine.ok(&["search", "--turns", "rounding"]).contains("11111111"));
+
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+    assert!(machine.ok(&["sync"]).contains(&name));
+    assert_eq!(machine.ok(&["list"]), titles);
+    assert!(machine.ok(&["status"]).contains(&name));
+    let said = machine.run(&["doctor"]);
+    assert!(said.code == 6 && said.stdout.contains(&name), "{}", said.whole());
+    let said = machine.run(&["purge", "--session", SESSION, "--yes"]);
+    assert!(said.code == 1 && said.whole().contains(&name), "{}", said.whole());
+
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    assert!(machine.ok(&["status"]).contains(&name));
+    assert!(machine.run(&["doctor"]).stdout.contains(&name));
+    assert!(machine.ok(&["sync"]).contains(&format!("{name}.damaged")));
+    assert!(machine.run(&["doctor"]).stdout.contains(&format!("{name}.damaged")));
+    let said = machine.run(&["purge", "--session", SESSION, "--yes"]);
+    assert!(said.code == 1 && said.stderr.contains("remove it once"), "{}", said.whole());
+    assert!(path.with_extension("pack.damaged").exists());
 }
