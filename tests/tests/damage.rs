@@ -9,6 +9,8 @@ use std::process::Output;
 use journeys::hook_run::Moment;
 use journeys::sample_project::{Sample, snapshot};
 use memory_store::index::health::{Depth, inspect};
+use memory_store::layout::ProjectDir;
+use processor::collect::archive::Archive;
 
 /// A way of damaging a file: what it holds afterwards, of what it holds and of what another file does.
 type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
@@ -64,6 +66,8 @@ impl Damaged {
             moment.run(&sample.environment, &sample.root, "here").unwrap();
         }
         assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
+        sample.sync().unwrap();
+        pack_some(&sample);
         sample.sync().unwrap();
         sample.run(&["add", "The pier has forty poles", "--kind", "fact"]).unwrap();
         let files = snapshot(&private(&sample)).unwrap();
@@ -198,6 +202,15 @@ impl Damaged {
     }
 }
 
+/// Packs every second session, as a sync does with many that rest.
+fn pack_some(sample: &Sample) {
+    let projects = fs::read_dir(private(sample).join("share/throughline/projects")).unwrap();
+    let project = projects.map(|project| project.unwrap().path()).find(|path| path.is_dir());
+    let archive = Archive::open(&ProjectDir::at(project.unwrap()));
+    let names: Vec<String> = archive.names().unwrap().into_iter().step_by(2).collect();
+    archive.pack(&names).unwrap();
+}
+
 /// Returns where all private files lie.
 fn private(sample: &Sample) -> PathBuf {
     sample.environment.home().join(".local")
@@ -238,7 +251,7 @@ fn files_of_the_index() {
 fn files_of_the_archive_whose_transcripts_are_there_or_gone() {
     let damaged = Damaged::new();
     let names = damaged.named(|name| name.contains("/archive/"));
-    assert_named(&names, &[".jsonl.gz", "roots.json"]);
+    assert_named(&names, &[".jsonl.gz", ".pack", "roots.json"]);
     damaged.each(&names);
     fs::remove_dir_all(damaged.sample.environment.claude_dir().join("projects")).unwrap();
     damaged.each(&names);
