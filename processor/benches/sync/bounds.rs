@@ -25,7 +25,9 @@ const USUAL_MB: u64 = 4;
 /// Sessions to which the room that they take is scaled.
 const SESSIONS: u32 = 1_000;
 /// Sessions of 1 MB that are synced for that.
-const SESSIONS_MADE: u32 = 100;
+const SESSIONS_MADE: u32 = 300;
+/// Syncs after which they are packed, at most.
+const SYNCS_MAX: usize = 20;
 /// Memories that commands are run over.
 const MEMORIES: u32 = 2_700;
 /// Exit code of a command that waited too long for a lock.
@@ -155,11 +157,37 @@ fn room() -> Result<Vec<Row>> {
     for session in 0..SESSIONS_MADE {
         write_session(&bench, session, MB)?;
     }
+    // By the newest session the others rest.
+    write_session(&bench, SESSIONS - 1, 1)?;
     bench.sync()?;
     let project = bench.dirs.project(bench.tree.project);
+    let own_files = megabytes(&project.archive)?;
+    // The syncs that find nothing new pack it.
+    let mut packing = Vec::new();
+    for _ in 0..SYNCS_MAX {
+        let before = megabytes(&project.archive)?;
+        let cost = bench.sync()?;
+        if megabytes(&project.archive)? == before {
+            break;
+        }
+        packing.push(cost);
+    }
     let state = bench.dirs.tree(&bench.tree.root);
-    let scale = f64::from(SESSIONS / SESSIONS_MADE);
-    let mut rows = Vec::new();
+    let scale = f64::from(SESSIONS) / f64::from(SESSIONS_MADE);
+    let dearest = |of: fn(&Cost) -> f64| packing.iter().map(of).fold(0.0, f64::max);
+    let mut rows = vec![
+        Row::new(
+            format!("{SESSIONS} sessions of 1 MB: archive, not packed"),
+            own_files * scale,
+            "MB",
+        ),
+        Row::new("a sync that packs".to_owned(), dearest(|cost| cost.cpu_ms / 1e3), "s CPU"),
+        Row::new(
+            "a sync that packs".to_owned(),
+            dearest(|cost| cost.peak_kib as f64 / 1024.0),
+            "MiB",
+        ),
+    ];
     let folders = [
         ("all", vec![bench.dirs.data.clone(), bench.dirs.state.clone()]),
         ("archive", vec![project.archive.clone()]),
