@@ -21,6 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::collect::archive;
 use crate::private_files::modified_ns;
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
@@ -195,9 +196,15 @@ fn look(path: &Path) -> String {
         // A pipe would be waited for.
         false => open_regular::open(path, Links::Refuse)
             .and_then(|mut file| io::copy(&mut file, &mut io::sink()))
-            .is_ok(),
+            .is_ok_and(|_| !is_foreign_pack(path)),
     };
     format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
+}
+
+/// Whether a path is that of a pack which this version cannot read, though a later one may.
+fn is_foreign_pack(path: &Path) -> bool {
+    let is_pack = path.extension().is_some_and(|end| end == "pack");
+    is_pack && !archive::lists_pack(path)
 }
 
 /// The longest prompt that may be an answer.

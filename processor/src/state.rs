@@ -36,6 +36,9 @@ pub struct State {
     /// Packs of which every byte was seen to be sound: their length, and when they were written, in nanoseconds since
     /// 1970.
     pub packs: BTreeMap<String, (u64, i128)>,
+    /// When packing failed last, and was put off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packing_failed: Option<Timestamp>,
     /// Sessions whose transcripts hold nothing to keep.
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still hold.
@@ -126,6 +129,7 @@ impl Default for State {
             seen: BTreeMap::new(),
             sessions: BTreeMap::new(),
             packs: BTreeMap::new(),
+            packing_failed: None,
             empty: BTreeSet::new(),
             all_turns: false,
             terms: 0,

@@ -197,26 +197,26 @@ impl Run<'_> {
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
         let settled = self.settle_or_heal()?;
-        // Somebody who waits waits for what is new.
-        let packed = matches!(options.busy, Busy::Leave) && self.pack();
-        if settled || packed {
+        if self.pack() || settled {
             self.write_as_published()?;
         }
         Ok(self.report)
     }
 
-    /// Packs sessions that rest, where nothing more urgent is left to do. Returns whether any were.
+    /// Packs sessions that rest, where nothing more urgent is left to do and nobody waits. Returns whether the state is
+    /// another one.
     fn pack(&mut self) -> bool {
         let report = &self.report;
         let is_urgent = report.goes_on() || report.embedding_waits || report.second_waits;
-        if is_urgent || self.context.options.leaves_rest {
+        let options = self.context.options;
+        if is_urgent || options.leaves_rest || matches!(options.busy, Busy::Wait(_)) {
             return false;
         }
         let limits = expire::limits(&self.context, &self.state, &self.collection);
         packs::pack_resting(&self.context, &mut self.state, limits).unwrap_or_else(|error| {
             let why = format!("old sessions stay as they are and were not packed: {error:#}");
             self.report.warn(vec![why]);
-            false
+            true
         })
     }
 
@@ -224,7 +224,9 @@ impl Run<'_> {
     fn learn_and_expire(&mut self, changed: &BTreeSet<String>) -> Result<()> {
         let Some(mined) = self.learn_and_publish(changed)? else { return Ok(()) };
         let overdue = self.overdue();
-        if expire::expire(&self.context, &mut self.state, &overdue, &mined)? {
+        let expiry = expire::expire(&self.context, &mut self.state, &overdue, &mined)?;
+        self.report.warn(expiry.warnings);
+        if expiry.any {
             self.learn_and_publish(&BTreeSet::new())?;
         }
         Ok(())

@@ -9,10 +9,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::scripts::{Script, Sealed, eventful};
+use memory_store::Timestamp;
 use memory_store::recall::{Recall, Search};
+use memory_store::time::DAY_MS;
 use processor::collect::archive::{Archive, SessionFile};
 use processor::collect::expired::Expired;
 use processor::collect::newest::in_order;
+use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::record::Record;
 use processor::upkeep::audit::{audit, files};
@@ -53,7 +56,7 @@ fn packed() -> Sealed {
 }
 
 fn options(sealed: &Sealed) -> SyncOptions<'_> {
-    SyncOptions { pack_from: 1, ..sealed.options() }
+    SyncOptions { pack_from: 1, busy: Busy::Leave, ..sealed.options() }
 }
 
 /// Syncs until nothing is new, and packs what rests.
@@ -397,12 +400,12 @@ fn of_a_damaged_pack_what_is_sound_stays_and_the_rest_is_told() {
         assert!(after.iter().all(|(name, file)| before[name] == *file), "{number}");
         let lost = Expired::open(&home).lost().len();
         assert_eq!(after.len() + lost, before.len(), "{number}: {report:?}");
-        assert!(report.warnings[0].contains(".pack.damaged"), "{number}: {report:?}");
-        assert_eq!(
-            (archive(&sealed).packs_aside().len(), packs(&sealed).len()),
-            (1, 0),
-            "{number}"
-        );
+        // Where its index alone is damaged, nothing is left to put aside.
+        let aside = archive(&sealed).packs_aside().len();
+        assert_eq!((aside <= 1, packs(&sealed).len()), (true, 0), "{number}");
+        assert!(aside == 1 || lost == 0, "{number}");
+        let is_told = report.warnings.iter().any(|warning| warning.contains(".pack.damaged"));
+        assert_eq!(is_told, aside == 1, "{number}: {report:?}");
         partly += usize::from(after.len() > 1 && after.len() < before.len());
         wholly += usize::from(after.len() == before.len());
         assert_tidy(&sealed);
@@ -523,6 +526,178 @@ fn a_purge_that_cannot_take_a_pack_apart_deletes_nothing() {
     purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
     assert!(!loaded(&sealed).contains_key("s5"));
     assert_tidy(&sealed);
+}
+
+/// Files that sessions have of their own.
+fn own(sealed: &Sealed) -> Vec<String> {
+    let archive = archive(sealed);
+    let entries = archive.entries().unwrap().into_iter();
+    entries.filter(|it| it.path == archive.path(&it.name)).map(|it| it.name).collect()
+}
+
+fn keep_days(sealed: &Sealed, days: u32) {
+    fs::create_dir_all(&sealed.dirs.claude).unwrap();
+    let settings = format!("{{\"cleanupPeriodDays\": {days}}}");
+    fs::write(sealed.dirs.claude.join("settings.json"), settings).unwrap();
+}
+
+/// Something lies where a session is to be written, as a full disk would keep it from being written.
+#[test]
+fn while_a_pack_cannot_be_taken_apart_old_sessions_wait_and_all_else_is_synced() {
+    let sealed = packed();
+    let (pack_path, before) = (packs(&sealed), loaded(&sealed));
+    let in_the_way = archive(&sealed).path("s4");
+    fs::create_dir(&in_the_way).unwrap();
+    keep_days(&sealed, 17);
+    for round in 0..3 {
+        let name = format!("t{round}");
+        new_session(&sealed, &name);
+        // It packs what rests, but never beside a pack that has a fault.
+        let report = sync(&options(&sealed)).unwrap();
+        assert!(report.warnings[0].contains("s4.jsonl.gz"), "{report:?}");
+        assert!(archive(&sealed).load(&name).unwrap().is_some());
+        assert_eq!(packs(&sealed), pack_path);
+        let own = own(&sealed);
+        let old = own.iter().filter(|name| name.starts_with('s') && *name != "s4");
+        assert_eq!(old.count(), 0, "what was written went again: {own:?}");
+        assert_eq!(archive(&sealed).load("s1").unwrap().as_ref(), Some(&before["s1"]));
+        let home = sealed.dirs.project(sealed.tree.project);
+        assert_eq!(Expired::open(&home).names(), Vec::<String>::new());
+    }
+    fs::remove_dir(&in_the_way).unwrap();
+    assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+    let after = loaded(&sealed);
+    assert!(!after.contains_key("s1") && after["s6"] == before["s6"]);
+    assert_tidy(&sealed);
+}
+
+#[test]
+fn a_pack_of_which_all_is_old_goes_as_a_whole() {
+    let sealed = packed();
+    let memories_before = memories(&sealed);
+    keep_days(&sealed, 5);
+    assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+    assert_eq!((packs(&sealed).len(), own(&sealed)), (0, vec!["newest".to_owned()]));
+    let home = sealed.dirs.project(sealed.tree.project);
+    assert_eq!(Expired::open(&home).names().len(), SESSIONS as usize);
+    assert_eq!(memories(&sealed), memories_before);
+}
+
+#[test]
+fn what_was_purged_and_cannot_be_removed_again_is_not_learned_from() {
+    let sealed = packed();
+    let path = packs(&sealed).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    purge(&sealed.options(), &What::Session("s5".into())).unwrap().unwrap();
+    let memories_after = memories(&sealed);
+    fs::write(&path, bytes).unwrap();
+    fs::remove_file(archive(&sealed).path("s4")).unwrap();
+    fs::create_dir(archive(&sealed).path("s4")).unwrap();
+    for _ in 0..2 {
+        let report = sync(&sealed.options()).unwrap();
+        assert!(report.warnings[0].contains("s4.jsonl.gz"), "{report:?}");
+        assert_eq!(memories(&sealed), memories_after);
+    }
+    fs::remove_dir(archive(&sealed).path("s4")).unwrap();
+    sync(&sealed.options()).unwrap();
+    assert!(!loaded(&sealed).contains_key("s5") && loaded(&sealed).contains_key("s4"));
+    assert_tidy(&sealed);
+}
+
+/// A session that says what the secret is.
+fn tell(sealed: &Sealed) -> SyncReport {
+    let mut script = Script::new("s9", sealed.root()).starting("2026-11-21T09:00:00Z");
+    script.prompt(&format!("By the way, the password is {SECRET}. Do not tell anybody."));
+    script.say("I will not.");
+    sealed.write_script(&script);
+    sync(&sealed.options()).unwrap()
+}
+
+#[test]
+fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
+    // Of a pack whose texts are whole nothing is put aside.
+    let sealed = packed();
+    let path = packs(&sealed).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    sync(&sealed.options()).unwrap();
+    assert_eq!((archive(&sealed).packs_aside(), packs(&sealed)), (Vec::new(), Vec::new()));
+    assert_eq!(tell(&sealed).warnings, Vec::<String>::new());
+    assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
+    let check = |sealed: &Sealed, file: &Path, bytes: &[u8]| {
+        fs::write(file, bytes).unwrap();
+        sync(&sealed.options()).unwrap();
+        let aside = archive(sealed).aside().into_iter().map(|(_, path)| path);
+        let aside: Vec<PathBuf> = aside.chain(archive(sealed).packs_aside()).collect();
+        let [aside] = aside.as_slice() else { panic!("{aside:?}") };
+        let named = |report: SyncReport| {
+            let aside = aside.display().to_string();
+            report.warnings.iter().filter(|warning| warning.contains(&aside)).count()
+        };
+        assert_eq!(named(tell(sealed)), 1);
+        assert_eq!(named(sync(&sealed.options()).unwrap()), 0);
+    };
+    let sealed = packed();
+    check(&sealed, &packs(&sealed)[0], &flipped(&bytes, bytes.len() * 2 / 3));
+    let sealed = unpacked();
+    let path = archive(&sealed).path("s3");
+    let bytes = fs::read(&path).unwrap();
+    check(&sealed, &path, &bytes[..bytes.len() - 9]);
+}
+
+#[test]
+fn a_pack_of_a_later_version_is_searched_once_it_can_be_read() {
+    let sealed = packed();
+    let path = packs(&sealed).remove(0);
+    let bytes = fs::read(&path).unwrap();
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let put = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    };
+    put(&later_version(&bytes));
+    assert!(tell(&sealed).warnings.iter().any(|warning| warning.contains(".pack")));
+    put(&bytes);
+    sync(&sealed.options()).unwrap();
+    assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn an_odd_entry_among_packs_hides_no_other() {
+    let sealed = packed();
+    let before = loaded(&sealed);
+    let odd = archive(&sealed).folder().join("packs").join("loop.pack");
+    std::os::unix::fs::symlink("loop.pack", odd).unwrap();
+    let report = sync(&sealed.options()).unwrap();
+    assert!(report.warnings[0].contains("loop.pack"), "{report:?}");
+    assert_eq!(loaded(&sealed), before);
+}
+
+#[test]
+fn packing_that_failed_is_tried_again_a_day_later() {
+    let sealed = unpacked();
+    let before = loaded(&sealed);
+    assert_eq!(sync(&sealed.options()).unwrap().warnings, Vec::<String>::new());
+    // A folder cannot be made there, and nothing is listed.
+    let folder = archive(&sealed).folder().join("packs");
+    std::os::unix::fs::symlink("nowhere", &folder).unwrap();
+    let warnings = sync(&options(&sealed)).unwrap().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("not packed"), "{warnings:?}");
+    assert_eq!(sync(&options(&sealed)).unwrap().warnings, Vec::<String>::new());
+    fs::remove_file(&folder).unwrap();
+    sync(&options(&sealed)).unwrap();
+    assert_eq!(packs(&sealed).len(), 0);
+    let now = Timestamp(options(&sealed).now.0 + DAY_MS);
+    let later = || SyncOptions { now, ..options(&sealed) };
+    // Somebody who waits does not wait for it.
+    for is_waited_for in [true, false] {
+        let busy = if is_waited_for { sealed.options().busy } else { Busy::Leave };
+        for _ in 0..2 {
+            sync(&SyncOptions { busy, ..later() }).unwrap();
+        }
+        assert_eq!(packs(&sealed).is_empty(), is_waited_for);
+    }
+    assert_eq!(loaded(&sealed), before);
 }
 
 fn copy(from: &Path, to: &Path) {

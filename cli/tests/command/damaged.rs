@@ -113,7 +113,11 @@ fn a_pack_of_sessions_that_cannot_be_read_is_named_and_keeps_nothing_from_being_
     assert!(said.code == 1 && said.whole().contains(&name), "{}", said.whole());
 
     fs::remove_dir(&path).unwrap();
-    fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    let index_len = u32::from_le_bytes(*bytes.last_chunk().unwrap()) as usize;
+    // Where its index should begin, so that nobody can tell whether more texts were behind the last.
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() - 20 - index_len] ^= 1;
+    fs::write(&path, damaged).unwrap();
     assert!(machine.ok(&["status"]).contains(&name));
     assert!(machine.run(&["doctor"]).stdout.contains(&name));
     assert!(machine.ok(&["sync"]).contains(&format!("{name}.damaged")));

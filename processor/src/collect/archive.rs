@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use pack::MAGIC as PACK_MAGIC;
 use packing::KnownPacks;
-pub use packing::{PackFile, texts_of};
+pub use packing::{PackFile, lists_pack, texts_of};
 
 use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
@@ -423,6 +423,11 @@ pub fn name_of(transcript: &TranscriptName) -> String {
 
 /// The files of a folder with this ending, by name.
 fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
+    each_in(folder, ending)?.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Each file of a folder with this ending, by path, or why it cannot be looked at.
+fn each_in(folder: &Path, ending: &str) -> Result<Vec<(PathBuf, Result<Entry>)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -436,10 +441,13 @@ fn files_in(folder: &Path, ending: &str) -> Result<Vec<Entry>> {
         match Entry::of(name.to_owned(), file.path()) {
             // It was packed or taken apart meanwhile.
             Err(error) if is_gone(&error) => {}
-            entry => files.push(entry?),
+            entry => files.push((file.path(), entry)),
         }
     }
-    files.sort();
+    files.sort_by(|(one, a), (other, b)| {
+        let names = a.as_ref().ok().map(|entry| &entry.name);
+        names.cmp(&b.as_ref().ok().map(|entry| &entry.name)).then_with(|| one.cmp(other))
+    });
     Ok(files)
 }
 
@@ -537,6 +545,15 @@ fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
 pub fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
+    }
+}
+
+/// Makes a rename last, before the other place of what was renamed is removed: where the disk fails, that must stay.
+fn ensure_lasting(folder: &Path) -> Result<()> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // This file system cannot do it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
+        synced => synced.with_context(|| folder.display().to_string()),
     }
 }
 
@@ -649,6 +666,15 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let error = archive.load("s-1").unwrap_err();
         assert!(!is_damaged(&error) && format!("{error:#}").contains("s-1.jsonl.gz"), "{error:#}");
+    }
+
+    #[test]
+    fn a_folder_lasts_where_the_disk_does_not_fail() {
+        let home = tempfile::tempdir().unwrap();
+        ensure_lasting(home.path()).unwrap();
+        #[cfg(target_os = "linux")]
+        ensure_lasting(Path::new("/proc")).expect("no disk is behind it: EINVAL");
+        assert!(ensure_lasting(&home.path().join("gone")).is_err());
     }
 
     #[test]

@@ -252,25 +252,9 @@ pub(super) fn match_archive(
         if state.sessions.get(&entry.name).is_some_and(fits) {
             continue;
         }
-        match context.sessions.archive.load(&entry.name) {
-            Ok(Some(mut file)) => {
-                let changed = clean_returned(context, &mut file)?;
-                if changed && file.records.is_empty() {
-                    context.sessions.archive.remove(&entry.name)?;
-                    state.sessions.remove(&entry.name);
-                    continue;
-                }
-                let stored = changed.then(|| context.sessions.archive.store(&file)).transpose()?;
-                let entry = stored.as_ref().unwrap_or(entry);
-                let session = state_of(&file, entry, &context.territory, &context.redactor);
-                state.sessions.insert(entry.name.clone(), session);
-            }
-            Ok(None) => {}
-            Err(error) => {
-                warnings.push(format!("{error:#}"));
-                // The drafts learned from the session stay, and it is looked at again next time.
-                state.sessions.entry(entry.name.clone()).or_default();
-            }
+        match look_again(context, state, entry) {
+            Ok(()) => {}
+            Err(error) => warnings.push(format!("{error:#}")),
         }
     }
     warnings.extend(lost::keep_what_was_learned(context, lost)?);
@@ -278,9 +262,51 @@ pub(super) fn match_archive(
     Ok(warnings)
 }
 
+/// Reads a session that is another one than the state knows, and cleans it where it came back. Where that fails it is
+/// looked at again next time.
+fn look_again(context: &SyncContext<'_>, state: &mut State, entry: &Entry) -> Result<()> {
+    let archive = &context.sessions.archive;
+    let loaded = archive.load(&entry.name);
+    if loaded.is_err() {
+        // The drafts learned from the session stay.
+        state.sessions.entry(entry.name.clone()).or_default();
+    }
+    let Some(mut file) = loaded? else { return Ok(()) };
+    let returned = clean_returned(context, &mut file)?;
+    let is_changed = returned != Returned::AsItIs;
+    if returned == Returned::Purged {
+        // Until its file is replaced nothing is learned from it.
+        state.sessions.remove(&entry.name);
+    }
+    if is_changed && file.records.is_empty() {
+        archive.remove(&entry.name)?;
+        state.sessions.remove(&entry.name);
+        return Ok(());
+    }
+    let stored = is_changed.then(|| archive.store(&file)).transpose();
+    if stored.is_err() && returned == Returned::Hidden {
+        state.sessions.entry(entry.name.clone()).or_default();
+    }
+    let stored = stored?;
+    let entry = stored.as_ref().unwrap_or(entry);
+    let session = state_of(&file, entry, &context.territory, &context.redactor);
+    state.sessions.insert(entry.name.clone(), session);
+    Ok(())
+}
+
+/// Outcome of cleaning a session that came back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Returned {
+    AsItIs,
+    /// It lost known secrets alone.
+    Hidden,
+    /// It lost what was purged.
+    Purged,
+}
+
 /// Takes out of a session what was purged, or became a known secret, while its file was elsewhere: a backup that was put
-/// back, or a pack that could not be read. Returns whether there was any.
-fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<bool> {
+/// back, or a pack that could not be read.
+fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<Returned> {
     let before = file.records.len();
     context.sessions.purged.screen(&file.header.session, &mut file.records);
     let is_purged = file.records.len() < before;
@@ -291,7 +317,11 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<b
     let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
     let in_tasks = context.secrets.hide(tasks, &context.redactor)?;
     let in_records = context.secrets.hide(&mut file.records, &context.redactor)?;
-    Ok(is_purged || in_tasks || in_records)
+    Ok(match (is_purged, in_tasks || in_records) {
+        (true, _) => Returned::Purged,
+        (false, true) => Returned::Hidden,
+        (false, false) => Returned::AsItIs,
+    })
 }
 
 /// The few sessions of people that were written to last, the newest at least, and the others.

@@ -1,9 +1,12 @@
 //! The step of a sync that removes turns which are too old or too many.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use super::collect::Collection;
 use super::context::SyncContext;
+use crate::collect::archive::Header;
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::State;
@@ -25,23 +28,70 @@ pub(super) fn limits(context: &SyncContext<'_>, state: &State, collection: &Coll
     Limits::of(&context.settings, context.dirs(), now)
 }
 
-/// Removes the turns of `overdue` sessions; what was learned from them stays. Returns whether any went.
+/// Outcome of removing what is overdue.
+#[derive(Debug, Default)]
+pub(super) struct Expiry {
+    /// Whether any session went.
+    pub any: bool,
+    /// Why sessions could not be removed; they wait.
+    pub warnings: Vec<String>,
+}
+
+/// Removes the turns of `overdue` sessions; what was learned from them stays.
 pub(super) fn expire(
     context: &SyncContext<'_>,
     state: &mut State,
     overdue: &[String],
     mined: &[MinedFile],
-) -> Result<bool> {
-    let (archive, expired) = (&context.sessions.archive, &context.sessions.expired);
-    let mut gone = false;
-    for name in overdue {
-        let Some(file) = mined.iter().find(|file| file.name == *name) else { continue };
+) -> Result<Expiry> {
+    let archive = &context.sessions.archive;
+    let ready = |name: &String| {
+        let file = mined.iter().find(|file| file.name == *name)?;
         // One that cannot be read, or learned from, waits: it would leave less than it holds.
-        let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else {
-            continue;
-        };
-        let last = state.sessions.get(name).map(|session| session.last);
-        let mut remains = expired.load(name).unwrap_or_default();
+        let (None, Ok(Some(header))) = (&file.failure, archive.header(name)) else { return None };
+        Some((name.clone(), (file, header)))
+    };
+    let mut ready: Ready<'_> = overdue.iter().filter_map(ready).collect();
+    let mut expiry = Expiry::default();
+    for pack in archive.packs() {
+        let names: Vec<&String> = pack.members.iter().map(|member| &member.name).collect();
+        let Some(first) = names.iter().find(|name| ready.contains_key(**name)) else { continue };
+        let is_whole =
+            names.iter().all(|name| ready.contains_key(*name) && !archive.path(name).exists());
+        if is_whole {
+            let of_pack = names.iter().filter_map(|name| ready.remove_entry(*name)).collect();
+            let remove = || archive.remove_pack(&pack.file);
+            remove_with(context, state, of_pack, &mut expiry, remove)?;
+        } else if let Err(error) = archive.take_out(first) {
+            expiry.warnings.push(format!("{error:#}"));
+            ready.retain(|name, _| !names.contains(&name));
+        }
+    }
+    for (name, what) in ready {
+        let remove = || archive.remove(&name).map(drop);
+        remove_with(context, state, Ready::from([(name.clone(), what)]), &mut expiry, remove)?;
+    }
+    Ok(expiry)
+}
+
+/// Sessions that can go, by name.
+type Ready<'a> = BTreeMap<String, (&'a MinedFile, Header)>;
+
+/// Removes the turns of sessions by `remove`, once their remains are stored. Where it fails these sessions stay as they
+/// were.
+fn remove_with(
+    context: &SyncContext<'_>,
+    state: &mut State,
+    sessions: Ready<'_>,
+    expiry: &mut Expiry,
+    remove: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let expired = &context.sessions.expired;
+    let mut before = Vec::new();
+    for (name, (file, header)) in sessions {
+        let last = state.sessions.get(&name).map(|session| session.last);
+        let kept = expired.load(&name);
+        let mut remains = kept.clone().unwrap_or_default();
         remains.take_in(Remains {
             header,
             last: last.unwrap_or_default(),
@@ -50,16 +100,28 @@ pub(super) fn expire(
             drafts: file.drafts.clone(),
             lost: false,
         });
-        expired.store(name, &remains)?;
-        if !gone {
-            // The index holds the turns that go, and whoever is killed from here on leaves it so.
-            state.all_turns = true;
-            state.write(&context.home)?;
-        }
-        archive.remove(name)?;
-        mining::remove(&context.home, name);
-        state.sessions.remove(name);
-        gone = true;
+        expired.store(&name, &remains)?;
+        before.push((name, kept));
     }
-    Ok(gone)
+    if !expiry.any {
+        // The index holds the turns that go, and whoever is killed from here on leaves it so.
+        state.all_turns = true;
+        state.write(&context.home)?;
+    }
+    if let Err(error) = remove() {
+        expiry.warnings.push(format!("{error:#}"));
+        for (name, kept) in before {
+            match kept {
+                Some(kept) => expired.store(&name, &kept)?,
+                None => drop(expired.remove(&name)?),
+            }
+        }
+        return Ok(());
+    }
+    for (name, _) in before {
+        mining::remove(&context.home, &name);
+        state.sessions.remove(&name);
+    }
+    expiry.any = true;
+    Ok(())
 }

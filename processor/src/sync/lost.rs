@@ -48,14 +48,23 @@ pub(super) fn put_damaged_aside(
     let check = |entry: &Entry| Some((entry.name.clone(), archive.check(&entry.name).err()?));
     let faults: Vec<_> = entries.par_iter().filter_map(check).collect();
     for (name, error) in faults.into_iter().filter(|(_, error)| is_damaged(error)) {
-        let aside = archive.put_aside(&name)?;
-        warnings.push(format!("{error:#}; it was put aside as {}", aside.display()));
+        match archive.put_aside(&name) {
+            Ok(aside) => {
+                warnings.push(format!("{error:#}; it was put aside as {}", aside.display()));
+            }
+            Err(failed) => {
+                warnings.push(format!("{error:#}; it could not be put aside: {failed:#}"));
+                continue;
+            }
+        }
         if parts::of_name(&name).1 > 0 {
             missing.push(name);
         }
     }
     for name in missing {
-        read_again(context, state, &name)?;
+        if let Err(error) = read_again(context, state, &name) {
+            warnings.push(format!("{error:#}"));
+        }
     }
     Ok(warnings)
 }

@@ -24,6 +24,9 @@ pub const PACK_FROM_BYTES: u64 = 4 << 20;
 /// The longest file that is packed. There are few longer ones, and each would fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 
+/// Days after which packing is tried again that failed.
+const AGAIN_DAYS: i64 = 1;
+
 /// Days before a session is too old, and the share of the archive's limit, within which nothing is packed: with one that
 /// goes, its pack is taken apart.
 const SOON_DAYS: i64 = 14;
@@ -50,7 +53,7 @@ fn stamp(file: &Entry) -> (u64, i128) {
     (file.len, file.modified_ns)
 }
 
-/// Packs the sessions that rest longest, if there are enough: one pack at most. Returns whether there was one.
+/// Packs the sessions that rest longest, if there are enough: one pack at most. Returns whether it tried.
 pub(super) fn pack_resting(
     context: &SyncContext<'_>,
     state: &mut State,
@@ -61,19 +64,30 @@ pub(super) fn pack_resting(
         return Ok(false);
     }
     let archive = &context.sessions.archive;
+    // While one has a fault, or cannot be taken apart, another would be made again and again.
+    let has_fault = |file: &Entry| state.packs.get(&file.name) != Some(&stamp(file));
+    let now = context.options.now;
+    let waits = state.packing_failed.is_some_and(|failed| {
+        failed <= now && now.0.saturating_sub(failed.0) < AGAIN_DAYS * DAY_MS
+    });
+    if waits || archive.packs().iter().any(|pack| has_fault(&pack.file)) {
+        return Ok(false);
+    }
     let names = resting(context, state, &archive.entries()?, limits);
     let len = |name: &String| state.sessions.get(name).map_or(0, |session| session.len);
     if names.iter().map(len).sum::<u64>() < context.options.pack_from {
         return Ok(false);
     }
     context.options.progress.stage("packing", 0);
+    state.packing_failed = Some(now);
     let packed = archive.pack(&names)?;
+    state.packing_failed = packed.has_failed.then_some(now);
     for name in packed.refused {
         state.sessions.entry(name).and_modify(|session| session.is_unpackable = true);
     }
     // Every byte of it was just read.
     state.packs.extend(packed.file.iter().map(|file| (file.name.clone(), stamp(file))));
-    Ok(packed.file.is_some())
+    Ok(true)
 }
 
 /// Returns the sessions that rest and can be packed, the oldest first.

@@ -70,9 +70,26 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
             named.join(", ")
         ));
     }
+    let aside = aside(context);
+    if !aside.is_empty() {
+        let named: Vec<_> = aside.iter().map(|path| path.display().to_string()).collect();
+        warnings.push(format!(
+            "a secret became known that these may hold, which were put aside because they are damaged and cannot be \
+             searched; delete them once nothing in them is needed: {}",
+            named.join(", ")
+        ));
+        left.extend(aside);
+    }
     // As they are, they would fail again.
     context.secrets.note_clean(&left)?;
     Ok(Hidden { changed: unclean, warnings })
+}
+
+/// Files of the archive that were put aside: nobody can tell what is in them.
+fn aside(context: &SyncContext<'_>) -> Vec<PathBuf> {
+    let archive = &context.sessions.archive;
+    let sessions = archive.aside().into_iter().map(|(_, path)| path);
+    sessions.chain(archive.packs_aside()).collect()
 }
 
 /// The archived sessions whose records hold what is known, and the files that cannot be searched, and why.

@@ -71,6 +71,9 @@ struct Index {
     sessions: Vec<Member>,
 }
 
+/// How an index begins.
+const INDEX_BEGIN: &[u8] = b"{\"format\":";
+
 /// The one field of an index that every format has.
 #[derive(Deserialize)]
 struct FormatVersion {
@@ -83,12 +86,19 @@ pub struct Pack {
     /// Its sessions, and where their texts are.
     members: Vec<(Member, Range<usize>)>,
     text: Vec<u8>,
+    /// Of one that was read: whether all texts are there, whatever its index says.
+    is_whole: bool,
 }
 
 impl Pack {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+
+    /// Whether the texts of one that was read are there to the last, and each is what was written.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Adds a session, whose file is so long and was written then.
@@ -145,9 +155,11 @@ impl Pack {
         let mut bytes = Vec::new();
         file.rewind()?;
         file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-        let pack = Self::walk(bytes.get(MAGIC.len()..).unwrap_or_default());
-        let is_sound = bytes.starts_with(&MAGIC)
-            && index.is_some_and(|index| index.iter().eq(pack.members.iter().map(|(it, _)| it)));
+        let mut pack = Self::walk(bytes.get(MAGIC.len()..).unwrap_or_default());
+        let members = || pack.members.iter().map(|(member, _)| member);
+        let agrees = index.as_ref().map(|index| index.iter().eq(members()));
+        let is_sound = bytes.starts_with(&MAGIC) && agrees == Some(true);
+        pack.is_whole &= agrees != Some(false);
         Ok((pack, is_sound))
     }
 
@@ -156,9 +168,16 @@ impl Pack {
         let mut reader = reader.take(TEXT_BYTES_MAX + INDEX_BYTES_MAX);
         let (mut text, mut piece) = (Vec::new(), [0; READ_AT_ONCE]);
         // A text that an error cuts off has another length or hash.
-        while let Ok(len @ 1..) = reader.read(&mut piece) {
-            text.extend_from_slice(&piece[..len]);
-        }
+        let ended = loop {
+            match reader.read(&mut piece) {
+                Ok(0) => break true,
+                Ok(len) => text.extend_from_slice(&piece[..len]),
+                Err(_) => break false,
+            }
+        };
+        // An end that damage made has no index behind it.
+        let ended = ended && reader.get_ref().inner().starts_with(INDEX_BEGIN);
+        let mut all_fit = true;
         let (mut members, mut at) = (Vec::new(), 0);
         while let Some(end) = memchr::memchr(b'\n', &text[at..]) {
             let Ok(member) = serde_json::from_slice::<Member>(&text[at..at + end]) else { break };
@@ -168,9 +187,12 @@ impl Pack {
             at = range.end;
             if hash(found) == member.hash && is_plain(&member.name) {
                 members.push((member, range));
+            } else {
+                all_fit = false;
             }
         }
-        Self { members, text }
+        let is_whole = ended && all_fit && at == text.len();
+        Self { members, text, is_whole }
     }
 }
 
@@ -266,8 +288,8 @@ mod tests {
     #[test]
     fn a_flipped_bit_is_noticed_or_changes_nothing() {
         let (pack, sound) = sample();
-        let (read, is_sound) = read(&sound).unwrap();
-        assert!(is_sound && read.texts().eq(pack.texts()));
+        let (whole, is_sound) = read(&sound).unwrap();
+        assert!(is_sound && whole.texts().eq(pack.texts()));
         let index = u32::from_le_bytes(*sound.last_chunk().unwrap()) as usize;
         let texts = MAGIC.len()..sound.len() - index - TRAILER_BYTES as usize;
         for bit in 0..sound.len() * 8 {
@@ -276,6 +298,8 @@ mod tests {
             let found = assert_known(&pack, &damaged);
             // Without the index all texts can be had, and without the first bytes, too.
             assert!(texts.contains(&(bit / 8)) || found == 3, "bit {bit}: {found}");
+            let (read, _) = read(&damaged).unwrap();
+            assert!(!read.is_whole() || found == 3, "bit {bit}: {found}");
         }
     }
 
@@ -283,8 +307,11 @@ mod tests {
     fn a_pack_that_is_cut_off_gives_what_is_left() {
         let (pack, sound) = sample();
         for len in 0..sound.len() {
-            assert_known(&pack, &sound[..len]);
+            let found = assert_known(&pack, &sound[..len]);
+            let (read, _) = read(&sound[..len]).unwrap();
+            assert!(!read.is_whole() || found == 3, "{len}: {found}");
         }
+        assert!(read(&sound[..sound.len() - 1]).unwrap().0.is_whole());
     }
 
     #[test]

@@ -17,8 +17,8 @@ use tempfile::NamedTempFile;
 
 use super::pack::{self, Member, Pack};
 use super::{
-    ASIDE, Archive, Entry, FILE_BYTES_MAX, LEVEL, aside_path, files_in, is_damaged, open_file,
-    read_header, sync_folder, told,
+    ASIDE, Archive, Entry, FILE_BYTES_MAX, LEVEL, aside_path, each_in, ensure_lasting, files_in,
+    is_damaged, open_file, read_header, sync_folder, told,
 };
 use crate::private_files::{create_private, remove_if_there};
 use crate::transcript::record::Record;
@@ -57,15 +57,17 @@ pub(super) struct KnownPacks {
 pub struct Packed {
     /// The pack; `None` where no session could be packed.
     pub file: Option<Entry>,
-    /// Sessions that are not to be tried again as they are: they are too long, or cannot be read.
+    /// Sessions that are not to be tried again as they are: they are too long, or damaged.
     pub refused: Vec<String>,
+    /// Whether others cannot be read now.
+    pub has_failed: bool,
 }
 
 impl Archive {
     /// Its packs, by name.
     pub fn packs(&self) -> Vec<PackFile> {
         let folder = self.packs_folder();
-        let files = match files_in(&folder, PACK_SUFFIX) {
+        let files = match each_in(&folder, PACK_SUFFIX) {
             Ok(files) => files,
             Err(error) => {
                 let file = Entry { name: String::new(), path: folder, len: 0, modified_ns: 0 };
@@ -73,7 +75,14 @@ impl Archive {
             }
         };
         let mut known = self.known_packs();
-        let look = |file: Entry| {
+        let look = |(path, file): (PathBuf, Result<Entry>)| {
+            let file = match file {
+                Ok(file) => file,
+                Err(error) => {
+                    let file = Entry { name: String::new(), path, len: 0, modified_ns: 0 };
+                    return Some(PackFile::of(file, Err(error)));
+                }
+            };
             let before = known.listed.iter().find(|pack| pack.file == file);
             match before.filter(|pack| pack.unreadable.is_none()) {
                 Some(pack) => Some(pack.clone()),
@@ -204,8 +213,10 @@ impl Archive {
                     break;
                 }
                 Ok(None) => {}
+                Ok(Some(_)) => packed.refused.push(name.clone()),
                 // A sync tells of one that is damaged once it reads it.
-                Ok(Some(_)) | Err(_) => packed.refused.push(name.clone()),
+                Err(error) if is_damaged(&error) => packed.refused.push(name.clone()),
+                Err(_) => packed.has_failed = true,
             }
         }
         if pack.is_empty() {
@@ -226,8 +237,11 @@ impl Archive {
         );
         let path = folder.join(format!("{id}{PACK_SUFFIX}"));
         temporary.persist(&path).with_context(|| path.display().to_string())?;
-        sync_folder(&folder);
-        sync_folder(self.folder());
+        let lasting = ensure_lasting(&folder).and_then(|()| ensure_lasting(self.folder()));
+        if let Err(error) = lasting {
+            remove_if_there(&path)?;
+            return Err(error);
+        }
         for (member, _) in pack.texts() {
             // A file that was written meanwhile is not the one that was packed.
             let is_packed = |file: Entry| {
@@ -288,32 +302,52 @@ impl Archive {
     }
 
     /// Gives the sessions of a pack files of their own again, as far as they can be read, and removes it. One with damage
-    /// is put aside instead; returns where.
+    /// is put aside instead, unless it is its index alone; returns where. Where that fails, the pack stays, and the files
+    /// that were written go again.
     pub fn take_apart(&self, file: &Entry) -> Result<Option<PathBuf>> {
         let mut known = self.known_packs();
         let context = || file.path.display().to_string();
         let Some(opened) = open_file(&file.path)? else { return Ok(None) };
         let (pack, is_sound) = Pack::read(opened).with_context(context)?;
-        for (member, text) in pack.texts() {
-            self.write_out(member, text)?;
-        }
-        sync_folder(self.folder());
-        known.read.retain(|(read, _)| read != file);
         let folder = self.packs_folder();
-        let aside = if is_sound {
-            fs::remove_file(&file.path).with_context(context)?;
-            None
-        } else {
+        let mut written = Vec::new();
+        let mut take = || {
+            for (member, text) in pack.texts() {
+                if self.write_out(member, text)? {
+                    written.push(&member.name);
+                }
+            }
+            ensure_lasting(self.folder())?;
+            if is_sound || pack.is_whole() {
+                fs::remove_file(&file.path).with_context(context)?;
+                return Ok(None);
+            }
             let aside = aside_path(&folder, &format!("{}{PACK_SUFFIX}", file.name));
             fs::rename(&file.path, &aside).with_context(context)?;
-            Some(aside)
+            Ok(Some(aside))
         };
+        let taken = take();
+        if taken.is_err() && fs::symlink_metadata(&file.path).is_ok() {
+            // One that cannot be removed either is like what is in the pack.
+            written.into_iter().for_each(|name| drop(remove_if_there(&self.path(name))));
+            return taken;
+        }
+        known.read.retain(|(read, _)| read != file);
         sync_folder(&folder);
-        Ok(aside)
+        taken
     }
 
-    /// Writes a session of a pack into a file of its own. To one that is there it adds the records that only the pack has.
-    fn write_out(&self, member: &Member, text: &[u8]) -> Result<()> {
+    /// Deletes a pack with all sessions in it.
+    pub fn remove_pack(&self, file: &Entry) -> Result<()> {
+        self.known_packs().read.retain(|(read, _)| read != file);
+        remove_if_there(&file.path)?;
+        sync_folder(&self.packs_folder());
+        Ok(())
+    }
+
+    /// Writes a session of a pack into a file of its own; whether there was none. To one that is there it adds the records
+    /// that only the pack has.
+    fn write_out(&self, member: &Member, text: &[u8]) -> Result<bool> {
         let name = &member.name;
         let own = match self.own_text(name, FILE_BYTES_MAX) {
             Err(error) if is_damaged(&error) => {
@@ -325,7 +359,8 @@ impl Archive {
         let Some((_, own)) = own else {
             let modified = u64::try_from(member.modified_ns).ok().map(Duration::from_nanos);
             let modified = modified.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
-            return self.write_text(name, text, modified);
+            self.write_text(name, text, modified)?;
+            return Ok(true);
         };
         ensure!(
             own.len() as u64 <= FILE_BYTES_MAX,
@@ -333,7 +368,15 @@ impl Archive {
             self.path(name).display()
         );
         let united = united(text, &own);
-        if united == own { Ok(()) } else { self.write_text(name, &united, None) }
+        if united == own {
+            // Perhaps it is from a backup, and the disk does not have it yet.
+            let path = self.path(name);
+            let file = open_file(&path)?.with_context(|| path.display().to_string())?;
+            file.sync_all().with_context(|| path.display().to_string())?;
+        } else {
+            self.write_text(name, &united, None)?;
+        }
+        Ok(false)
     }
 
     /// Returns the text of the file that a session has of its own, and its entry; of one that is longer than `most`, a
@@ -405,6 +448,11 @@ fn members_of(path: &Path) -> Result<Option<Vec<Member>>> {
         // A folder in its place is not what was written, either, but nothing that can be put aside.
         Err(error) => Err(io::Error::other(format!("{:#}", error.root_cause())).into()),
     }
+}
+
+/// Whether it can be told what is in a pack.
+pub fn lists_pack(path: &Path) -> bool {
+    matches!(members_of(path), Ok(Some(_)))
 }
 
 /// Unites two texts of one session: that of the later one, or the longer one, and behind it the records that only the
