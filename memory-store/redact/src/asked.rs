@@ -530,6 +530,8 @@ impl Redactor {
             }
         }
         if !found.is_empty() {
+            // Hiding one value may hide from other rules what tells the next: "Old password ..., new one ...".
+            found.extend(self.findings(answer).into_iter().filter(|it| super::is_learned(it.rule)));
             found.sort_by_key(|finding| finding.range.start);
             found = united(found);
             found.retain(|finding| {
