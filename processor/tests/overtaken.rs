@@ -1,4 +1,4 @@
-//! What commits of later sessions overtook, as a model tells.
+//! Notes that commits of later sessions overtook, as a model tells.
 
 use crate::scripts::{Script, Sealed};
 use crate::standin::ollama::{Behaviour, Ollama};

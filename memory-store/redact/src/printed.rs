@@ -36,7 +36,7 @@ static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Returns whether a command line prints a secret and nothing else.
 pub fn prints_secret(command: &str) -> bool {
-    // What goes on into another program or a file is not printed.
+    // Only the last line: earlier ones go on into variables and files.
     let last = command.lines().last().unwrap_or_default();
     PRINTS.as_ref().is_some_and(|prints| prints.is_match(last))
 }

@@ -311,7 +311,7 @@ mod tests {
         let first = of(&[0], &[0], &[(0, 0)]);
         let last = of(&[2], &[0, 2], &[(2, 0), (2, 2)]);
         assert_eq!(commit_portions(&landed, &noted, most), [first.clone(), last]);
-        // What comes later changes no portion.
+        // Later ones change no portion.
         assert_eq!(commit_portions(&landed[..2], &noted[..3], most), [first]);
     }
 

@@ -47,7 +47,7 @@ pub(super) fn consolidate(
         .collect();
     let mut outcome = Consolidated::default();
     let mut commits: Vec<&Landed> = mined.iter().flat_map(|file| &file.commits).collect();
-    // Those of a session stay together; its parts may have been mined in any order.
+    // A session's stay together; its parts may have been mined in any order.
     commits.sort_by_key(|commit| (&commit.session, commit.at));
     let relations = relations(context, &all, &commits, asked, models, &mut outcome);
     outcome.relations_later = relations.later;
