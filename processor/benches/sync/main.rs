@@ -273,8 +273,17 @@ impl Bench {
 
     /// Runs the program.
     fn sync(&self) -> Result<Cost> {
+        self.process(&["sync"])
+    }
+
+    /// Runs the program as hooks start it, with nobody waiting.
+    fn sync_in_background(&self) -> Result<Cost> {
+        self.process(&["sync", "--background"])
+    }
+
+    fn process(&self, what: &[&str]) -> Result<Cost> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));
-        command.args(["sync", "--project", &ProjectId(PROJECT).to_string()]);
+        command.args(what).args(["--project", &ProjectId(PROJECT).to_string()]);
         run(self.sealed(&mut command))
     }
 
