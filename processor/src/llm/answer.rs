@@ -81,6 +81,11 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     }
 }
 
+/// The text of a field of such an object, trimmed; empty where it is none.
+pub fn text(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+}
+
 /// Returns the text from the first brace or bracket to the last one, without fences and remarks.
 fn between_braces(answer: &str) -> &str {
     let start = answer.find(['{', '[']).unwrap_or(0);

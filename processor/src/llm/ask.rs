@@ -109,10 +109,7 @@ pub fn window(window: &str, ending: &str, note: &str, has_example: bool) -> Ques
         "The part of the session:\n\n<session>\n{}</session>\n\n",
         fenced(window)
     ));
-    if !note.is_empty() {
-        text.push_str(&format!("{note}\n"));
-    }
-    text.push_str("Which memories does the part hold?");
+    end(&mut text, note, "Which memories does the part hold?");
     let instructions = window_instructions(has_example);
     Question { instructions, text, form: schema::<WindowForm>() }
 }
@@ -160,10 +157,7 @@ pub fn relations(new: &str, earlier: &str, note: &str) -> Question {
             fenced(earlier)
         ));
     }
-    if !note.is_empty() {
-        text.push_str(&format!("{note}\n"));
-    }
-    text.push_str("How do the notes of the session relate to the others?");
+    end(&mut text, note, "How do the notes of the session relate to the others?");
     Question { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
 }
 
@@ -208,10 +202,7 @@ pub fn standing(notes: &str, ending: &str, note: &str) -> Question {
         fenced(notes),
         fenced(ending)
     );
-    if !note.is_empty() {
-        text.push_str(&format!("{note}\n"));
-    }
-    text.push_str("Which notes does the end show to hold no longer?");
+    end(&mut text, note, "Which notes does the end show to hold no longer?");
     Question { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
@@ -258,10 +249,7 @@ pub fn overtaken(commits: &str, notes: &str, note: &str) -> Question {
         fenced(commits),
         fenced(notes)
     );
-    if !note.is_empty() {
-        text.push_str(&format!("{note}\n"));
-    }
-    text.push_str("Which notes no longer hold because of a commit?");
+    end(&mut text, note, "Which notes no longer hold because of a commit?");
     Question { instructions: OVERTAKEN, text, form: schema::<CommitsForm>() }
 }
 
@@ -307,6 +295,15 @@ impl Question {
         }
         self
     }
+}
+
+/// Ends the text of a question: with the note on how it is written, if there is one, and with what is asked.
+fn end(text: &mut String, note: &str, asked: &str) {
+    if !note.is_empty() {
+        text.push_str(note);
+        text.push('\n');
+    }
+    text.push_str(asked);
 }
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.

@@ -5,9 +5,8 @@
 
 use memory_store::embed::Vector;
 use memory_store::{Kind, ProjectId};
-use serde_json::Value;
 
-use super::answer::{HasTexts, NoJson, values};
+use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, commit_portions};
@@ -58,16 +57,8 @@ impl Model {
                         *at = commits[by].at.max(*at);
                     }
                 }
-                Err(Fault::Later) => {
-                    relations.missing += 1;
-                    relations.later += 1;
-                }
                 Err(fault) => {
-                    relations.missing += usize::from(!fault.is_settled());
-                    let line = format!("{}: {fault}. What commits overtook stands.", self.name());
-                    if !report.contains(&line) {
-                        report.push(line);
-                    }
+                    self.unanswered(&fault, "What commits overtook stands.", relations, report)
                 }
             }
         }
@@ -102,9 +93,6 @@ fn line(number: usize, commit: &Landed) -> String {
 }
 
 fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
-    };
     let overtaken = values(answer, "overtaken")?;
     let overtaken = overtaken.iter().map(|value| Overtaken {
         note: text(value, "note"),

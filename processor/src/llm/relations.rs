@@ -5,9 +5,8 @@
 
 use memory_store::ProjectId;
 use memory_store::embed::Vector;
-use serde_json::Value;
 
-use super::answer::{HasTexts, NoJson, values};
+use super::answer::{HasTexts, NoJson, text, values};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, portions};
 use crate::consolidate::{Relation, Relations, relation};
@@ -60,20 +59,35 @@ impl Model {
                         relations.told.insert((name(note), name(other)), relation);
                     }
                 }
-                Err(Fault::Later) => {
-                    relations.missing += 1;
-                    relations.later += 1;
-                }
-                Err(fault) => {
-                    relations.missing += usize::from(!fault.is_settled());
-                    let line = format!("{}: {fault}. Rules tell what says the same.", self.name());
-                    if !report.contains(&line) {
-                        report.push(line);
-                    }
-                }
+                Err(fault) => self.unanswered(
+                    &fault,
+                    "Rules tell what says the same.",
+                    &mut relations,
+                    report,
+                ),
             }
         }
         relations
+    }
+
+    /// Counts a question without an answer, and tells why it has none and what happens `instead`.
+    pub(super) fn unanswered(
+        &self,
+        fault: &Fault,
+        instead: &str,
+        relations: &mut Relations,
+        report: &mut Vec<String>,
+    ) {
+        if matches!(fault, Fault::Later) {
+            relations.missing += 1;
+            relations.later += 1;
+            return;
+        }
+        relations.missing += usize::from(!fault.is_settled());
+        let line = format!("{}: {fault}. {instead}", self.name());
+        if !report.contains(&line) {
+            report.push(line);
+        }
     }
 
     fn told(&mut self, portion: &Portion, drafts: &[&Draft]) -> Result<Vec<ToldRelation>, Fault> {
@@ -98,9 +112,6 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
 fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
     // An answer to another question, such as a list of memories, tells nothing.
     let values = values(answer, "relations")?;
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
-    };
     let told = values.iter().map(|value| ToldRelation {
         note: text(value, "note"),
         other: text(value, "other"),

@@ -8,9 +8,8 @@
 use std::collections::BTreeSet;
 
 use memory_store::Kind;
-use serde_json::Value;
 
-use super::answer::{HasTexts, NoJson, values};
+use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
 use super::window::{Window, cut};
 use super::{Fault, Model, ask};
@@ -139,9 +138,6 @@ fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
 }
 
 fn read(answer: &str) -> Result<Vec<Fallen>, NoJson> {
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
-    };
     let fallen = values(answer, "overtaken")?;
     let fallen = fallen.iter().map(|value| Fallen {
         note: text(value, "note"),
