@@ -152,7 +152,9 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             }
         }
         let grown = if noted.rescan || noted.lost || now >= look_at {
-            look_at = now + source.every(pace);
+            // A folder that was just made is listened to only after its news came: what is written into it in between
+            // is found by one more look.
+            look_at = now + if noted.rescan { pace.quiet } else { source.every(pace) };
             marks.rescan(dirs, &folder)
         } else {
             marks.look_at(dirs, &noted.paths)

@@ -109,6 +109,23 @@ fn a_transcript_that_grows_is_learned_from() {
 }
 
 #[test]
+fn a_folder_that_was_just_made_is_looked_at_once_more() {
+    let sealed = Sealed::new();
+    // What is written by a name outside is told by nobody, as in a folder that is not listened to yet.
+    let told = sealed.write("s1.jsonl", b"");
+    let untold = sealed.base.join("untold");
+    fs::hard_link(&told, &untold).unwrap();
+    let watching = Watching::begin(&sealed, &processor(&sealed), false);
+    until("it looks once when it begins", || calls(&sealed) == 1);
+    watching.waker.rescan();
+    // The first look is over by then; were it not, it would find the same.
+    std::thread::sleep(Duration::from_millis(20));
+    fs::write(&untold, eventful("s1", sealed.root(), 1).text()).unwrap();
+    until("a new transcript", || memories(&sealed) > 0);
+    assert!(watching.end()[0].starts_with("Watching"));
+}
+
+#[test]
 fn a_folder_that_comes_later_is_watched_then() {
     let sealed = Sealed::new();
     let watching = Watching::begin(&sealed, &processor(&sealed), false);
