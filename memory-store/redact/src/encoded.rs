@@ -95,8 +95,21 @@ fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec
     found
 }
 
+/// Bytes of base 64 of either alphabet, by their value.
+static BASE64: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+        byte += 1;
+    }
+    table
+};
+
+/// Asked of most bytes of a text, so by a table.
 fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
+    BASE64[usize::from(byte)]
 }
 
 /// Decodes a run; `None` if it is no readable text, which shows within a few bytes.

@@ -6,8 +6,10 @@
 //! read once more without them; what is found there and lies across a join is hidden with it.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::{memchr_iter, memchr2_iter, memchr3_iter, memmem};
+use memchr::memmem::Finder;
+use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
 use super::shape;
 
@@ -133,6 +135,13 @@ fn is_spaced(text: &[u8], at: usize) -> bool {
             || is(at.checked_sub(2)) && is(at.checked_sub(4)))
 }
 
+/// Operators between two strings of one line. They are prepared once, since most texts are short.
+static GLUES: LazyLock<[Finder<'static>; 5]> =
+    LazyLock::new(|| ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""].map(Finder::new));
+
+/// Beginnings of a list of strings.
+static OPENS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["[\"", "['"].map(Finder::new));
+
 /// The joins of a text, in order; they do not overlap.
 fn joins(text: &[u8]) -> Vec<Separator> {
     let mut joins: Vec<Range<usize>> = Vec::new();
@@ -151,8 +160,8 @@ fn joins(text: &[u8]) -> Vec<Separator> {
         };
         joins.extend(join);
     }
-    for glue in ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""] {
-        joins.extend(memmem::find_iter(text, glue).map(|start| start..start + glue.len()));
+    for glue in GLUES.iter() {
+        joins.extend(glue.find_iter(text).map(|start| start..start + glue.needle().len()));
     }
     joins.extend(memchr2_iter(b'*', b'`', text).filter_map(|at| emphasis(text, at)));
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)));
@@ -163,8 +172,8 @@ fn joins(text: &[u8]) -> Vec<Separator> {
     joins.extend(memchr_iter(b'\\', text).filter_map(|at| escaped(text, at)));
     joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
     joins.extend(memchr_iter(0xEF, text).filter_map(|at| wide(text, at)));
-    for open in ["[\"", "['"] {
-        joins.extend(memmem::find_iter(text, open).flat_map(|at| arguments(text, at + 1)));
+    for open in OPENS.iter() {
+        joins.extend(open.find_iter(text).flat_map(|at| arguments(text, at + 1)));
     }
     joins.sort_by_key(|join| join.range.start);
     joins.dedup_by(|next, known| next.range.start < known.range.end);
@@ -568,7 +577,7 @@ mod tests {
     fn what_is_found_across_is_told_where_it_stands() {
         let text = b"x '12' + '34' y";
         let all = |piece: &[u8]| {
-            let at = memmem::find(piece, b"1234").unwrap_or(0);
+            let at = memchr::memmem::find(piece, b"1234").unwrap_or(0);
             vec![((), at..at + 4), ((), at + 4..at + 5), ((), at..at + 2)]
         };
         let found = find(text, all);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
@@ -117,6 +117,9 @@ pub(super) struct Rule {
     /// The compiled pattern; most rules are never needed in a run.
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
+    /// The search for what it needs.
+    #[serde(skip)]
+    finder: OnceLock<Finder<'static>>,
 }
 
 /// The file of rules.
@@ -228,7 +231,8 @@ impl Rule {
         }
         let end = (hit.end + WINDOW_BYTES).min(text.len());
         let word = text[hit.end..end].split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        memmem::find(word, self.needs.as_bytes()).is_some()
+        let needs = self.finder.get_or_init(|| Finder::new(self.needs.as_bytes()).into_owned());
+        needs.find(word).is_some()
     }
 
     fn secret(&self, text: &[u8], groups: &Captures<'_>) -> Option<Range<usize>> {
