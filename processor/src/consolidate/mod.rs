@@ -61,11 +61,16 @@ impl DraftEntry {
         }
     }
 
-    /// Takes in an entry that tells the same: the later words stand, unless they matter less or leave much out.
-    fn retell(&mut self, other: Self) {
+    /// Whether the later words of an entry that tells the same stand: unless they matter less or leave much out.
+    fn is_retold_by(&self, other: &Self) -> bool {
         let importance = |draft: &Draft| draft.importance.unwrap_or_default();
         let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
-        if importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out {
+        importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out
+    }
+
+    /// Takes in an entry that tells the same, in its words if it `retells`.
+    fn unite(&mut self, other: Self, retells: bool) {
+        if retells {
             self.draft.title.clone_from(&other.draft.title);
             self.draft.body.clone_from(&other.draft.body);
         }

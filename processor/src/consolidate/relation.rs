@@ -1,4 +1,4 @@
-//! Relations between drafts: same, replaced, finished, contradicting, or overtaken by a commit. A model tells them (see
+//! Relations between drafts: same, held by another, replaced, finished, contradicting, or overtaken by a commit. A model tells them (see
 //! `llm/relations.rs`, `llm/overtaken.rs`); what it did not look at is left to the rules of `same` and `supersede`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +13,8 @@ use crate::extract::draft::Draft;
 pub enum Relation {
     /// Both tell the same thing.
     Same,
+    /// The other one tells all that helps in the first, and more.
+    Within,
     /// The first one holds in the place of the other.
     Replaces,
     /// The first one tells that the other, a task or something broken, is done.
@@ -61,12 +63,16 @@ impl Relations {
                 continue;
             }
             match relation {
-                Relation::Same => {
+                Relation::Same | Relation::Within => {
                     let (keep, give) = (note.min(other), note.max(other));
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
                         // Relations of the draft that is given up also hold for the one that stays.
                         kept.merged.push(id(project, &given.draft));
-                        kept.retell(given);
+                        let retells = match relation {
+                            Relation::Within => give == other,
+                            _ => kept.is_retold_by(&given),
+                        };
+                        kept.unite(given, retells);
                         merged.insert(give, keep);
                     }
                 }
@@ -134,7 +140,7 @@ impl Relations {
                         entries[note].contradicts.push(name);
                     }
                 }
-                Relation::Same => {}
+                Relation::Same | Relation::Within => {}
             }
         }
     }
@@ -223,6 +229,29 @@ mod tests {
         relations.leave_out_overtaken(project, &mut entries);
         let left: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
         assert_eq!(left, [names[1], names[3], names[4]]);
+    }
+
+    #[test]
+    fn of_one_that_is_within_another_the_fuller_words_stand() {
+        let project = ProjectId([1; 16]);
+        let full = "Both copies change together, and the test that compares them.";
+        for (bodies, (note, other)) in [(["", full], (0, 1)), ([full, ""], (1, 0))] {
+            let drafts = [("a", 1_000), ("b", 2_000)].map(|(session, at)| Draft {
+                importance: Some(0.7),
+                ..draft(session, at, Kind::Gotcha, "The prompt stands in two files", "")
+            });
+            let mut entries = drafts.clone().map(DraftEntry::new).to_vec();
+            entries.iter_mut().zip(bodies).for_each(|(entry, body)| entry.draft.body = body.into());
+            let [note, other] = [note, other].map(|at: usize| name(project, &drafts[at]));
+            let relations = Relations {
+                told: BTreeMap::from([((note, other), Relation::Within)]),
+                ..Relations::default()
+            };
+            let united = relations.unite(project, entries);
+            assert_eq!(united.len(), 1);
+            assert_eq!(united[0].draft.body, full);
+            assert_eq!(id(project, &united[0].draft), name(project, &drafts[0]), "the first id");
+        }
     }
 
     #[test]

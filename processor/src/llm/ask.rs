@@ -129,7 +129,7 @@ struct RelationsForm {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct RelationForm {
-    /// A note of the session, such as `N2`.
+    /// A note, such as `N2`.
     note: String,
     /// Another note, such as `E1`.
     other: String,
@@ -143,6 +143,7 @@ struct RelationForm {
 #[expect(dead_code, reason = "only its schema is used")]
 enum RelationName {
     Same,
+    Within,
     Replaces,
     Finishes,
     Contradicts,

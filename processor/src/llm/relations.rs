@@ -3,6 +3,8 @@
 //! It is asked for sameness and truth, not for importance, which a model judges best where it makes a
 //! draft. What it says of two drafts that are not near each other is not believed.
 
+use std::collections::HashMap;
+
 use memory_store::ProjectId;
 use memory_store::embed::Vector;
 
@@ -11,6 +13,7 @@ use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, portions};
 use crate::consolidate::{Relation, Relations, relation};
 use crate::extract::draft::Draft;
+use memory_store::text::folded_title;
 
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
@@ -47,12 +50,17 @@ impl Model {
     ) -> Relations {
         // It is no session's: what it costs is written down for the project.
         self.session.clear();
+        let mut relations = Relations::default();
+        let (drafts, repeats) = repeats(drafts);
+        let repeats = repeats.iter().map(|(again, first)| {
+            ((relation::name(project, again), relation::name(project, first)), Relation::Same)
+        });
+        relations.told.extend(repeats);
         let noted: Vec<Compared<'_>> =
             drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
-        let mut relations = Relations::default();
         for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| relation::name(project, drafts[at]);
-            match self.told(&portion, drafts) {
+            match self.told(&portion, &drafts) {
                 Ok(told) => {
                     relations.asked.extend(portion.new.iter().map(|&at| name(at)));
                     for (note, other, relation) in believed(&portion, &told) {
@@ -101,6 +109,29 @@ impl Model {
     }
 }
 
+/// Words from which a title tells what a note says, and not only what it is about.
+const TELLING_WORDS_MIN: usize = 4;
+
+/// Returns the drafts that have a title of their own, and the others, each with the earlier one of its kind that has
+/// the same: the same failure is met in many sessions, and twenty notes of it would leave no room for others.
+fn repeats<'d>(drafts: &[&'d Draft]) -> (Vec<&'d Draft>, Vec<(&'d Draft, &'d Draft)>) {
+    let (mut first, mut repeats) = (HashMap::new(), Vec::new());
+    let mut own = drafts.to_vec();
+    own.retain(|draft| {
+        let title = folded_title(&draft.title);
+        if title.split(' ').count() < TELLING_WORDS_MIN {
+            return true;
+        }
+        let known = *first.entry((draft.kind, title)).or_insert(*draft);
+        let is_own = std::ptr::eq(known, *draft);
+        if !is_own {
+            repeats.push((*draft, known));
+        }
+        is_own
+    });
+    (own, repeats)
+}
+
 /// Returns a draft as a question shows it, under a name such as `N2`.
 pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     let Draft { kind, title, body, occurred, .. } = draft;
@@ -137,6 +168,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
         let relation = match relation.as_str() {
             "same" => Relation::Same,
+            "within" => Relation::Within,
             "replaces" => Relation::Replaces,
             "finishes" => Relation::Finishes,
             "contradicts" => Relation::Contradicts,
@@ -151,7 +183,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
     let mut gone: Vec<usize> = believed
         .iter()
         .filter(|(.., relation)| *relation != Relation::Contradicts)
-        .map(|(_, other, _)| *other)
+        .map(|(note, other, relation)| if *relation == Relation::Within { *note } else { *other })
         .collect();
     gone.sort_unstable();
     gone.dedup();
@@ -168,7 +200,10 @@ pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use memory_store::Kind;
+
     use super::*;
+    use crate::consolidate::tests::draft;
 
     fn told(note: &str, other: &str, relation: &str) -> ToldRelation {
         let [note, other, relation] = [note, other, relation].map(str::to_owned);
@@ -187,11 +222,34 @@ mod tests {
             told("N2", "E9", "same"),
             told("N2", "E2", "disagrees"),
             told("E2", "N2", "contradicts"),
+            told("E1", "N1", "within"),
             told("X", "", "same"),
         ];
-        let expected =
-            [(7, 2, Relation::Replaces), (8, 7, Relation::Same), (3, 8, Relation::Contradicts)];
+        let expected = [
+            (7, 2, Relation::Replaces),
+            (8, 7, Relation::Same),
+            (3, 8, Relation::Contradicts),
+            (2, 7, Relation::Within),
+        ];
         assert_eq!(believed(&portion, &answer), expected);
+    }
+
+    #[test]
+    fn the_same_title_is_asked_about_once() {
+        let draft = |session: &str, at, kind, title: &str| draft(session, at, kind, title, "");
+        let drafts = [
+            draft("a", 1, Kind::Fix, "`just lint` fails with \"unknown recipe\""),
+            draft("b", 2, Kind::Fix, "`just lint` fails with \"Unknown recipe\"."),
+            draft("b", 3, Kind::Task, "`just lint` fails with \"unknown recipe\""),
+            draft("a", 4, Kind::Fact, "Release steps"),
+            draft("b", 5, Kind::Fact, "Release steps"),
+        ];
+        let drafts: Vec<&Draft> = drafts.iter().collect();
+        let (own, repeats) = repeats(&drafts);
+        let at = |drafts: &[&Draft]| drafts.iter().map(|it| it.occurred.0).collect::<Vec<_>>();
+        assert_eq!(at(&own), [1, 3, 4, 5]);
+        assert_eq!(repeats.len(), 1);
+        assert_eq!(at(&[repeats[0].0, repeats[0].1]), [2, 1]);
     }
 
     #[test]
