@@ -378,6 +378,7 @@ pub fn named(roots: &Roots, text: &str) -> Vec<String> {
         .filter(|path| {
             !path.contains("://") && !path.starts_with("//") && !path.starts_with("www.")
         })
+        .map(|path| of_diff(path, text).unwrap_or(path))
         .filter_map(|path| roots.relative(path))
         .filter(|path| !words::BUILT.is_match(path))
         .filter(|path| {
@@ -386,6 +387,17 @@ pub fn named(roots: &Roots, text: &str) -> Vec<String> {
                 || path.starts_with(".claude/")
         })
         .collect()
+}
+
+/// The path in a diff of git, which writes each twice: `a/src/cart.rs b/src/cart.rs`.
+fn of_diff<'p>(path: &'p str, text: &str) -> Option<&'p str> {
+    let (side, rest) = path.split_once('/')?;
+    let other = match side {
+        "a" => "b",
+        "b" => "a",
+        _ => return None,
+    };
+    text.contains(&format!("{other}/{rest}")).then_some(rest)
 }
 
 /// Whether a name ends like a file's: a version or a tag ends with a number.
@@ -438,6 +450,14 @@ mod tests {
             .with_folders(["/Users/b/code/shop/web", "/Users/b/code/shop"].into_iter());
         assert_eq!(roots.relative("/Users/b/code/shop/src/a.py").as_deref(), Some("src/a.py"));
         assert_eq!(roots.relative("/home/a/shop/src/a.py").as_deref(), Some("src/a.py"));
+    }
+
+    #[test]
+    fn a_diff_writes_each_path_twice() {
+        let diff = "diff --git a/src/cart.rs b/src/cart.rs\n--- a/src/cart.rs\n+++ b/src/cart.rs";
+        let named = |text: &str| named(&Roots::default(), text);
+        assert!(named(diff).iter().all(|path| path == "src/cart.rs"), "{:?}", named(diff));
+        assert_eq!(named("See a/src/cart.rs"), ["a/src/cart.rs"], "a folder may have this name");
     }
 
     #[test]
