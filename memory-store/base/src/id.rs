@@ -89,26 +89,26 @@ impl fmt::Debug for MemoryId {
     }
 }
 
-/// A text that is not an id.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no id")]
-pub struct InvalidId(pub String);
+/// Says that a text is no id.
+fn no_id(text: &str) -> String {
+    format!("`{}` is no id", text.chars().take(40).collect::<String>())
+}
 
 impl FromStr for MemoryId {
-    type Err = InvalidId;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let invalid = || InvalidId(text.chars().take(40).collect());
+    fn from_str(text: &str) -> Result<Self, String> {
         if text.len() != ID_CHARS {
-            return Err(invalid());
+            return Err(no_id(text));
         }
         let mut bits = 0u128;
         for (position, byte) in text.bytes().enumerate() {
             let byte = byte.to_ascii_lowercase();
-            let digit = ALPHABET.iter().position(|&known| known == byte).ok_or_else(invalid)?;
+            let digit = ALPHABET.iter().position(|&known| known == byte);
+            let digit = digit.ok_or_else(|| no_id(text))?;
             // 26 characters hold 130 bits; the two highest must be zero.
             if position == 0 && digit > 7 {
-                return Err(invalid());
+                return Err(no_id(text));
             }
             bits = bits << 5 | digit as u128;
         }
@@ -147,14 +147,13 @@ impl fmt::Display for ProjectId {
 }
 
 impl FromStr for ProjectId {
-    type Err = InvalidId;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let invalid = || InvalidId(text.chars().take(40).collect());
+    fn from_str(text: &str) -> Result<Self, String> {
         if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(invalid());
+            return Err(no_id(text));
         }
-        u128::from_str_radix(text, 16).map(|bits| Self(bits.to_be_bytes())).map_err(|_| invalid())
+        u128::from_str_radix(text, 16).map(|bits| Self(bits.to_be_bytes())).map_err(|_| no_id(text))
     }
 }
 
