@@ -27,8 +27,7 @@ pub(crate) use lines::Unsynced;
 pub(crate) use lookup::Lookup;
 
 pub(crate) use entry::{LedgerLine, More, Seen};
-pub use texts::Texts;
-pub(crate) use texts::{Origin, hashes};
+pub(crate) use texts::{Origin, Texts, hashes};
 
 /// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
 const SPARE_LINES: usize = 32;
@@ -133,7 +132,7 @@ impl Ledger {
 
     /// Returns the texts whose origin is known: those that this machine derived, wrote or released, and those
     /// that came with the repository.
-    pub fn texts(&self) -> Texts {
+    pub(crate) fn texts(&self) -> Texts {
         let mut texts = self.texts.clone();
         self.entries.values().for_each(|entry| texts.own_all(entry));
         texts

@@ -12,7 +12,6 @@ use memory_store::Timestamp;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::Ledger;
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored, read_below};
 use memory_store::trust::{self, Trust};
@@ -46,10 +45,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
         let Some(root) = store.root.as_deref() else { return Ok(()) };
         // Before the files are read: what git does meanwhile is a move for the next look.
         let position = git::memory_position(root);
-        let texts = Ledger::open(&store.home)?.texts();
-        let mut unknown = store.files();
-        // Memories that wait in the drafts folder are private and not from git.
-        unknown.retain(|stored| stored.path.starts_with(&store.folder) && !texts.knows(stored));
+        let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
             continue;
         }

@@ -11,7 +11,7 @@ const TEXTS_MAX: usize = 50_000;
 
 /// The texts that this machine derived, wrote or released, and those that came with the repository.
 #[derive(Clone, Debug, Default)]
-pub struct Texts {
+pub(crate) struct Texts {
     own: Hashes,
     pulled: Hashes,
     /// True if some text that was pulled is also of this machine: it was released.
@@ -39,15 +39,10 @@ struct Hashes {
 impl Texts {
     /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
     /// that writes the front matter in another way changes nothing.
-    pub fn owns(&self, stored: &Stored) -> bool {
+    pub(crate) fn owns(&self, stored: &Stored) -> bool {
         // With a text its usual form was noted as pulled: where nothing pulled became own, that did not, either.
         let may_own = self.both || !self.is_pulled(&stored.text);
         self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
-    }
-
-    /// Returns whether the origin of what a memory's file says is known.
-    pub fn knows(&self, stored: &Stored) -> bool {
-        self.origin(stored) != Origin::Unknown
     }
 
     /// Tells where what a memory's file says is from.

@@ -27,7 +27,7 @@ use crate::suspicion::{self, Suspicion, of_record};
 mod pulled;
 mod quarantine;
 
-pub use pulled::{note_pulled, release};
+pub use pulled::{note_pulled, release, unknown};
 pub use quarantine::let_out;
 
 use pulled::Origin;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::identity::Identity;
 use crate::layout::ProjectDir;
-use crate::ledger::{Ledger, Lookup, Texts, hashes};
+use crate::ledger::{self, Ledger, Lookup, Texts, hashes};
 use crate::settings::{Pulled, Settings};
 use crate::store::{Store, Stored, lock};
 
@@ -69,6 +69,20 @@ impl Origin {
 pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
     let _lock = lock(&store.home)?;
     Ledger::open(&store.home)?.own(released.iter().flat_map(|stored| hashes(stored)))
+}
+
+/// Lists the memory files of a store that may have come with the repository: what they say was neither written here nor
+/// noted before. Drafts are private.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
+    let texts = Ledger::open(&store.home)?.texts();
+    let mut files = store.files();
+    files.retain(|stored| {
+        stored.path.starts_with(&store.folder) && texts.origin(stored) == ledger::Origin::Unknown
+    });
+    Ok(files)
 }
 
 /// Notes that what these files say came with the repository.

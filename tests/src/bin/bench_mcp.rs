@@ -24,7 +24,9 @@ use memory_store::index::Index;
 use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal::Entry;
 use memory_store::ledger::Ledger;
+use memory_store::settings::Settings;
 use memory_store::store::Store;
+use memory_store::trust::Trust;
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--no-idle] [--keep DIR] [--json]";
@@ -329,12 +331,13 @@ fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<Strin
     if ledger.damaged > 0 {
         faults.push(format!("{} lines of the ledger are damaged", ledger.damaged));
     }
-    let texts = ledger.texts();
-    let known = Store::open(&store.dirs, &store.tree)?.files();
+    let files = Store::open(&store.dirs, &store.tree)?;
+    let trust = Trust::of(&files, &Settings::default())?;
+    let known = files.files();
     let known: BTreeMap<_, _> = known.iter().map(|stored| (&stored.path, stored)).collect();
     let unknown = acknowledged
         .iter()
-        .filter(|(_, file)| !known.get(file).is_some_and(|stored| texts.owns(stored)));
+        .filter(|(_, file)| known.get(file).is_none_or(|stored| trust.is_from_repository(stored)));
     faults.extend(unknown.map(|(title, _)| format!("{title}: the ledger does not know its text")));
     let folder = acknowledged.first().and_then(|(_, file)| file.parent());
     for entry in folder.map(fs::read_dir).into_iter().flatten().flatten() {
