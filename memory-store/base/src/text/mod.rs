@@ -129,7 +129,7 @@ impl Pairs {
         let hash = term_hash(term);
         // The order counts: one of them is turned.
         let last = self.last.replace(hash)?;
-        Some((Hasher(last.rotate_left(1) ^ hash).finish() >> 32) as u32)
+        Some((mixed(last.rotate_left(1) ^ hash) >> 32) as u32)
     }
 }
 
@@ -152,40 +152,32 @@ pub fn telling(word: &str) -> Option<Cow<'_, str>> {
 /// Returns the number that stands for a term in an index: 64-bit FNV-1a, mixed once more so that
 /// its low bits may choose a slot.
 pub fn term_hash(term: &str) -> u64 {
-    let mut hasher = Hasher::new();
-    hasher.add(term.as_bytes());
-    hasher.finish()
+    mixed(added(NOTHING, term.as_bytes()))
 }
 
-/// A [`term_hash`] while it is made, so that all beginnings of a word are hashed in one pass.
-#[derive(Clone, Copy, Debug)]
-pub struct Hasher(u64);
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Returns the [`term_hash`] of each beginning of a word, after a prefix, and where it ends: all of them in one pass.
+pub fn beginnings(prefix: &str, word: &str) -> impl Iterator<Item = (u64, usize)> {
+    let mut hash = added(NOTHING, prefix.as_bytes());
+    word.char_indices().map(move |(at, c)| {
+        let end = at + c.len_utf8();
+        hash = added(hash, &word.as_bytes()[at..end]);
+        (mixed(hash), end)
+    })
 }
 
-impl Hasher {
-    /// Begins with nothing.
-    pub const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
+/// FNV-1a of no bytes.
+const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 
-    /// Adds the next bytes.
-    pub fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+/// Adds the next bytes to an FNV-1a.
+fn added(hash: u64, bytes: &[u8]) -> u64 {
+    let add = |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(hash, add)
+}
 
-    /// Returns the hash of what was added.
-    pub const fn finish(self) -> u64 {
-        let mut hash = self.0 ^ self.0 >> 32;
-        hash = hash.wrapping_mul(0x9fb2_1c65_1e98_df25);
-        hash ^ hash >> 29
-    }
+/// Mixes an FNV-1a once more.
+const fn mixed(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    hash ^ hash >> 29
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use characters::{is_dropped, is_ideograph, is_mark, is_punctuation};
 use memory_store_base::error::Result;
+use memory_store_base::text::beginnings;
 
 /// Characters of a word; a longer one is unknown, as it is to the reference.
 const WORD_CHARS_MAX: usize = 100;
@@ -129,17 +130,10 @@ fn longest<V: Vocabulary>(
     word: &str,
 ) -> Result<Option<(V::Token, usize)>> {
     let bytes_max = vocabulary.piece_bytes_max().min(PIECE_BYTES_MAX).saturating_sub(prefix.len());
-    let mut hasher = memory_store_base::text::Hasher::new();
-    hasher.add(prefix.as_bytes());
     let mut ends = [(0u64, 0usize); PIECE_BYTES_MAX];
     let mut count = 0;
-    for (at, c) in word.char_indices() {
-        let end = at + c.len_utf8();
-        if end > bytes_max {
-            break;
-        }
-        hasher.add(&word.as_bytes()[at..end]);
-        ends[count] = (hasher.finish(), end);
+    for beginning in beginnings(prefix, word).take_while(|&(_, end)| end <= bytes_max) {
+        ends[count] = beginning;
         count += 1;
     }
     for &(hash, end) in ends[..count].iter().rev() {
