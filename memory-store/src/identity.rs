@@ -134,7 +134,7 @@ impl Identity {
     ) -> Option<&'static str> {
         let is_old = *sealed == KnownFingerprint::No;
         let owned = match sealed {
-            KnownFingerprint::As(fingerprint) => now.is_owned_by(fingerprint.owner()),
+            KnownFingerprint::As(fingerprint) => now.is_owned_as(fingerprint),
             // Git asks whom a repository belongs to before it says anything of it.
             KnownFingerprint::No | KnownFingerprint::Broken => {
                 now.is_ours() || !observed.root_commits.is_empty()

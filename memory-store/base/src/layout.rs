@@ -319,8 +319,8 @@ impl Tree {
             let record = ByPath::read(dirs, &main_root)?;
             let tree = Self { project: record.project, root: root.to_owned(), main_root };
             // Where a worktree was, another user may make something that says it is one.
-            let owner = TreeFingerprint::of(&tree.main_root)?.owner();
-            TreeFingerprint::of(root)?.is_owned_by(owner).then(|| record.place(tree))
+            let main = TreeFingerprint::of(&tree.main_root)?;
+            TreeFingerprint::of(root)?.is_owned_as(&main).then(|| record.place(tree))
         })
     }
 

@@ -58,8 +58,12 @@ impl TreeFingerprint {
         git && self.folder.holds(&now.folder)
     }
 
-    /// Returns whether all of it belongs to this user or to who runs this program.
-    pub fn is_owned_by(&self, owner: u32) -> bool {
+    /// Returns whether all of it belongs to the owner of another working tree or to who runs this program.
+    pub fn is_owned_as(&self, other: &Self) -> bool {
+        self.is_owned_by(other.folder.owner)
+    }
+
+    fn is_owned_by(&self, owner: u32) -> bool {
         [Some(&self.folder), self.git.as_ref()]
             .into_iter()
             .flatten()
@@ -74,11 +78,6 @@ impl TreeFingerprint {
     /// Returns whether there is a repository.
     pub const fn has_git(&self) -> bool {
         self.git.is_some()
-    }
-
-    /// Whom the root belongs to.
-    pub const fn owner(&self) -> u32 {
-        self.folder.owner
     }
 }
 
