@@ -139,7 +139,7 @@ fn ask(golden: &Golden) {
         recall.search(&Search { text, turns, ..Search::default() }, NOW);
     }
     for hit in hits {
-        recall.by_id(hit.id, NOW);
+        recall.is_still_there(hit.id, NOW);
     }
     let Ok(Some(index)) = Index::open(&golden.dirs.tree(&golden.tree.root).index) else { return };
     for segment in index.memories.iter().chain(&index.turns().0) {

@@ -95,7 +95,7 @@ fn every_version_is_read() {
         let probe = title("does the quota probe need a warm cache?");
         assert_eq!(probe.as_deref(), Some("The quota probe needs a warm cache"));
         assert_eq!(title("make the sidebar collapsible on phones"), None);
-        assert!(recall.by_id(common::id(10), NOW).is_none());
+        assert!(!recall.is_still_there(common::id(10), NOW));
         let file = recall.file("billing/src/import.rs", None, NOW, &|_| false);
         assert_eq!(file.hits[0].id, common::id(1));
         let error = "error: cannot find macro `money_fmt` in this scope";

@@ -453,13 +453,6 @@ impl Recall {
         turns::turn(&self.sources, id)
     }
 
-    /// The memory with this id, if it still may be shown unasked.
-    pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
-        let candidate = Candidate::find(&self.sources, self.sources.find(id)?)?;
-        let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
-        hit.filter(|hit| !hit.held)
-    }
-
     /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or
     /// nobody looked since the memory was written.
     pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
@@ -468,10 +461,13 @@ impl Recall {
         self.sources.record(at, &entry).ok()?.staleness
     }
 
-    /// Returns whether what was given by this name may be given again: a memory that still may be shown, or a turn that
-    /// an excerpt was of and nobody removed since.
+    /// Returns whether what was given by this name may be given again: a memory that still may be shown unasked, or a
+    /// turn that an excerpt was of and nobody removed since.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
-        self.by_id(id, now).is_some() || excerpt::is_there(&self.sources, id)
+        let at = self.sources.find(id);
+        let candidate = at.and_then(|at| Candidate::find(&self.sources, at));
+        let hit = candidate.map(|candidate| self.read(&candidate, now, &mut Recalled::default()));
+        matches!(hit, Some(Ok(hit)) if !hit.held) || excerpt::is_there(&self.sources, id)
     }
 
     /// Gives a query its vector; without one it goes by words alone.
