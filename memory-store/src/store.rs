@@ -86,7 +86,7 @@ pub enum Change {
 
 /// Author of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+pub enum By {
     /// A person or a model, who thereby writes it.
     Person,
     /// A link to another memory: the rest is whoever's it was.
@@ -311,16 +311,6 @@ impl Store {
         &self,
         path: &Path,
         id: MemoryId,
-        redactor: &Redactor,
-        change: impl FnOnce(&mut Memory),
-    ) -> Result<Saved> {
-        self.change_at(path, id, By::Person, redactor, change)
-    }
-
-    fn change_at(
-        &self,
-        path: &Path,
-        id: MemoryId,
         by: By,
         redactor: &Redactor,
         change: impl FnOnce(&mut Memory),
@@ -345,24 +335,10 @@ impl Store {
         by: Option<MemoryId>,
         redactor: &Redactor,
     ) -> Result<Saved> {
-        self.relink(path, id, redactor, |memory| {
+        self.edit_at(path, id, By::Link, redactor, |memory| {
             memory.superseded_by = by;
             memory.supersedes.retain(|&older| Some(older) != by);
         })
-    }
-
-    /// Changes links to other memories in this file, as [`Store::edit_at`] does. Its origin stays.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn relink(
-        &self,
-        path: &Path,
-        id: MemoryId,
-        redactor: &Redactor,
-        change: impl FnOnce(&mut Memory),
-    ) -> Result<Saved> {
-        self.change_at(path, id, By::Link, redactor, change)
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id

@@ -11,7 +11,7 @@ use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
-use memory_store::store::{Forget, Store, Stored};
+use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
@@ -308,7 +308,8 @@ fn change(
 ) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor_for_writing(&stores.settings)?;
-    let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?.stored;
+    let saved =
+        store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
     let trust = stores.trust(store)?;
     let judgement = trust.judgement_now(&saved, &redactor);
     let noted = Noted::Saved(&saved, &judgement);

@@ -10,7 +10,7 @@ use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::{Promote, Settings};
-use memory_store::store::{Change, Saved, Store, read_below};
+use memory_store::store::{By, Change, Saved, Store, read_below};
 use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
 use memory_store::trust::Trust;
@@ -140,12 +140,9 @@ impl Local {
             edit.relations = Some(relations(before, &near, &edit));
         }
         let redactor = store.redactor_for_writing(settings)?;
+        let by = if from_repository { By::Link } else { By::Person };
         let change = |memory: &mut Memory| edit.apply(memory);
-        let saved = if from_repository {
-            store.relink(&stored.path, before.id, &redactor, change)?
-        } else {
-            store.edit_at(&stored.path, before.id, &redactor, change)?
-        };
+        let saved = store.edit_at(&stored.path, before.id, by, &redactor, change)?;
         let (saved, replaced) = (&saved, &replaced);
         let (trust, redactor) = (&trust, &redactor);
         let is_told = !request.text.is_empty();
