@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write};
 
 use clap::Args;
-use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source};
 use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
@@ -13,7 +12,7 @@ use super::changes::line;
 use super::stores::Stores;
 use super::{ask, neighbours, view};
 use crate::exit;
-use crate::failure::{Failure, Result, after_saving};
+use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -111,12 +110,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     }
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
-    let scope = stores.scope_of(&saved.stored);
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(&saved.stored, &redactor);
-    let noted = Noted::Saved(&saved.stored, &judgement);
-    after_saving(journal::note(&world.dirs, &stores.tree, scope, noted))?;
-    let held = judgement.held;
+    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
     // A held memory is not given, and takes nobody's place.

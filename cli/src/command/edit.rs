@@ -10,7 +10,6 @@ use std::process::Command;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
-use memory_store::index::journal::Change as Noted;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Scope};
 use memory_store::redact::Redactor;
@@ -106,11 +105,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         let scope = stores.scope_of(&stored);
         edit_by_hand(store, stored, &redactor, &edits(world, &stores.tree, scope))?
     };
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(&saved.stored, &redactor);
-    let noted = Noted::Saved(&saved.stored, &judgement);
-    stores.note(world, &saved.stored, noted)?;
-    let held = judgement.held;
+    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     if args.json {
         return view::saved_json(&saved, held.as_ref(), None, out);
     }

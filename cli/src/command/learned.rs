@@ -6,7 +6,6 @@ use std::io::Write;
 
 use dialoguer::Input;
 use dialoguer::console::{Key, Term};
-use memory_store::index::journal::Change as Noted;
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
@@ -43,10 +42,7 @@ pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wr
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(stored, &redactor);
-    let noted = Noted::Saved(stored, &judgement);
-    stores.note(world, stored, noted)?;
+    stores.note_saved(world, store, stored, &redactor)?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
     Ok(())
@@ -310,10 +306,7 @@ fn change(
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved =
         store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(&saved, &redactor);
-    let noted = Noted::Saved(&saved, &judgement);
-    stores.note(world, &saved, noted)?;
+    stores.note_saved(world, store, &saved, &redactor)?;
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use memory_store::index::journal::Change as Noted;
 use memory_store::neighbour::{self, Neighbour, Statement};
 use memory_store::recall::Recall;
 use memory_store::store::Stored;
@@ -96,7 +95,6 @@ fn link(world: &World, stores: &Stores, older: &Stored, by: Option<MemoryId>) ->
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let id = older.memory.id;
     let saved = store.supersede(&older.path, id, by, &redactor)?.stored;
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(&saved, &redactor);
-    stores.note(world, &saved, Noted::Saved(&saved, &judgement))
+    stores.note_saved(world, store, &saved, &redactor)?;
+    Ok(())
 }

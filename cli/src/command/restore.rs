@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::Error;
-use memory_store::index::journal::Change as Noted;
 use memory_store::store::Stored;
 use serde::Serialize;
 
@@ -114,10 +113,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         views.push(Restored { id: id.clone(), file });
         match restored {
             Some(stored) => {
-                let trust = stores.trust(store)?;
-                let judgement = trust.judgement_now(&stored, redactor);
-                let saved = Noted::Saved(&stored, &judgement);
-                stores.note(world, &stored, saved)?;
+                stores.note_saved(world, store, &stored, redactor)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(told, "Restored {id} to {}", view::path(&stored.path))?;
             }

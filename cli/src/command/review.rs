@@ -368,10 +368,7 @@ fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write)
     if store.root.is_some() {
         trust::release(store, &[stored])?;
     }
-    let trust = stores.trust(store)?;
-    let judgement = trust.judgement_now(stored, &redactor);
-    let saved = Noted::Saved(stored, &judgement);
-    stores.note(world, stored, saved)?;
+    stores.note_saved(world, store, stored, &redactor)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
@@ -455,10 +452,7 @@ fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
 pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
-    let trust = stores.trust(&stores.project)?;
-    let judgement = trust.judgement_now(&promoted, &redactor);
-    let saved = Noted::Saved(&promoted, &judgement);
-    stores.note(world, &promoted, saved)?;
+    stores.note_saved(world, &stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.
         if let Ok((_, older)) = stores.find(&older.to_string())

@@ -82,6 +82,20 @@ impl Stores {
         after_saving(journal::note(&world.dirs, &self.tree, self.scope_of(of), change))
     }
 
+    /// Judges a memory that was saved in one of the stores a moment ago, and lets the next hook see it. Returns why it is
+    /// held, if it is.
+    pub fn note_saved(
+        &self,
+        world: &World,
+        store: &Store,
+        saved: &Stored,
+        redactor: &Redactor,
+    ) -> Result<Option<HeldBack>> {
+        let judgement = self.trust(store)?.judgement(saved, redactor);
+        self.note(world, saved, Change::Saved(saved, &judgement))?;
+        Ok(judgement.held)
+    }
+
     /// Reads what one of the stores gives, by what is released now.
     pub fn trust(&self, store: &Store) -> Result<Trust> {
         Ok(Trust::of(store, &self.settings)?)

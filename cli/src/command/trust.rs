@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity::{self, Known};
-use memory_store::index::journal::Change as Noted;
 use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
@@ -169,12 +168,10 @@ fn release(
 fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
     let store = &stores.project;
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
-    let (redactor, trust) = (store.redactor(&stores.settings), stores.trust(store)?);
-    for stored in memories {
-        let judgement = trust.judgement_now(stored, &redactor);
-        stores.note(world, stored, Noted::Saved(stored, &judgement))?;
-    }
-    Ok(())
+    let redactor = store.redactor(&stores.settings);
+    memories
+        .iter()
+        .try_for_each(|stored| stores.note_saved(world, store, stored, &redactor).map(drop))
 }
 
 fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
