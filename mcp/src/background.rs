@@ -71,7 +71,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use memory_store::Timestamp;
-    use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+    use memory_store::index::build::{Content, Publisher, Turns};
     use memory_store::layout::by_path_record;
     use memory_store::progress::Progress;
     use memory_store::settings::Settings;
@@ -124,7 +124,7 @@ mod tests {
             root,
             memories: &[],
             turns: Turns::Keep,
-            start: &StartPlan::default(),
+            start: &[],
             settings: &Settings::default(),
             now: Timestamp::default(),
         };

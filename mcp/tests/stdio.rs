@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+use memory_store::index::build::{Content, Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{SaidBy, Source};
@@ -99,7 +99,7 @@ impl World {
             root: &self.root,
             memories: &[],
             turns: Turns::Replace(&mut turns.into_iter()),
-            start: &StartPlan::default(),
+            start: &[],
             settings: &Settings::default(),
             now: now(),
         };
@@ -127,7 +127,7 @@ impl World {
             root: &self.root,
             memories: &memories,
             turns: Turns::Replace(&mut turns.into_iter()),
-            start: &StartPlan::default(),
+            start: &[],
             settings,
             now: now(),
         };

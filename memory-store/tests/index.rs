@@ -4,7 +4,7 @@ use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
+use memory_store::index::build::{self, Publisher, Staged, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
@@ -539,8 +539,8 @@ fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
     };
     let (late, early) = (staged(1), staged(2));
     assert!(fixture.publish_turns(Turns::Staged(early)).changed);
-    let (stored, start) = (fixture.list(), StartPlan::default());
-    let content = common::content(fixture.root(), &stored, Turns::Staged(late), &start);
+    let stored = fixture.list();
+    let content = common::content(fixture.root(), &stored, Turns::Staged(late), &[]);
     assert!(Publisher::begin(&fixture.index()).unwrap().publish(content).is_err());
 }
 

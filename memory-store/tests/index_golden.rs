@@ -13,7 +13,7 @@ use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{StartPlan, Turns, is_unsettled, settle};
+use memory_store::index::build::{Turns, is_unsettled, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
@@ -44,7 +44,7 @@ fn write_golden() {
         publisher.graphs = Some(&Nearest);
         publisher
     };
-    let start = StartPlan { memories: vec![common::id(5), common::id(1)] };
+    let start = [common::id(5), common::id(1)];
     let stored = fixture.list();
     let content = common::content(fixture.root(), &stored, Turns::Keep, &start);
     publisher().publish(content).unwrap();

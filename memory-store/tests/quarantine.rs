@@ -2,7 +2,7 @@
 //! without an index. A person may let it out, until its text changes.
 
 use crate::common::{self, Fixture, NOW, content, memory};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+use memory_store::index::build::{Content, Publisher, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::{CandidateOutcome, Hit, Judged, Search};
@@ -34,7 +34,7 @@ fn trust_of(fixture: &Fixture) -> Trust {
 }
 
 fn publish(fixture: &Fixture) {
-    let start = StartPlan { memories: fixture.list().iter().map(|held| held.memory.id).collect() };
+    let start: Vec<_> = fixture.list().iter().map(|held| held.memory.id).collect();
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
     publisher.trust = trust_of(fixture);
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
@@ -313,8 +313,8 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
         let mut publisher = Publisher::begin(&fixture.index()).unwrap();
         publisher.trust = trust_of(&fixture);
-        let (list, start) = (fixture.list(), StartPlan::default());
-        let content = content(fixture.root(), &list, Turns::Keep, &start);
+        let list = fixture.list();
+        let content = content(fixture.root(), &list, Turns::Keep, &[]);
         publisher.publish(Content { settings: &settings, ..content }).unwrap();
         for segment in std::fs::read_dir(fixture.index()).unwrap() {
             let segment = segment.unwrap().path();
@@ -339,9 +339,7 @@ fn a_deed_is_held_until_it_is_this_machines() {
         let mut publisher = Publisher::begin(&fixture.index()).unwrap();
         publisher.trust = trust_of(&fixture);
         publisher.from_repository = from_repository.iter().copied().collect();
-        publisher
-            .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
-            .unwrap();
+        publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &[])).unwrap();
     };
     let held = || trust_of(&fixture).judgement(&stored, &committed()).held;
     assert!(held().is_some_and(|held| held.order.is_some() && !held.unreleased));

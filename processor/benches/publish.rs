@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors, settle};
+use memory_store::index::build::{Content, Publisher, Turns, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::{Index, segment::Segment};
 use memory_store::settings::Settings;
@@ -212,7 +212,7 @@ impl Store {
             root: &self.folder,
             memories: &self.memories,
             turns,
-            start: &StartPlan::default(),
+            start: &[],
             settings: &Settings::default(),
             now: Timestamp(0),
         })?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::handoff::Handoff;
-use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
+use memory_store::index::build::{Content, Publisher, Staged, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
@@ -61,7 +61,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) ->
         root: &tree.root,
         memories: &[],
         turns: Turns::Staged(thoughts),
-        start: &StartPlan::default(),
+        start: &[],
         settings: publication.settings,
         now: publication.now,
     };

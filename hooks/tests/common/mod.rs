@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::handoff::{Handoff, LeftSession};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+use memory_store::index::build::{Content, Publisher, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::memory::{PathRef, SaidBy};
 use memory_store::settings::Settings;
@@ -130,7 +130,6 @@ impl World {
         let listing = store.list().unwrap();
         let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
         publisher.from_repository = ids.collect();
-        let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,
             memories: &listing.memories,

@@ -97,7 +97,7 @@ fn shop() -> World {
         root: &world.dirs.data,
         memories: &own,
         turns: Turns::Keep,
-        start: &StartPlan::default(),
+        start: &[],
         settings: &Settings::default(),
         now: now(),
     };

@@ -49,13 +49,6 @@ pub fn document(stored: &Stored, root: &Path) -> Document {
     Document::memory(&stored.memory, file, stored.modified_ns, stored.len)
 }
 
-/// The memories of the session-start block, most valuable first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StartPlan {
-    /// Their ids.
-    pub memories: Vec<MemoryId>,
-}
-
 /// Links vectors into a graph.
 pub trait Graphs {
     /// Returns for each vector the numbers of its neighbours, the nearest first. Equal vectors have equal neighbours.
@@ -88,8 +81,8 @@ pub struct Content<'a, 't> {
     pub memories: &'a [Stored],
     /// The turns.
     pub turns: Turns<'t>,
-    /// The session-start block.
-    pub start: &'a StartPlan,
+    /// The memories of the session-start block, most valuable first.
+    pub start: &'a [MemoryId],
     /// The settings in effect.
     pub settings: &'a Settings,
     /// The time.
@@ -195,7 +188,7 @@ impl<'a> Publisher<'a> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.label(&mut documents);
         self.embed(&mut documents);
-        let start = content.start.memories.as_slice();
+        let start = content.start;
         let space = turns::space(self.vectors, &documents);
         let now = content.now;
         let digest = self.digest(&documents, start, space, content.settings, now);

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{self, Content, Published, Publisher, StartPlan, Turns};
+use memory_store::index::build::{self, Content, Published, Publisher, Turns};
 use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
@@ -222,12 +222,11 @@ impl Fixture {
         memories: &[Stored],
         turns: Turns<'_>,
     ) -> Published {
-        let start = StartPlan::default();
-        publisher.publish(content(self.root(), memories, turns, &start)).unwrap()
+        publisher.publish(content(self.root(), memories, turns, &[])).unwrap()
     }
 
     pub fn publish_start(&self, numbers: &[u8]) {
-        let start = StartPlan { memories: numbers.iter().map(|&number| id(number)).collect() };
+        let start: Vec<MemoryId> = numbers.iter().map(|&number| id(number)).collect();
         let publisher = Publisher::begin(&self.index()).unwrap();
         publisher.publish(content(self.root(), &self.list(), Turns::Keep, &start)).unwrap();
     }
@@ -237,7 +236,7 @@ impl Fixture {
         fs::create_dir_all(&folder).unwrap();
         let stored: Vec<Stored> =
             memories.iter().map(|memory| write(&folder, memory.clone())).collect();
-        let start = StartPlan { memories: memories.iter().map(|memory| memory.id).collect() };
+        let start: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
         let publisher = Publisher::begin(&self.dirs.user_state().index).unwrap();
         publisher.publish(content(&self.dirs.data, &stored, Turns::Keep, &start)).unwrap();
     }
@@ -266,7 +265,7 @@ pub fn content<'a, 't>(
     root: &'a Path,
     memories: &'a [Stored],
     turns: Turns<'t>,
-    start: &'a StartPlan,
+    start: &'a [MemoryId],
 ) -> Content<'a, 't> {
     // A leaked default: content borrows its settings, and there is one per test.
     let settings: &'static Settings = Box::leak(Box::default());

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{DIMENSIONS, Encoder, Space, Vector, dot};
 use memory_store::index::Index;
-use memory_store::index::build::{Content, Graphs, Publisher, StartPlan, Turns, Vectors};
+use memory_store::index::build::{Content, Graphs, Publisher, Turns, Vectors};
 use memory_store::index::segment::Segment;
 use memory_store::settings::{IndexSearch, Settings};
 use memory_store::store::Stored;
@@ -241,7 +241,7 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
         root: folder,
         memories: &memories,
         turns: Turns::Keep,
-        start: &StartPlan::default(),
+        start: &[],
         settings: &Settings::default(),
         now: Timestamp(0),
     })?;

@@ -4,7 +4,6 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::index::build::StartPlan;
 use memory_store::memory::Status;
 use memory_store::neighbour::CONTRADICTS;
 use memory_store::recall::likeness;
@@ -53,7 +52,7 @@ pub fn plan(
     touched: &BTreeSet<String>,
     settings: &Settings,
     now: Timestamp,
-) -> StartPlan {
+) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
     let MemoryStates { said, stale, pulled, is_held } = *known;
     // A memory from the repository takes no other memory's place.
@@ -117,7 +116,7 @@ pub fn plan(
     {
         taken[place..=first].rotate_right(1);
     }
-    StartPlan { memories: taken.into_iter().map(|(_, memory)| memory.id).collect() }
+    taken.into_iter().map(|(_, memory)| memory.id).collect()
 }
 
 fn max_of(group: StartGroup) -> usize {
@@ -201,7 +200,7 @@ mod tests {
             let of = stored.iter().find(|stored| stored.memory.id == *id);
             of.map(|stored| stored.memory.title.clone()).unwrap_or_default()
         };
-        plan.memories.iter().map(title).collect()
+        plan.iter().map(title).collect()
     }
 
     #[test]
@@ -263,7 +262,7 @@ mod tests {
         let said = BTreeSet::new();
         let none = BTreeSet::new();
         let ids = |settings: &Settings, said: &BTreeSet<MemoryId>| {
-            plan(&stored, &known(said, &|_| false), &none, settings, NOW).memories
+            plan(&stored, &known(said, &|_| false), &none, settings, NOW)
         };
         let [preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
         let mut settings = Settings::default();
@@ -286,6 +285,6 @@ mod tests {
         let (none_said, settings) = (BTreeSet::new(), Settings::default());
         let plan = plan(&all, &known(&none_said, &is_held), &none, &settings, NOW);
         let expected: Vec<MemoryId> = all[6..].iter().map(|stored| stored.memory.id).collect();
-        assert_eq!(plan.memories, expected);
+        assert_eq!(plan, expected);
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
+use memory_store::index::build::{Content, Publisher, Turns, Vectors};
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
@@ -265,9 +265,7 @@ fn publish(
     let wishes = memories.iter().filter(|stored| {
         matches!(stored.memory.kind, Kind::Preference | Kind::Convention | Kind::Gotcha)
     });
-    let start = StartPlan {
-        memories: wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect(),
-    };
+    let start: Vec<_> = wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect();
     let (mut publisher, vectors) = (Publisher::begin(index)?, Upgraded(table));
     publisher.vectors = Some(&vectors);
     publisher.graphs = Some(&HnswGraphs);
