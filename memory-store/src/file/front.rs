@@ -1,7 +1,5 @@
 //! From a memory to front matter: which keys are ours, in which order, and what is left out.
 
-use std::borrow::Cow;
-
 use serde::{Serialize, Serializer};
 
 use super::yaml::{self, Style};
@@ -53,11 +51,16 @@ pub(super) fn keys_inside(key: &str) -> &'static [&'static str] {
 
 /// Writes the front matter of a memory; what has its default is left out.
 pub(super) fn write(memory: &Memory, style: Style) -> Result<String, String> {
-    yaml::write(&Front::of(memory), style)
+    yaml::write(&Front(memory), style)
 }
 
 #[derive(Serialize)]
-struct Front<'a> {
+struct Front<'a>(#[serde(with = "MemoryFront")] &'a Memory);
+
+/// The fields of a memory in front matter, in the order of [`KEYS`].
+#[derive(Serialize)]
+#[serde(remote = "Memory")]
+struct MemoryFront {
     id: MemoryId,
     kind: Kind,
     #[serde(skip_serializing_if = "is_default")]
@@ -67,69 +70,58 @@ struct Front<'a> {
     #[serde(skip_serializing_if = "is_default")]
     pinned: bool,
     created: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     occurred: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     valid_from: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     valid_until: Option<Timestamp>,
     confidence: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tags: &'a [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    paths: Vec<PathFront<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    cues: &'a [String],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    entities: &'a [String],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    signatures: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a CommandRecord>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    facts: &'a [Fact],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    relations: &'a [Relation],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    supersedes: &'a [MemoryId],
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
+    topic: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "is_default", serialize_with = "paths")]
+    paths: Vec<PathRef>,
+    #[serde(skip_serializing_if = "is_default")]
+    cues: Vec<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    entities: Vec<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    signatures: Vec<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    command: Option<CommandRecord>,
+    #[serde(skip_serializing_if = "is_default")]
+    facts: Vec<Fact>,
+    #[serde(skip_serializing_if = "is_default")]
+    relations: Vec<Relation>,
+    #[serde(skip_serializing_if = "is_default")]
+    supersedes: Vec<MemoryId>,
+    #[serde(skip_serializing_if = "is_default")]
     superseded_by: Option<MemoryId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<&'a str>,
-    #[serde(skip_serializing_if = "SourceFront::is_empty")]
-    source: SourceFront<'a>,
+    #[serde(skip_serializing_if = "is_default")]
+    author: Option<String>,
+    #[serde(skip_serializing_if = "is_default", with = "SourceFront")]
+    source: Source,
 }
 
-impl<'a> Front<'a> {
-    fn of(memory: &'a Memory) -> Self {
-        Self {
-            id: memory.id,
-            kind: memory.kind,
-            scope: memory.scope,
-            status: memory.status,
-            pinned: memory.pinned,
-            created: memory.created,
-            occurred: memory.occurred,
-            valid_from: memory.valid_from,
-            valid_until: memory.valid_until,
-            confidence: memory.confidence,
-            topic: memory.topic.as_deref(),
-            tags: &memory.tags,
-            paths: memory.paths.iter().map(PathFront).collect(),
-            cues: &memory.cues,
-            entities: &memory.entities,
-            signatures: &memory.signatures,
-            command: memory.command.as_ref(),
-            facts: &memory.facts,
-            relations: &memory.relations,
-            supersedes: &memory.supersedes,
-            superseded_by: memory.superseded_by,
-            author: memory.author.as_deref(),
-            source: SourceFront::of(&memory.source),
-        }
-    }
+#[derive(Serialize)]
+#[serde(remote = "Source")]
+struct SourceFront {
+    #[serde(skip_serializing_if = "is_default")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    turns: Vec<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    said_by: Option<SaidBy>,
+    #[serde(skip_serializing_if = "is_default")]
+    quote: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    extractor: Option<String>,
+}
+
+fn paths<S: Serializer>(paths: &[PathRef], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(PathFront))
 }
 
 /// A path is a plain text unless there is more to say about it.
@@ -141,40 +133,6 @@ impl Serialize for PathFront<'_> {
             None => serializer.serialize_str(&self.0.path),
             Some(_) => self.0.serialize(serializer),
         }
-    }
-}
-
-#[derive(Serialize)]
-struct SourceFront<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    turns: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    said_by: Option<SaidBy>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quote: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    extractor: Option<&'a str>,
-}
-
-impl<'a> SourceFront<'a> {
-    fn of(source: &'a Source) -> Self {
-        Self {
-            session: source.session.as_deref(),
-            turns: &source.turns,
-            said_by: source.said_by,
-            quote: source.quote.as_deref().map(Cow::Borrowed),
-            extractor: source.extractor.as_deref(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.session.is_none()
-            && self.turns.is_empty()
-            && self.said_by.is_none()
-            && self.quote.is_none()
-            && self.extractor.is_none()
     }
 }
 
