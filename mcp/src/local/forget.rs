@@ -62,7 +62,8 @@ impl Local {
     fn put_aside_before(&self, id: &str, project: &Project) -> Result<ForgetResponse, Failure> {
         let dirs = &self.environment.dirs;
         let stores = [Store::open(dirs, &project.tree)?, Store::user(dirs)?];
-        let Some(stored) = stores.iter().find_map(|store| store.archived_by(id)) else {
+        let Some(stored) = stores.iter().find_map(|store| store.archived().ok()?.find(id).ok())
+        else {
             return Err(no_such_id(id));
         };
         let id = stored.memory.id.short();

@@ -14,7 +14,7 @@ use crate::fs::disk::UnnamedFile;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
-use crate::memory::{Memory, Status};
+use crate::memory::Memory;
 use crate::recall::IndexedFile;
 use crate::redact::Redactor;
 use crate::store::{Privacy, replace};
@@ -280,23 +280,5 @@ impl Store {
         lookup.bury(id, known.as_ref(), &title, name.as_deref(), now)?;
         self.remove(path)?;
         Ok(stored)
-    }
-
-    /// Finds what was put aside by its id, or the end of it, by the names of the files.
-    pub fn archived_by(&self, id: &str) -> Option<Stored> {
-        let end = id.trim().to_ascii_lowercase();
-        if end.len() < listing::SHORT_ID_CHARS_MIN {
-            return None;
-        }
-        let is_named = |path: &PathBuf| {
-            path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&end))
-        };
-        let mut paths = listing::paths(std::slice::from_ref(&self.home.archived_memories))
-            .into_iter()
-            .filter(is_named);
-        let (path, another) = (paths.next()?, paths.next());
-        let mut stored = listing::read(&path).ok().filter(|_| another.is_none())?.stored;
-        stored.memory.status = Status::Archived;
-        Some(stored)
     }
 }
