@@ -428,7 +428,9 @@ mod tests {
         let bytes = write::segment(collection, &there, &[], None, Frozen::default());
         let (generation, dead, length) = (1, Vec::new(), bytes.len() as u64);
         let reference = SegmentRef { collection, generation, bytes: length, docs, dead };
-        let segment = Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(reference.path(folder.path()), bytes).unwrap();
+        let segment = Segment::open(folder.path(), &reference).unwrap();
         let mut ids: Vec<MemoryId> = (0..50).map(|number| turn(number).id()).collect();
         ids.sort();
         let doc = |found: Option<(u32, Entry)>| found.map(|(doc, _)| doc);

@@ -173,8 +173,8 @@ impl Segment {
         Self::from_source(path.to_owned(), SegmentBytes::File(file), &head, &reference)
     }
 
-    /// Opens a segment that lies in memory.
-    pub fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
+    #[cfg(test)]
+    pub(super) fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
         Self::from_source(path.to_owned(), SegmentBytes::Whole(bytes), &[], reference)
     }
 
