@@ -41,7 +41,7 @@ fn publish(fixture: &Fixture) {
 }
 
 fn is_given_by(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
-    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
+    judged.gives(&stored.path, stored.stamp, from_repository)
 }
 
 fn is_given(fixture: &Fixture, id: MemoryId) -> bool {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{Content, Publisher, Turns, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::{Index, segment::Segment};
@@ -198,8 +199,7 @@ impl Store {
         Stored {
             path: self.folder.join("memory.md"),
             memory,
-            modified_ns: 0,
-            len: 0,
+            stamp: Stamp::default(),
             text: String::new(),
         }
     }

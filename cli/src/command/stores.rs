@@ -44,7 +44,7 @@ pub struct Held {
 
 /// Returns whether the index of a judgement gives this very file, by the same label.
 fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
-    judged.gives(&stored.path, stored.len, stored.modified_ns, from_repository)
+    judged.gives(&stored.path, stored.stamp, from_repository)
 }
 
 impl Held {

@@ -212,7 +212,7 @@ impl Local {
         let documents = memories.iter().map(|stored| {
             let memory = redactor.redacted(&stored.memory);
             let file = stored.path.strip_prefix(&tree.root).unwrap_or(&stored.path);
-            let mut document = Document::memory(&memory, file, stored.modified_ns, stored.len);
+            let mut document = Document::memory(&memory, file, stored.stamp);
             document.record.from_repository = trust.is_from_repository(stored);
             trust.judge(&mut document);
             document.read();

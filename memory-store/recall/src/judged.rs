@@ -51,14 +51,10 @@ fn given(sources: &Sources, at: At) -> Option<(OsString, JudgedFile)> {
 }
 
 impl Judged {
-    /// Returns whether an index gives the file at `path` as it is now, so long and changed at this time, by the same
-    /// label.
-    pub fn gives(&self, path: &Path, bytes: u64, modified_ns: i128, from_repository: bool) -> bool {
-        let is_now = |given: &JudgedFile| {
-            given.from_repository == from_repository
-                && given.stamp.bytes == bytes
-                && i128::from(given.stamp.modified_ns) == modified_ns
-        };
+    /// Returns whether an index gives the file at `path` as it is now, with this stamp, by the same label.
+    pub fn gives(&self, path: &Path, stamp: Stamp, from_repository: bool) -> bool {
+        let is_now =
+            |given: &JudgedFile| given.from_repository == from_repository && given.stamp == stamp;
         self.files.get(path.as_os_str()).is_some_and(is_now)
     }
 }

@@ -46,7 +46,7 @@ use crate::trust::Trust;
 /// memories, `root` is the user's data directory.
 pub fn document(stored: &Stored, root: &Path) -> Document {
     let file = stored.path.strip_prefix(root).unwrap_or(&stored.path);
-    Document::memory(&stored.memory, file, stored.modified_ns, stored.len)
+    Document::memory(&stored.memory, file, stored.stamp)
 }
 
 /// Links vectors into a graph.

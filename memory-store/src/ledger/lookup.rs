@@ -294,6 +294,7 @@ mod tests {
 
     use super::super::texts::hashes;
     use super::*;
+    use crate::fs::file_stamp::Stamp;
     use crate::ledger::Ledger;
 
     fn home(folder: &Path) -> ProjectDir {
@@ -404,8 +405,7 @@ mod tests {
         let stored = |text: &str| Stored {
             path: "/x.md".into(),
             memory: crate::Memory::new(id(1), crate::Kind::Fact, text, "", Timestamp(0)),
-            modified_ns: 0,
-            len: 0,
+            stamp: Stamp::default(),
             text: text_hash(text),
         };
         let mut ledger = Ledger::open(&home).unwrap();

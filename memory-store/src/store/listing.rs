@@ -10,6 +10,7 @@ use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::fs::disk::{FileReader, refused};
 use crate::fs::file_name;
+use crate::fs::file_stamp::{Stamp, modified_ns};
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
 use crate::memory::Memory;
@@ -37,10 +38,8 @@ pub struct Stored {
     pub path: PathBuf,
     /// The memory.
     pub memory: Memory,
-    /// When it was last modified, in nanoseconds since 1970.
-    pub modified_ns: i128,
-    /// Its length in bytes.
-    pub len: u64,
+    /// Its length, and when it was last modified.
+    pub stamp: Stamp,
     /// The hash of its text (see [`crate::ledger::text_hash`]).
     pub text: String,
 }
@@ -196,7 +195,7 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                     let read = check_name(folder, entry.path())
                         .and_then(|()| read_with(&mut reader, entry.path()));
                     bytes += match &read {
-                        Ok(read) => read.stored.len,
+                        Ok(read) => read.stored.stamp.bytes,
                         // However large it is, no more of it was read.
                         Err(_) => entry
                             .metadata()
@@ -265,8 +264,10 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
     let stored = Stored {
         path: path.to_owned(),
         memory: file.memory.clone(),
-        modified_ns: modified_ns(&metadata),
-        len: metadata.len(),
+        stamp: Stamp {
+            bytes: metadata.len(),
+            modified_ns: modified_ns(&metadata).unwrap_or_default(),
+        },
         text: text_hash(file.text()),
     };
     Ok(Read { stored, file })
@@ -280,18 +281,12 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
             Ok(Stored {
                 path: path.to_owned(),
                 memory: written.memory.clone(),
-                modified_ns: 0,
-                len: written.text().len() as u64,
+                stamp: Stamp { bytes: written.text().len() as u64, modified_ns: 0 },
                 text: text_hash(written.text()),
             })
         }
         read => read.map(|read| read.stored),
     }
-}
-
-fn modified_ns(metadata: &std::fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt;
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {

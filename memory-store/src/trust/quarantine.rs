@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::fs::disk::private_options;
+use crate::fs::file_stamp::Stamp;
 use crate::index::document::Document;
 use crate::index::record::Record;
 use crate::layout::ProjectDir;
@@ -78,7 +79,7 @@ pub(super) fn document(memory: &Memory, redactor: &Redactor) -> Document {
 
 /// Returns the document that an index would hold of a memory without secrets.
 pub(super) fn document_of(redacted: &Memory) -> Document {
-    Document::memory(redacted, Path::new(""), 0, 0)
+    Document::memory(redacted, Path::new(""), Stamp::default())
 }
 
 fn hash(record: &Record) -> String {

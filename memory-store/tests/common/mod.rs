@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{self, Content, Published, Publisher, Turns};
 use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
@@ -279,13 +280,6 @@ pub fn write(folder: &Path, memory: Memory) -> Stored {
 }
 
 fn stored(path: PathBuf, memory: Memory) -> Stored {
-    let meta = fs::metadata(&path).unwrap();
-    let modified = meta.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    Stored {
-        path,
-        memory,
-        modified_ns: modified.as_nanos() as i128,
-        len: meta.len(),
-        text: String::new(),
-    }
+    let stamp = Stamp::of(&path).unwrap();
+    Stored { path, memory, stamp, text: String::new() }
 }

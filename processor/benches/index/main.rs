@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{DIMENSIONS, Encoder, Space, Vector, dot};
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Graphs, Publisher, Turns, Vectors};
 use memory_store::index::segment::Segment;
@@ -231,8 +232,7 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
         Stored {
             path: folder.join("memory.md"),
             memory,
-            modified_ns: 0,
-            len: 0,
+            stamp: Stamp::default(),
             text: String::new(),
         }
     };

@@ -186,6 +186,7 @@ fn words(text: &str) -> BTreeSet<u64> {
 mod tests {
     use std::fs;
 
+    use memory_store::fs::file_stamp::Stamp;
     use memory_store::identity::Mode;
     use memory_store::{Kind, Timestamp};
 
@@ -195,7 +196,7 @@ mod tests {
     fn stored(number: u8, title: &str, body: &str) -> Stored {
         let id = MemoryId::new(Timestamp(0), [number; 10]);
         let memory = Memory::new(id, Kind::Convention, title, body, Timestamp(0));
-        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0, text: String::new() }
+        Stored { path: PathBuf::new(), memory, stamp: Stamp::default(), text: String::new() }
     }
 
     fn project() -> Project {

@@ -170,6 +170,7 @@ mod tests {
     use std::path::PathBuf;
 
     use memory_store::Kind;
+    use memory_store::fs::file_stamp::Stamp;
     use memory_store::time::DAY_MS;
 
     use super::*;
@@ -187,7 +188,7 @@ mod tests {
         let at = Timestamp(NOW.0 - days_ago * DAY_MS);
         let mut memory = Memory::new(MemoryId::new(at, [number; 10]), kind, title, "", at);
         memory.source.session = Some(format!("s{days_ago}"));
-        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0, text: String::new() }
+        Stored { path: PathBuf::new(), memory, stamp: Stamp::default(), text: String::new() }
     }
 
     const NOW: Timestamp = Timestamp(1_000 * DAY_MS);

@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime};
 use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{Content, Publisher, Turns, Vectors};
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
@@ -223,20 +224,17 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<Vec<Stored>> {
     let mut named = Vec::new();
     let mut first = PathBuf::new();
-    let (mut modified_ns, mut len) = (0, 0);
+    let mut stamp = Stamp::default();
     for (number, memory) in (0..).zip(memories) {
         let path = folder.join(file_name(&memory));
         if number % NAMES_MAX == 0 {
             write(&path, MemoryFile::new(memory.clone())?.text().as_bytes())?;
-            let metadata = fs::metadata(&path)?;
-            let modified = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH)?;
-            modified_ns = i128::try_from(modified.as_nanos())?;
-            len = metadata.len();
+            stamp = Stamp::of(&path).ok_or("a file that was written is gone")?;
             first.clone_from(&path);
         } else {
             fs::hard_link(&first, &path)?;
         }
-        named.push(Stored { path, memory, modified_ns, len, text: String::new() });
+        named.push(Stored { path, memory, stamp, text: String::new() });
     }
     Ok(named)
 }

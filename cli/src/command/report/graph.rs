@@ -260,6 +260,7 @@ impl Network {
 mod tests {
     use std::path::PathBuf;
 
+    use memory_store::fs::file_stamp::Stamp;
     use memory_store::memory::{Memory, PathRef, Relation};
     use memory_store::store::Stored;
     use memory_store::{Kind, Timestamp};
@@ -275,7 +276,7 @@ mod tests {
         let named = |path: &&str| PathRef { path: (*path).to_owned(), seen: None };
         memory.paths = paths.iter().map(named).collect();
         let path = PathBuf::from(format!("{number}.md"));
-        Stored { path, memory, modified_ns: 0, len: 0, text: String::new() }
+        Stored { path, memory, stamp: Stamp::default(), text: String::new() }
     }
 
     fn session(id: &str, edited: &str) -> Touching {

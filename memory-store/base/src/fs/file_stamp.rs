@@ -8,7 +8,7 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 /// A file as it was at some moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Its length.
     pub bytes: u64,

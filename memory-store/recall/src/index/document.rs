@@ -8,6 +8,7 @@ use super::record::{
 };
 use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
+use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
@@ -49,13 +50,13 @@ pub struct Document {
 impl Document {
     /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
     /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
-    pub fn memory(memory: &Memory, file: &Path, modified_ns: i128, file_bytes: u64) -> Self {
+    pub fn memory(memory: &Memory, file: &Path, stamp: Stamp) -> Self {
         let record = Record {
             title: memory.title.clone(),
             text: cut(memory.body.trim(), MEMORY_BYTES_MAX),
             file: file.to_owned(),
-            modified_ns: i64::try_from(modified_ns).unwrap_or(0),
-            file_bytes,
+            modified_ns: stamp.modified_ns,
+            file_bytes: stamp.bytes,
             paths: memory.paths.iter().map(|path| path.path.clone()).collect(),
             tags: memory.tags.clone(),
             cues: memory.cues.iter().take(CUES_MAX).map(|cue| cut(cue, CUE_BYTES_MAX)).collect(),
