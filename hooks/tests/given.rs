@@ -6,7 +6,6 @@ use std::fs;
 use crate::common::{
     ERROR, NOW, PROMPT, SESSION_START, SearchMode, TOOL, World, in_each_search_mode, memories,
 };
-use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::layout::TreeDir;
 use memory_store::memory::SaidBy;
@@ -328,7 +327,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
         turn("other", 0, "Please go on.\nAll is well."),
     ];
     let world = World::trusted().searched(search);
-    world.publish_with(&memories(), Turns::Add(&mut turns.into_iter()), &Settings::default());
+    world.publish_with(&memories(), world.staged(false, turns), &Settings::default());
     let text = world.fail("s", "make check", error).context("PostToolUseFailure");
     assert!(
         text.contains("[said in turn 4 of session older] 2026-09-21: The quota probe"),
@@ -351,7 +350,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
     let whys: Vec<&Value> =
         receipt["memories"].as_array().unwrap().iter().map(|given| &given["why"]).collect();
     assert!(whys.contains(&&json!("given before")), "{receipt}");
-    world.publish_with(&memories(), Turns::Replace(&mut std::iter::empty()), &Settings::default());
+    world.publish_with(&memories(), world.staged(true, []), &Settings::default());
     let again = world.start("t", "compact").said();
     assert!(!again.contains("The quota probe refused since"), "{again}");
 }

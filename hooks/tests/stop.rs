@@ -12,7 +12,6 @@ use crate::common::{
 };
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory};
@@ -172,7 +171,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let mut memories = memories();
     let title = "Prices are integer cents".to_owned();
     memories[1] = Memory { kind: Kind::Convention, title, ..memories[1].clone() };
-    world.publish_with(&memories, Turns::Add(&mut std::iter::once(turn)), &Settings::default());
+    world.publish_with(&memories, world.staged(false, [turn]), &Settings::default());
     installed.progress(inbox_bytes(&world.state()), NOW);
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");

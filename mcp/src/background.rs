@@ -71,7 +71,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use memory_store::Timestamp;
-    use memory_store::index::build::{Content, Publisher, Turns};
+    use memory_store::index::build::{Content, Publisher};
     use memory_store::layout::by_path_record;
     use memory_store::progress::Progress;
     use memory_store::settings::Settings;
@@ -123,7 +123,7 @@ mod tests {
         let content = Content {
             root,
             memories: &[],
-            turns: Turns::Keep,
+            turns: None,
             start: &[],
             settings: &Settings::default(),
             now: Timestamp::default(),

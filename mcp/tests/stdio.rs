@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
-use memory_store::index::build::{Content, Publisher, Turns};
+use memory_store::index::build::{Content, Publisher};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{SaidBy, Source};
@@ -95,15 +95,15 @@ impl World {
 
     /// Publishes what the model thought in these turns.
     fn publish_thoughts(&self, turns: Vec<Turn>) {
+        let folder = self.dirs.tree(&self.root).thinking;
         let content = Content {
             root: &self.root,
             memories: &[],
-            turns: Turns::Replace(&mut turns.into_iter()),
+            turns: SearchMode::Words.stage(&folder, true, turns),
             start: &[],
             settings: &Settings::default(),
             now: now(),
         };
-        let folder = self.dirs.tree(&self.root).thinking;
         Publisher::begin(&folder).unwrap().publish(content).unwrap();
     }
 
@@ -126,7 +126,7 @@ impl World {
         let content = Content {
             root: &self.root,
             memories: &memories,
-            turns: Turns::Replace(&mut turns.into_iter()),
+            turns: self.search.stage(&dir, true, turns),
             start: &[],
             settings,
             now: now(),

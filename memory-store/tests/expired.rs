@@ -2,7 +2,6 @@
 //! an error that it cured is looked for elsewhere. Both where the index was published before and after that time.
 
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::memory::Memory;
 use memory_store::recall::{Recalled, Search};
@@ -125,7 +124,7 @@ fn an_expired_cure_keeps_nothing_else_from_answering_its_error() {
             errors: signatures.clone(),
             ..Turn::default()
         };
-        fixture.publish_turns(Turns::Add(&mut std::iter::once(turn)));
+        fixture.publish_turns(fixture.added(&mut std::iter::once(turn)));
         let found = fixture.recall().error("quota status", error, now, &|_| false);
         let texts: Vec<&str> = found.hits.iter().map(|hit| hit.text.as_str()).collect();
         assert!(texts.len() == 1 && texts[0].contains("systemctl restart"), "{texts:?}");

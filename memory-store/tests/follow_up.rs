@@ -4,7 +4,7 @@
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, memory};
 use memory_store::Kind;
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::build::Publisher;
 use memory_store::recall::{Recall, Topic};
 
 /// Memories of the shop.
@@ -100,7 +100,7 @@ fn shop(vectors: Option<&Shipped>) -> Fixture {
     }
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
     publisher.vectors = vectors.map(|vectors| vectors as _);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     fixture
 }
 

@@ -4,7 +4,7 @@ use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{self, Publisher, Staged, Turns};
+use memory_store::index::build::{self, Publisher, Staged};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
@@ -132,7 +132,7 @@ fn likeness_counts_beside_an_error_that_nobody_knows() {
     fixture.dirs.models = Some(assets());
     let vectors = Shipped::open();
     let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     let recall = fixture.tracing();
     let is_like = |error: &str| {
         let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
@@ -277,7 +277,7 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     let late =
         fixture.write(memory(41, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
     journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
-    fixture.publish_with(publisher, &listed, Turns::Keep);
+    fixture.publish_with(publisher, &listed, None);
     let found = fixture.recall().prompt("when does the quota probe run?", None, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
     // Folded by the next one, after which the journal is a new file.
@@ -418,7 +418,7 @@ fn turns_grow_by_segments_that_are_merged() {
                 &format!("turn {at} of round {round} about subject{round} and topic{at}"),
             )
         });
-        fixture.publish_turns(Turns::Add(&mut turns));
+        fixture.publish_turns(fixture.added(&mut turns));
         let segments =
             fixture.index_files().iter().filter(|(name, _)| name.starts_with("turns")).count();
         assert!(segments <= 9, "{segments} segments after {round} rounds");
@@ -440,13 +440,13 @@ fn turns_grow_by_segments_that_are_merged() {
     // A turn that grew replaces its older self; adding again changes nothing.
     let grown =
         || turn("session-17", 2, "turn 2 of round 17 about subject17, now with quaternions");
-    fixture.publish_turns(Turns::Add(&mut std::iter::once(grown())));
+    fixture.publish_turns(fixture.added(&mut std::iter::once(grown())));
     assert_eq!(find("quaternions").len(), 1);
     assert_eq!(find("subject17").len(), 5);
-    assert!(!fixture.publish_turns(Turns::Add(&mut std::iter::once(grown()))).changed);
+    assert!(!fixture.publish_turns(fixture.added(&mut std::iter::once(grown()))).changed);
 
     // Replacing leaves nothing of the others behind.
-    fixture.publish_turns(Turns::Replace(&mut std::iter::once(grown())));
+    fixture.publish_turns(fixture.replaced(&mut std::iter::once(grown())));
     assert_eq!((find("subject17").len(), find("subject18").len()), (1, 0));
     let bytes: Vec<u8> = fixture.index_files().into_iter().flat_map(|(_, bytes)| bytes).collect();
     assert!(!String::from_utf8_lossy(&bytes).contains("subject18"));
@@ -469,11 +469,15 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
         fixture.recall().search(&search, NOW).hits.len()
     };
     let index = fixture.index();
-    fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("old", 0, "an old subject9"))));
+    fixture.publish_turns(fixture.replaced(&mut std::iter::once(turn(
+        "old",
+        0,
+        "an old subject9",
+    ))));
     let before = Index::open(&index).unwrap().unwrap().manifest;
     let staged = stage(Staged::begin(&index, true).unwrap(), &[&all[..4], &all[2..7]]);
     assert_eq!((search("quaternions"), search("subject9")), (0, 1));
-    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
+    assert!(fixture.publish_turns(Some(staged)).changed);
     let after = Index::open(&index).unwrap().unwrap().manifest;
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
@@ -494,12 +498,12 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     }
     assert_eq!((search("quaternions"), search("subject8")), (7, 0));
     let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[7..8], &all[8..]]);
-    assert!(fixture.publish_turns(Turns::Staged(staged)).changed);
+    assert!(fixture.publish_turns(Some(staged)).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
     // Turns that are there already are not new.
     let staged = stage(Staged::begin(&index, false).unwrap(), &[&all[2..7]]);
-    assert!(!fixture.publish_turns(Turns::Staged(staged)).changed);
+    assert!(!fixture.publish_turns(Some(staged)).changed);
     assert!(!fixture.publish().changed);
 }
 
@@ -520,7 +524,7 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     assert!(!files().iter().any(|name| name.starts_with("turns")));
 
     // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
-    fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("session-1", 0, "a turn"))));
+    fixture.publish_turns(fixture.replaced(&mut std::iter::once(turn("session-1", 0, "a turn"))));
     let manifest = index.join("MANIFEST");
     let bytes = std::fs::read(&manifest).unwrap();
     let before = files();
@@ -538,9 +542,9 @@ fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
         staged
     };
     let (late, early) = (staged(1), staged(2));
-    assert!(fixture.publish_turns(Turns::Staged(early)).changed);
+    assert!(fixture.publish_turns(Some(early)).changed);
     let stored = fixture.list();
-    let content = common::content(fixture.root(), &stored, Turns::Staged(late), &[]);
+    let content = common::content(fixture.root(), &stored, Some(late), &[]);
     assert!(Publisher::begin(&fixture.index()).unwrap().publish(content).is_err());
 }
 
@@ -550,7 +554,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     let add = |session: u32, turns: u32| {
         let text = |at: u32| format!("turn {at} of session {session} about subject{session}");
         let mut turns = (0..turns).map(|at| turn(&format!("session-{session}"), at, &text(at)));
-        fixture.publish_turns(Turns::Add(&mut turns));
+        fixture.publish_turns(fixture.added(&mut turns));
     };
     let segments = || {
         let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().turns();

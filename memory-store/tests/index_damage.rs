@@ -7,7 +7,7 @@ use std::fs;
 
 use crate::common::{self, Fixture, NOW, put};
 use memory_store::fs::lock::LOCK_WAIT;
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::build::Publisher;
 use memory_store::index::document::Turn;
 use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal;
@@ -45,7 +45,7 @@ fn fixture() -> Fixture {
         text: "we moved the ledger to another port".into(),
         ..Turn::default()
     });
-    fixture.publish_turns(Turns::Add(&mut turn));
+    fixture.publish_turns(fixture.added(&mut turn));
     fixture.publish_start(&[5, 1]);
     fixture
 }
@@ -244,7 +244,7 @@ fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
     );
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
     publisher.afresh = true;
-    assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
+    assert!(fixture.publish_with(publisher, &fixture.list(), None).changed);
     assert!(inspect(&fixture.index(), Depth::Bytes).damage().is_none());
 }
 

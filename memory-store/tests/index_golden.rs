@@ -13,7 +13,7 @@ use crate::common::{self, Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
-use memory_store::index::build::{Turns, is_unsettled, settle};
+use memory_store::index::build::{is_unsettled, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
@@ -46,7 +46,7 @@ fn write_golden() {
     };
     let start = [common::id(5), common::id(1)];
     let stored = fixture.list();
-    let content = common::content(fixture.root(), &stored, Turns::Keep, &start);
+    let content = common::content(fixture.root(), &stored, None, &start);
     publisher().publish(content).unwrap();
     let mut turns = (0..3).map(|number| Turn {
         session: "golden".into(),
@@ -58,7 +58,8 @@ fn write_golden() {
             .collect(),
         ..Turn::default()
     });
-    let content = common::content(fixture.root(), &stored, Turns::Add(&mut turns), &start);
+    let turns = fixture.staged(Some(&vectors), false, &mut turns);
+    let content = common::content(fixture.root(), &stored, turns, &start);
     publisher().publish(content).unwrap();
     let gotcha = memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it twice.");
     fixture.write(gotcha);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::common::{self, Fixture, NOW, put};
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::fs::lock::LOCK_WAIT;
-use memory_store::index::build::{Turns, Vectors, settle};
+use memory_store::index::build::{Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
@@ -67,7 +67,8 @@ fn text(number: u32) -> String {
 fn add(fixture: &Fixture, vectors: &dyn Vectors, numbers: std::ops::Range<u32>) {
     let publisher = fixture.publisher(vectors);
     let mut turns = numbers.map(|number| turn(number, text(number)));
-    fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns));
+    let turns = fixture.staged(Some(vectors), false, &mut turns);
+    fixture.publish_with(publisher, &fixture.list(), turns);
 }
 
 fn segments(fixture: &Fixture) -> Vec<Segment> {
@@ -127,7 +128,7 @@ fn merging_carries_vectors_along() {
     }
     // A sync without an embedder keeps what is known.
     let mut more = (20..50).map(|number| turn(number, text(number)));
-    fixture.publish_turns(Turns::Add(&mut more));
+    fixture.publish_turns(fixture.added(&mut more));
     let merged = &self::segments(&fixture)[0];
     assert_eq!((merged.docs(), merged.vector_head().unwrap().unwrap().count), (50, 20));
 }
@@ -165,7 +166,7 @@ fn vectors_of_the_transformer_come_later() {
             .map(|stored| format!("{}\n{}", stored.memory.title, stored.memory.body.trim())),
     );
     let publisher = fixture.publisher(&vectors);
-    assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
+    assert!(fixture.publish_with(publisher, &fixture.list(), None).changed);
     let memories = Index::open(&fixture.index()).unwrap().unwrap().memories.unwrap();
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
 }
@@ -177,7 +178,8 @@ fn what_was_replaced_is_not_near() {
     add(&fixture, &vectors, 0..40);
     let publisher = fixture.publisher(&vectors);
     let mut newer = (0..5).map(|number| turn(number, format!("{} again", text(number))));
-    fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut newer));
+    let newer = fixture.staged(Some(&vectors), false, &mut newer);
+    fixture.publish_with(publisher, &fixture.list(), newer);
     let segments = segments(&fixture);
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
     let near = segments[0].nearest(&vector(&text(3)), 40, IndexSearch::Auto).unwrap();

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::common::{Fixture, NOW, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
-use memory_store::index::build::{Publisher, Turns};
-use memory_store::index::document::Turn;
+use memory_store::index::build::Publisher;
 use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::Search;
@@ -120,31 +119,9 @@ fn a_publisher_that_began_before_another_loses_nothing() {
     journal::append(&fixture.index(), &put(&late, fixture.root()), LOCK_WAIT).unwrap();
     // The early one has an old list. It may publish it, for the next run repairs that, but what
     // was appended since stays visible.
-    fixture.publish_with(early, &listed_early, Turns::Keep);
+    fixture.publish_with(early, &listed_early, None);
     let found = fixture.recall().prompt("what colour is the turnstile", None, NOW, &|_| false);
     assert_eq!(found.hits.len(), 1);
-}
-
-#[test]
-fn turns_of_two_publishers_are_all_kept() {
-    let fixture = Fixture::filled();
-    std::thread::scope(|scope| {
-        for session in ["one", "two", "three"] {
-            let fixture = &fixture;
-            scope.spawn(move || {
-                let mut turns = (0..20).map(|number| Turn {
-                    session: session.into(),
-                    number,
-                    at: NOW,
-                    text: format!("{session} spoke of walnuts, {number}"),
-                    ..Turn::default()
-                });
-                fixture.publish_turns(Turns::Add(&mut turns));
-            });
-        }
-    });
-    let search = Search { text: "walnuts".into(), turns: true, limit: 100, ..Search::default() };
-    assert_eq!(fixture.recall().search(&search, NOW).hits.len(), 60);
 }
 
 /// A sync that was stopped with Ctrl-Z in the middle, or hangs: whoever else writes says so instead of hanging, too.

@@ -2,7 +2,6 @@
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::build::Turns;
 use memory_store::{Kind, MemoryId};
 
 fn fixture(titles: &[&str]) -> Fixture {
@@ -13,7 +12,7 @@ fn fixture(titles: &[&str]) -> Fixture {
     }
     let vectors = Shipped::open();
     let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     fixture
 }
 

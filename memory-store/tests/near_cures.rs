@@ -2,7 +2,6 @@
 
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::build::Turns;
 use memory_store::memory::Memory;
 use memory_store::signature::error_signature;
 use memory_store::{Kind, MemoryId};
@@ -26,7 +25,7 @@ fn fixture(kind: Kind) -> Fixture {
     fixture.write(Memory { signatures, ..cure });
     let vectors = Shipped::open();
     let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     fixture
 }
 

@@ -2,7 +2,7 @@
 //! without an index. A person may let it out, until its text changes.
 
 use crate::common::{self, Fixture, NOW, content, memory};
-use memory_store::index::build::{Content, Publisher, Turns};
+use memory_store::index::build::{Content, Publisher};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::{CandidateOutcome, Hit, Judged, Search};
@@ -37,7 +37,7 @@ fn publish(fixture: &Fixture) {
     let start: Vec<_> = fixture.list().iter().map(|held| held.memory.id).collect();
     let mut publisher = Publisher::begin(&fixture.index()).unwrap();
     publisher.trust = trust_of(fixture);
-    publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
+    publisher.publish(content(fixture.root(), &fixture.list(), None, &start)).unwrap();
 }
 
 fn is_given_by(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
@@ -314,7 +314,7 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         let mut publisher = Publisher::begin(&fixture.index()).unwrap();
         publisher.trust = trust_of(&fixture);
         let list = fixture.list();
-        let content = content(fixture.root(), &list, Turns::Keep, &[]);
+        let content = content(fixture.root(), &list, None, &[]);
         publisher.publish(Content { settings: &settings, ..content }).unwrap();
         for segment in std::fs::read_dir(fixture.index()).unwrap() {
             let segment = segment.unwrap().path();
@@ -339,7 +339,7 @@ fn a_deed_is_held_until_it_is_this_machines() {
         let mut publisher = Publisher::begin(&fixture.index()).unwrap();
         publisher.trust = trust_of(&fixture);
         publisher.from_repository = from_repository.iter().copied().collect();
-        publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &[])).unwrap();
+        publisher.publish(content(fixture.root(), &fixture.list(), None, &[])).unwrap();
     };
     let held = || trust_of(&fixture).judgement(&stored, &committed()).held;
     assert!(held().is_some_and(|held| held.order.is_some() && !held.unreleased));

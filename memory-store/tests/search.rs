@@ -6,7 +6,6 @@ use std::fs;
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::embed::model::{self, Model};
-use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::recall::{Recalled, Search};
 use memory_store::time::DAY_MS;
@@ -154,7 +153,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
     let mut fixture = Fixture::filled();
     let shipped = Shipped::open();
     let publisher = fixture.publisher(&shipped);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     let models = tempfile::tempdir().unwrap();
     let model = Model::read(&assets()).unwrap();
     for name in [model::FILE_NAME, &model.table] {
@@ -197,7 +196,7 @@ fn turns_are_searched_with_the_same_words() {
         turn("alpha", 1, "It fails when the upload takes more than a second."),
         turn("beta", 0, "Rename the upload folder."),
     ];
-    fixture.publish_turns(Turns::Add(&mut turns.into_iter()));
+    fixture.publish_turns(fixture.added(&mut turns.into_iter()));
     let texts = |text: &str| -> Vec<String> {
         let search = Search { text: text.into(), exact: true, turns: true, ..Search::default() };
         let recalled = fixture.recall().search(&search, NOW);
@@ -220,7 +219,7 @@ fn what_answers_nothing_is_shown_as_weak() {
     let mut fixture = Fixture::filled();
     let vectors = Shipped::open();
     let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.publish_with(publisher, &fixture.list(), None);
     fixture.dirs.models = Some(assets());
     let weak = found(&fixture, "soprano rehearses Brahms");
     assert!(weak.weak && !weak.hits.is_empty());
@@ -247,7 +246,8 @@ fn turns_are_found_by_what_they_mean() {
     let vectors = Shipped::open();
     let publish = |turns: Vec<Turn>| {
         let publisher = fixture.publisher(&vectors);
-        fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns.into_iter()));
+        let turns = fixture.staged(Some(&vectors), false, &mut turns.into_iter());
+        fixture.publish_with(publisher, &fixture.list(), turns);
     };
     publish(vec![
         turn(0, "The car would not start in the morning."),
@@ -288,7 +288,7 @@ fn a_turn_is_found_by_what_was_said_beside_it() {
         turn("beta", 1, "The harbour wants it in feet."),
         turn("gamma", 0, "The harbour wants it in yards."),
     ];
-    fixture.publish_turns(Turns::Add(&mut turns.into_iter()));
+    fixture.publish_turns(fixture.added(&mut turns.into_iter()));
     let search = Search { text: "tide harbour wants".into(), turns: true, ..Search::default() };
     let hits = fixture.recall().search(&search, NOW).hits;
     let score = |text: &str| hits.iter().find(|hit| hit.text.contains(text)).unwrap().score;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::build::{Content, Publisher, Turns, Vectors, settle};
+use memory_store::index::build::{Content, Publisher, Staged, Vectors, settle};
 use memory_store::index::document::Turn;
 use memory_store::index::{Index, segment::Segment};
 use memory_store::settings::Settings;
@@ -38,6 +38,9 @@ const SESSION: u32 = 40;
 const ADDED: u32 = 10;
 /// Lines of a turn: some 60 words.
 const TURN_LINES: usize = 8;
+/// Turns that are brought at a time.
+const PORTION: usize = 1 << 16;
+
 /// Threads that embed, as in a sync.
 const THREADS: usize = 2;
 
@@ -54,7 +57,7 @@ fn main() -> Result<()> {
     store.memories = (0..options.memories).map(|number| store.memory(&corpus, number, 0)).collect();
 
     let turns = &mut (0..options.turns).map(|number| turn(&corpus, number));
-    let first = measured(|| store.publish(Turns::Replace(turns)))?;
+    let first = measured(|| store.publish(Some(store.stage(true, turns)?)))?;
     let megabytes = size(folder.path())? as f64 / 1e6;
     println!(
         "{} turns, {} memories: {megabytes:.0} MB, made in {:.1} s",
@@ -68,17 +71,17 @@ fn main() -> Result<()> {
     for round in 0..options.rounds {
         let start = (options.turns / SESSION + 1 + round) * SESSION;
         let turns = &mut (start..start + ADDED).map(|number| turn(&corpus, number));
-        let published = measured(|| store.publish(Turns::Add(turns)))?;
+        let published = measured(|| store.publish(Some(store.stage(false, turns)?)))?;
         if !published.0 {
             bail!("nothing was published");
         }
         added.0.push(published.1);
         settled.0.push(measured(|| store.settle())?.1);
-        idle.0.push(measured(|| store.publish(Turns::Keep))?.1);
+        idle.0.push(measured(|| store.publish(None))?.1);
         let number = round * 7 % options.memories.max(1);
         if options.memories > 0 {
             store.memories[number as usize] = store.memory(&corpus, number, round + 1);
-            changed.0.push(measured(|| store.publish(Turns::Keep))?.1);
+            changed.0.push(measured(|| store.publish(None))?.1);
         }
     }
     println!("{:<34} {:>8} {:>8}", "ms of the processor", "median", "most");
@@ -204,7 +207,19 @@ impl Store {
         }
     }
 
-    fn publish(&self, turns: Turns<'_>) -> Result<bool> {
+    /// Brings turns portion by portion, as a sync does.
+    fn stage(&self, afresh: bool, turns: &mut dyn Iterator<Item = Turn>) -> Result<Staged> {
+        let mut staged = Staged::begin(&self.folder, afresh)?;
+        loop {
+            let portion: Vec<Turn> = turns.take(PORTION).collect();
+            if portion.is_empty() {
+                return Ok(staged);
+            }
+            staged.add(Some(&self.made), &mut portion.into_iter())?;
+        }
+    }
+
+    fn publish(&self, turns: Option<Staged>) -> Result<bool> {
         let mut publisher = Publisher::begin(&self.folder)?;
         publisher.vectors = Some(&self.made);
         publisher.graphs = Some(&HnswGraphs);

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::handoff::Handoff;
-use memory_store::index::build::{Content, Publisher, Staged, Turns, Vectors};
+use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
@@ -60,7 +60,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) ->
     let content = Content {
         root: &tree.root,
         memories: &[],
-        turns: Turns::Staged(thoughts),
+        turns: Some(thoughts),
         start: &[],
         settings: publication.settings,
         now: publication.now,
@@ -140,7 +140,7 @@ fn publish(
     let content = Content {
         root,
         memories: &listing.memories,
-        turns: turns.map_or(Turns::Keep, Turns::Staged),
+        turns,
         start: &start,
         settings: publication.settings,
         now: publication.now,

@@ -10,7 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::handoff::{Handoff, LeftSession};
-use memory_store::index::build::{Content, Publisher, Turns};
+use memory_store::index::build::{Content, Publisher, Staged};
+use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::memory::{PathRef, SaidBy};
 use memory_store::settings::Settings;
@@ -89,11 +90,16 @@ impl World {
 
     /// Writes these memories and an index of what lies in the store then.
     pub fn publish(&self, memories: &[Memory], settings: &Settings) {
-        self.publish_with(memories, Turns::Keep, settings);
+        self.publish_with(memories, None, settings);
+    }
+
+    /// Brings turns for the next index, beside those that there are or `afresh` in their place.
+    pub fn staged(&self, afresh: bool, turns: impl IntoIterator<Item = Turn>) -> Option<Staged> {
+        self.search.stage(&self.state().index, afresh, turns)
     }
 
     /// Publishes memories with turns.
-    pub fn publish_with(&self, memories: &[Memory], turns: Turns<'_>, settings: &Settings) {
+    pub fn publish_with(&self, memories: &[Memory], turns: Option<Staged>, settings: &Settings) {
         let wishes = memories.iter().filter(|memory| memory.kind == Kind::Preference);
         let start = wishes.map(|memory| memory.id).collect();
         self.publish_all(memories, turns, start, settings, false);
@@ -102,18 +108,18 @@ impl World {
     /// Publishes memories as from the repository, each of them in the start plan.
     pub fn publish_pulled(&self, memories: &[Memory], settings: &Settings) {
         let start = memories.iter().map(|memory| memory.id).collect();
-        self.publish_all(memories, Turns::Keep, start, settings, true);
+        self.publish_all(memories, None, start, settings, true);
     }
 
     /// Publishes memories with this start plan.
     pub fn publish_started(&self, memories: &[Memory], start: &[MemoryId]) {
-        self.publish_all(memories, Turns::Keep, start.to_vec(), &Settings::default(), false);
+        self.publish_all(memories, None, start.to_vec(), &Settings::default(), false);
     }
 
     fn publish_all(
         &self,
         memories: &[Memory],
-        turns: Turns<'_>,
+        turns: Option<Staged>,
         start: Vec<MemoryId>,
         settings: &Settings,
         are_pulled: bool,

@@ -96,7 +96,7 @@ fn shop() -> World {
     let content = Content {
         root: &world.dirs.data,
         memories: &own,
-        turns: Turns::Keep,
+        turns: None,
         start: &[],
         settings: &Settings::default(),
         now: now(),

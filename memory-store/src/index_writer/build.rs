@@ -61,26 +61,14 @@ pub trait Graphs {
     }
 }
 
-/// Handling of the turns of an index.
-pub enum Turns<'a> {
-    /// They stay as they are.
-    Keep,
-    /// These are new, or replace those of the same session and number.
-    Add(&'a mut dyn Iterator<Item = Turn>),
-    /// These are all there are from now on.
-    Replace(&'a mut dyn Iterator<Item = Turn>),
-    /// These were brought before.
-    Staged(Staged),
-}
-
 /// Contents of a generation.
-pub struct Content<'a, 't> {
+pub struct Content<'a> {
     /// The root of the working tree; files below it are named relative to it.
     pub root: &'a Path,
     /// All memories. Archived and rejected ones are left out of the index.
     pub memories: &'a [Stored],
-    /// The turns.
-    pub turns: Turns<'t>,
+    /// The turns, brought before; `None` where they stay as they are.
+    pub turns: Option<Staged>,
     /// The memories of the session-start block, most valuable first.
     pub start: &'a [MemoryId],
     /// The settings in effect.
@@ -128,13 +116,6 @@ pub struct Publisher<'a> {
     pub afresh: bool,
 }
 
-/// Handling of the turns, each of them at most once.
-enum NewTurns {
-    Add(Vec<Turn>),
-    Replace(Vec<Turn>),
-    Staged(Staged),
-}
-
 /// The memories of the next generation.
 struct Memories<'a> {
     documents: Vec<Document>,
@@ -151,7 +132,7 @@ struct BuildPlan {
     /// The segment of memories; `None` when the present one says the same.
     memories: Option<Vec<u8>>,
     /// The segments of turns.
-    turns: Vec<Part>,
+    turns: Vec<SegmentRef>,
     /// True if nothing of this is new.
     idle: bool,
 }
@@ -184,7 +165,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Writes the next generation, unless it would say what the present one says.
-    pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
+    pub fn publish(self, content: Content<'_>) -> Result<Published> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.label(&mut documents);
         self.embed(&mut documents);
@@ -193,18 +174,18 @@ impl<'a> Publisher<'a> {
         let now = content.now;
         let digest = self.digest(&documents, start, space, content.settings, now);
         let mut memories = Memories { documents, start, space, digest, now, read: false };
-        let turns = NewTurns::of(content.turns);
+        let turns = content.turns;
 
         // Slow work is done before the lock is taken, for a save waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
-        let early = self.plan(before.as_ref(), &mut memories, &turns);
+        let early = self.plan(before.as_ref(), &mut memories, turns.as_ref());
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
         let plan = match early {
             Ok(plan) if generation(&old) == generation(&before) => plan,
             // Somebody has published since, and perhaps removed what was being read.
-            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, &turns)?,
+            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, turns.as_ref())?,
         };
 
         let journal = self.journal(old.as_ref());
@@ -217,7 +198,7 @@ impl<'a> Publisher<'a> {
             return Ok(published(old, false));
         }
         let mut written = Vec::new();
-        let mut generation = self.next_generation(old.as_ref());
+        let generation = self.next_generation(old.as_ref());
         let (memories, gate) = match (plan.memories, old.as_ref().and_then(kept_memories)) {
             (Some(bytes), _) => {
                 let docs = memories.documents.len() as u32;
@@ -233,7 +214,7 @@ impl<'a> Publisher<'a> {
                 return Err(format::damaged(&self.dir, missing));
             }
         };
-        let mut segments = self.write_turns(plan.turns, &mut generation, &mut written)?;
+        let mut segments = plan.turns;
         segments.push(memories);
         let manifest = Manifest {
             generation,
@@ -255,24 +236,19 @@ impl<'a> Publisher<'a> {
         &self,
         old: Option<&Manifest>,
         memories: &mut Memories<'_>,
-        turns: &NewTurns,
+        turns: Option<&Staged>,
     ) -> Result<BuildPlan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
         let is_sound =
             |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
         let kept = kept.is_some_and(|(segment, _)| is_sound(&segment));
-        let segments = turn_segments(old);
-        let maker = turns::Maker { dir: &self.dir, vectors: self.vectors };
+        let present = turn_segments(old);
         let turns = match turns {
-            NewTurns::Add(turns) if turns.is_empty() => {
-                segments.into_iter().map(Part::Kept).collect()
-            }
-            NewTurns::Add(turns) => maker.with(segments, turns)?,
-            NewTurns::Replace(turns) => maker.all(turns),
-            NewTurns::Staged(staged) => staged.segments(old)?.into_iter().map(Part::Kept).collect(),
+            Some(staged) => staged.segments(old)?,
+            None => present.clone(),
         };
         let memories = (!kept).then(|| self.memories(old, memories));
-        let idle = memories.is_none() && turns::are_kept(&turns, &turn_segments(old));
+        let idle = memories.is_none() && turns == present;
         Ok(BuildPlan { memories, turns, idle })
     }
 
@@ -681,17 +657,6 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
 fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = MemoryId> {
     let expired = documents.iter().filter(move |document| document.record.is_expired(now));
     expired.map(|document| document.entry.id)
-}
-
-impl NewTurns {
-    fn of(turns: Turns<'_>) -> Self {
-        match turns {
-            Turns::Keep => Self::Add(Vec::new()),
-            Turns::Add(turns) => Self::Add(collect_turns(turns)),
-            Turns::Replace(turns) => Self::Replace(collect_turns(turns)),
-            Turns::Staged(staged) => Self::Staged(staged),
-        }
-    }
 }
 
 /// Reads turns; of two with the same session and number the later one counts.

@@ -71,16 +71,6 @@ pub(crate) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Segments of these turns and no others, the oldest first.
-    pub(crate) fn all(&self, turns: &[Turn]) -> Vec<Part> {
-        let mut in_time: Vec<&Turn> = turns.iter().collect();
-        in_time.sort_by_key(|turn| turn.at);
-        let chunks = in_time.chunks(SEGMENT_TURNS_MAX as usize);
-        chunks
-            .map(|turns| self.segment(turns.iter().map(|turn| Document::turn(turn)).collect()))
-            .collect()
-    }
-
     /// The segments with these turns, which are in the order of their ids, added, or in place of those of
     /// the same session and number. When all are known, nothing is new.
     pub(crate) fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {

@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::build::{self, Content, Published, Publisher, Turns};
+use memory_store::index::build::{self, Content, Published, Publisher, Staged};
+use memory_store::index::document::Turn;
 use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
@@ -202,12 +203,33 @@ impl Fixture {
     }
 
     pub fn publish(&self) -> Published {
-        self.publish_turns(Turns::Keep)
+        self.publish_turns(None)
     }
 
-    pub fn publish_turns(&self, turns: Turns<'_>) -> Published {
+    pub fn publish_turns(&self, turns: Option<Staged>) -> Published {
         let publisher = Publisher::begin(&self.index()).unwrap();
         self.publish_with(publisher, &self.list(), turns)
+    }
+
+    /// Brings turns for the next generation, beside those that there are.
+    pub fn added(&self, turns: &mut dyn Iterator<Item = Turn>) -> Option<Staged> {
+        self.staged(None, false, turns)
+    }
+
+    /// Brings turns for the next generation, in place of those that there are.
+    pub fn replaced(&self, turns: &mut dyn Iterator<Item = Turn>) -> Option<Staged> {
+        self.staged(None, true, turns)
+    }
+
+    pub fn staged(
+        &self,
+        vectors: Option<&dyn Vectors>,
+        afresh: bool,
+        turns: &mut dyn Iterator<Item = Turn>,
+    ) -> Option<Staged> {
+        let mut staged = Staged::begin(&self.index(), afresh).unwrap();
+        staged.add(vectors, turns).unwrap();
+        Some(staged)
     }
 
     /// Begins to publish the project's index, with these vectors.
@@ -221,7 +243,7 @@ impl Fixture {
         &self,
         publisher: Publisher,
         memories: &[Stored],
-        turns: Turns<'_>,
+        turns: Option<Staged>,
     ) -> Published {
         publisher.publish(content(self.root(), memories, turns, &[])).unwrap()
     }
@@ -229,7 +251,7 @@ impl Fixture {
     pub fn publish_start(&self, numbers: &[u8]) {
         let start: Vec<MemoryId> = numbers.iter().map(|&number| id(number)).collect();
         let publisher = Publisher::begin(&self.index()).unwrap();
-        publisher.publish(content(self.root(), &self.list(), Turns::Keep, &start)).unwrap();
+        publisher.publish(content(self.root(), &self.list(), None, &start)).unwrap();
     }
 
     pub fn publish_user(&self, memories: &[Memory]) {
@@ -239,7 +261,7 @@ impl Fixture {
             memories.iter().map(|memory| write(&folder, memory.clone())).collect();
         let start: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
         let publisher = Publisher::begin(&self.dirs.user_state().index).unwrap();
-        publisher.publish(content(&self.dirs.data, &stored, Turns::Keep, &start)).unwrap();
+        publisher.publish(content(&self.dirs.data, &stored, None, &start)).unwrap();
     }
 
     /// The files of the index, by name.
@@ -262,12 +284,12 @@ impl Fixture {
     }
 }
 
-pub fn content<'a, 't>(
+pub fn content<'a>(
     root: &'a Path,
     memories: &'a [Stored],
-    turns: Turns<'t>,
+    turns: Option<Staged>,
     start: &'a [MemoryId],
-) -> Content<'a, 't> {
+) -> Content<'a> {
     // A leaked default: content borrows its settings, and there is one per test.
     let settings: &'static Settings = Box::leak(Box::default());
     Content { root, memories, turns, start, settings, now: NOW }

@@ -5,8 +5,10 @@ mod vectors;
 
 use std::path::{Path, PathBuf};
 
+use memory_store::embed::Vectors;
 use memory_store::index::Index;
-use memory_store::index::build::{Content, Published, Publisher};
+use memory_store::index::build::{Content, Published, Publisher, Staged};
+use memory_store::index::document::Turn;
 use memory_store::settings::{IndexSearch, IndexSettings, Settings};
 
 use vectors::{Nearest, Shipped, assets};
@@ -62,13 +64,23 @@ impl SearchMode {
         self.setting().map(|_| ("THROUGHLINE_MODELS", assets()))
     }
 
-    /// Publishes the index in `dir`, with what this mode searches.
-    pub fn publish(
+    /// Brings turns for the next generation of the index in `dir`, beside those that there are or `afresh` in their place,
+    /// with what this mode searches.
+    pub fn stage(
         self,
         dir: &Path,
-        publisher: Publisher<'_>,
-        content: Content<'_, '_>,
-    ) -> Published {
+        afresh: bool,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> Option<Staged> {
+        let vectors = self.setting().map(|_| Shipped::open());
+        let vectors = vectors.as_ref().map(|vectors| -> &dyn Vectors { vectors });
+        let mut staged = Staged::begin(dir, afresh).unwrap();
+        staged.add(vectors, &mut turns.into_iter()).unwrap();
+        Some(staged)
+    }
+
+    /// Publishes the index in `dir`, with what this mode searches.
+    pub fn publish(self, dir: &Path, publisher: Publisher<'_>, content: Content<'_>) -> Published {
         let Some(search) = self.setting() else { return publisher.publish(content).unwrap() };
         let vectors = Shipped::open();
         let settings = Settings { index: IndexSettings { search }, ..content.settings.clone() };

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use memory_store::embed::{DIMENSIONS, Encoder, Space, Vector, dot};
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::Index;
-use memory_store::index::build::{Content, Graphs, Publisher, Turns, Vectors};
+use memory_store::index::build::{Content, Graphs, Publisher, Vectors};
 use memory_store::index::segment::Segment;
 use memory_store::settings::{IndexSearch, Settings};
 use memory_store::store::Stored;
@@ -240,7 +240,7 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
     publisher.publish(Content {
         root: folder,
         memories: &memories,
-        turns: Turns::Keep,
+        turns: None,
         start: &[],
         settings: &Settings::default(),
         now: Timestamp(0),

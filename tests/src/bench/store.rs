@@ -10,7 +10,8 @@ use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::build::{Content, Publisher, Turns, Vectors};
+use memory_store::index::build::{Content, Publisher, Staged, Vectors};
+use memory_store::index::document::Turn;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
@@ -24,6 +25,8 @@ use crate::bench::Result;
 const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
 const START_MEMORIES: usize = 40;
+/// Turns that are brought at a time.
+const PORTION: usize = 1 << 16;
 
 /// File that marks a home whose store is whole: the seconds that building the indexes took.
 const BUILT: &str = "built";
@@ -127,14 +130,14 @@ impl BenchStore {
         let begin = Instant::now();
         let index = dirs.tree(&root).index;
         let mut turns = (0..turns).map(|number| corpus::turn(number, now));
-        publish(&index, &root, &memories, Turns::Replace(&mut turns), &table, now)?;
+        publish(&index, &root, &memories, Some(&mut turns), &table, now)?;
         let built_s = begin.elapsed().as_secs_f64();
         drop(memories);
 
         let user = Store::user(&dirs)?;
         let preferences = (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true));
         let preferences = name_files(&user.folder, preferences)?;
-        publish(&dirs.user_state().index, &dirs.data, &preferences, Turns::Keep, &table, now)?;
+        publish(&dirs.user_state().index, &dirs.data, &preferences, None, &table, now)?;
 
         let state = dirs.tree(&root);
         let project = dirs.project(PROJECT);
@@ -252,11 +255,27 @@ impl Vectors for Upgraded<'_> {
     }
 }
 
+/// Brings turns portion by portion, as a sync does.
+fn stage(
+    index: &Path,
+    vectors: &dyn Vectors,
+    turns: &mut dyn Iterator<Item = Turn>,
+) -> Result<Staged> {
+    let mut staged = Staged::begin(index, true)?;
+    loop {
+        let portion: Vec<Turn> = turns.take(PORTION).collect();
+        if portion.is_empty() {
+            return Ok(staged);
+        }
+        staged.add(Some(vectors), &mut portion.into_iter())?;
+    }
+}
+
 fn publish(
     index: &Path,
     root: &Path,
     memories: &[Stored],
-    turns: Turns<'_>,
+    turns: Option<&mut dyn Iterator<Item = Turn>>,
     table: &Table,
     now: Timestamp,
 ) -> Result<()> {
@@ -267,6 +286,7 @@ fn publish(
     let (mut publisher, vectors) = (Publisher::begin(index)?, Upgraded(table));
     publisher.vectors = Some(&vectors);
     publisher.graphs = Some(&HnswGraphs);
+    let turns = turns.map(|turns| stage(index, &vectors, turns)).transpose()?;
     publisher.publish(Content {
         root,
         memories,
