@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 
-pub use merge::{ConflictMarkers, MergedFront, merge};
+pub use merge::{MergedFront, merge};
 pub use name::{EXTENSION, file_name};
 pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;

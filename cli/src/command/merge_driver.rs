@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use memory_store::file::{ConflictMarkers, FILE_BYTES_MAX, MergedFront, merge};
+use memory_store::file::{FILE_BYTES_MAX, MergedFront, merge};
 use memory_store::store::read_bounded;
 use processor::git::memories::{MergedText, Versions, merge_texts};
 
@@ -94,9 +94,8 @@ impl MergeDriver {
         let (base, theirs) = (put("base", &front.base)?, put("theirs", &front.theirs)?);
         let versions = Versions { ours: &ours, base: &base, theirs: &theirs };
         let body = self.lines(world, versions)?;
-        let markers =
-            ConflictMarkers { size: self.marker_size, ours: LABELS[0], theirs: LABELS[2] };
-        let text = front.with_body(&String::from_utf8_lossy(&body.text), markers);
+        let body_text = String::from_utf8_lossy(&body.text);
+        let text = front.with_body(&body_text, LABELS, self.marker_size);
         let has_conflicts = body.has_conflicts || front.has_conflicts;
         Ok(MergedText { text: text.into_bytes(), has_conflicts })
     }

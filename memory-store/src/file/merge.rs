@@ -40,32 +40,23 @@ struct FrontConflict {
     theirs: String,
 }
 
-/// How conflicts are marked.
-#[derive(Clone, Copy, Debug)]
-pub struct ConflictMarkers<'a> {
-    /// How often a marker repeats its character.
-    pub size: usize,
-    /// The name of our side.
-    pub ours: &'a str,
-    /// The name of theirs.
-    pub theirs: &'a str,
-}
-
 impl MergedFront {
     /// Returns the merged file. Conflicts of the front matter stand above the text, so that the file is still read
-    /// as a memory.
-    pub fn with_body(&self, body: &str, markers: ConflictMarkers<'_>) -> String {
+    /// as a memory. They are marked with the names of our side, the ancestor and theirs; `marker_size` is how often a
+    /// marker repeats its character.
+    pub fn with_body(&self, body: &str, names: [&str; 3], marker_size: usize) -> String {
+        let [our_name, _, their_name] = names;
         let mut text = self.head.clone();
         let marker = |character: char, name: &str| {
-            let marker: String = std::iter::repeat_n(character, markers.size).collect();
+            let marker: String = std::iter::repeat_n(character, marker_size).collect();
             if name.is_empty() { format!("{marker}\n") } else { format!("{marker} {name}\n") }
         };
         for FrontConflict { ours, theirs } in &self.conflicts {
-            text.push_str(&marker('<', markers.ours));
+            text.push_str(&marker('<', our_name));
             text.push_str(ours);
             text.push_str(&marker('=', ""));
             text.push_str(theirs);
-            text.push_str(&marker('>', markers.theirs));
+            text.push_str(&marker('>', their_name));
         }
         text.push_str(body);
         if self.line_ending == "\n" { text } else { text.replace('\n', self.line_ending) }
@@ -350,8 +341,7 @@ mod tests {
     use super::*;
 
     const ID: &str = "id: 01JZX3P4Q5R6S7T8V9WABCDEFG\n";
-    const MARKERS: ConflictMarkers<'_> =
-        ConflictMarkers { size: 7, ours: "main", theirs: "feature" };
+    const NAMES: [&str; 3] = ["main", "base", "feature"];
 
     fn file(front: &str) -> String {
         format!("---\n{ID}kind: fact\n{front}---\n\n# Bread\n\nIt is baked.\n")
@@ -426,7 +416,7 @@ mod tests {
     #[test]
     fn a_key_that_both_changed_is_a_conflict_above_the_text() {
         let merged = merged("topic: a/b\n", "topic: a/c\n", "topic: a/d\n");
-        let text = merged.with_body(&merged.ours, MARKERS);
+        let text = merged.with_body(&merged.ours, NAMES, 7);
         assert_eq!(
             text,
             file("topic: a/c\n").replace(
@@ -449,7 +439,7 @@ mod tests {
     fn line_ends_are_ours_and_an_ancestor_may_be_missing() {
         let ours = file("tags: [a]\n").replace('\n', "\r\n");
         let merged = merge("", &ours, &file("tags: [b]\n")).unwrap();
-        let text = merged.with_body(&merged.ours, MARKERS);
+        let text = merged.with_body(&merged.ours, NAMES, 7);
         assert_eq!(text, file("tags:\n  - a\n  - b\n").replace('\n', "\r\n"));
         assert_eq!(merged.base, "");
     }
