@@ -107,7 +107,6 @@ fn without_an_embedder_there_are_no_vectors() {
     assert_eq!(memories.vector_head().unwrap(), None);
     assert_eq!(memories.vector(0).unwrap(), None);
     assert!(memories.nearest(&vector("x"), 5, IndexSearch::Auto).unwrap().is_empty());
-    assert_eq!(memories.cosines(&vector("x"), &[0, 1]).unwrap(), [None, None]);
 }
 
 #[test]

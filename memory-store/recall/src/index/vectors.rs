@@ -254,7 +254,7 @@ impl Segment {
 
     /// The cosines of some documents; `None` for those without a vector. The query's vector is one
     /// of the space of [`Segment::space`].
-    pub fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {
+    pub(crate) fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {
         if self.vector_head()?.is_none() {
             return Ok(vec![None; docs.len()]);
         }
@@ -618,6 +618,8 @@ pub(super) mod tests {
         assert!(found * 10 >= all * 8, "{found} of {all}");
         assert_eq!(segment.waiting(SPACE).unwrap().len(), 600 - 86 - 1);
         assert_eq!(segment.vector(3).unwrap(), None);
+        let without = open_turns([None, None].into_iter(), &[]);
+        assert_eq!(without.cosines(&vector(1), &[0, 1]).unwrap(), [None, None]);
     }
 
     /// Segments are merged again and again.
