@@ -127,7 +127,7 @@ pub struct Miner<'a> {
     pub territory: &'a Territory,
     /// The root of transcripts that were recorded on another machine.
     pub folder_root: Option<String>,
-    /// Whose record is whose.
+    /// Sessions that own records.
     pub ownership: &'a Ownership,
     /// The language model that helps, as the settings name it.
     pub model: Option<String>,

@@ -47,7 +47,7 @@ pub struct State {
     pub terms: u32,
     /// Sessions whose turns the index may lack.
     pub pending: BTreeSet<String>,
-    /// Whose records are whose.
+    /// Keys of the records that sessions own.
     pub keys: KnownKeys,
     /// Inputs of the last memories.
     pub learned: Learned,

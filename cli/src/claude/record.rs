@@ -36,7 +36,7 @@ pub struct Place<'a> {
     pub path: &'a Path,
     /// Kind of insertion.
     pub purpose: Purpose,
-    /// Whose settings.
+    /// Owner of the settings.
     pub scope: Scope,
     /// The project.
     pub root: &'a Path,
@@ -85,7 +85,7 @@ pub struct Insertion {
     pub path: PathBuf,
     /// Kind of insertion.
     pub purpose: Purpose,
-    /// Whose settings.
+    /// Owner of the settings.
     pub scope: Scope,
     /// The project it was inserted for; user settings belong to none.
     pub root: Option<PathBuf>,

@@ -34,9 +34,9 @@ pub struct Check {
     pub name: &'static str,
     /// How it is.
     pub state: State,
-    /// What was seen.
+    /// Observation.
     pub seen: String,
-    /// What helps.
+    /// Remedy, where something is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

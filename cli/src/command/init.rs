@@ -97,7 +97,7 @@ impl Init {
         !self.no_register && (self.settings.is_some() || !scene.plugin.is_on())
     }
 
-    /// Whose settings the hooks go into where nobody is asked: those that have them.
+    /// Returns whose settings the hooks go into where nobody is asked: those that have them.
     pub fn scope(&self, scene: &Scene) -> Scope {
         self.settings.or(scene.registered).unwrap_or(Scope::User)
     }
@@ -120,7 +120,7 @@ impl Init {
     }
 }
 
-/// What was set up.
+/// Result of setting up.
 #[derive(Serialize)]
 struct SetUp {
     root: PathBuf,
@@ -135,7 +135,7 @@ struct SetUp {
     /// Files of packages that got a line which keeps the memory folder out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignore_lines: Vec<PathBuf>,
-    /// What was learned from transcripts that were there already.
+    /// Result of learning from transcripts that were there already.
     #[serde(flatten)]
     backfill: Option<Backfill>,
 }
@@ -301,8 +301,8 @@ fn confirm_joining(args: &Init, world: &World, project: &Identity) -> Result {
     )))
 }
 
-/// What happens to the memories of a project that is to keep them elsewhere; asks before private
-/// ones come into a repository.
+/// Tells what happens to the memories of a project that is to keep them elsewhere. Asks before private ones come into a
+/// repository.
 fn moves(
     args: &Init,
     world: &World,

@@ -96,7 +96,7 @@ pub enum Question {
     Reader,
     /// Where memories are kept.
     Memories,
-    /// Whose settings the hooks go into.
+    /// Settings that the hooks go into.
     Hooks,
     /// Whether lines keep memories out of packages.
     Packages,

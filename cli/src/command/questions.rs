@@ -21,7 +21,7 @@ pub struct Answers {
     pub mode: Mode,
     /// Whether they wait for a review before they come into the repository.
     pub drafts: bool,
-    /// Whose settings the hooks go into.
+    /// Owner of the settings that the hooks go into.
     pub scope: Scope,
     /// Whether the lines of the plan are written that keep memories out of packages.
     pub ignore_lines: bool,

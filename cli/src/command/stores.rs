@@ -219,7 +219,7 @@ impl Stores {
         Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
     }
 
-    /// Whose index has a memory: its file may say `scope: user` wherever it lies.
+    /// Returns the scope of the index that has a memory: its file may say `scope: user` wherever it lies.
     pub fn scope_of(&self, stored: &Stored) -> Scope {
         match stored.path.starts_with(&self.user.folder) {
             true => Scope::User,

@@ -45,10 +45,10 @@ const HOOK_SLOW: Duration = Duration::from_millis(50);
 /// Memories whose files are compared with the index.
 const SEARCH_MAX: usize = 1_000;
 
-/// What helps against an index that cannot be read.
+/// Remedy for an index that cannot be read.
 const REBUILD: &str = "Run `throughline sync`, which makes it again.";
 
-/// What was not processed for this long should have been.
+/// Longest time that notes of hooks may wait for the processor.
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 
 /// Looks at all links.
@@ -365,7 +365,7 @@ fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
     }
 }
 
-/// What is private must be readable by its owner only.
+/// Checks that private folders can be read by their owner only.
 fn private_folders(world: &World) -> Check {
     const NAME: &str = "privacy";
     let found = match fs::metadata(&world.dirs.data) {
@@ -386,7 +386,7 @@ fn private_folders(world: &World) -> Check {
     Check::good(NAME, format!("{} is yours alone", world.dirs.data.display()))
 }
 
-/// What is read and written must let itself be read and written; where only recall is allowed, read.
+/// Checks that our folders can be read and written, or only read where recall alone is allowed.
 fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
     const NAME: &str = "folders";
     let dirs = &world.dirs;
@@ -472,7 +472,7 @@ fn store(stores: &Stores) -> Vec<Check> {
     checks
 }
 
-/// What is held back is no fault, but somebody has to look at it.
+/// Tells of memories that are held back: that is no fault, but somebody has to look at them.
 fn held(stores: &Stores) -> Option<Check> {
     const NAME: &str = "held back";
     match stores.held() {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Result};
 
-/// What helps.
+/// Remedy for a folder that cannot be read or written.
 const HINT: &str = "Give yourself the right to read and write it, or ask who owns it.";
 
 /// Fails where what lies in a folder cannot be listed.

@@ -12,7 +12,7 @@ use super::Check;
 use crate::installation::Installation;
 use crate::world::World;
 
-/// What recall goes by.
+/// Basis of recall.
 pub enum Meaning {
     /// Words and meaning.
     Both,
@@ -29,7 +29,7 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// What recall goes by in a working tree.
+/// Finds out what recall goes by in a working tree.
 pub fn of(world: &World, tree: &Tree) -> Meaning {
     let table = match world.dirs.models.as_deref().map(Table::open) {
         Some(Ok(table)) => table,
