@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use memory_store::memory::{CommandRecord, Fact, Memory, Relation, Scope, Source, Status};
+use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::store::{Saved, Stored};
 use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::neighbours::NeighbourView;
 use crate::clock;
@@ -21,9 +21,22 @@ use crate::style::{NAME, QUIET, STRONG, paint};
 pub struct MemoryView<'a> {
     id: MemoryId,
     short: String,
+    #[serde(flatten, with = "MemoryFields")]
+    memory: &'a Memory,
+    file: &'a Path,
+    /// Whether it is held back; `throughline review --json` says why.
+    held: bool,
+    /// Whether it was neither learned, written nor released on this machine.
+    from_repository: bool,
+}
+
+/// The fields of a memory behind its id, in the order in which they are printed.
+#[derive(Serialize)]
+#[serde(remote = "Memory")]
+struct MemoryFields {
     kind: Kind,
-    title: &'a str,
-    body: &'a str,
+    title: String,
+    body: String,
     scope: Scope,
     status: Status,
     pinned: bool,
@@ -35,33 +48,33 @@ pub struct MemoryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_until: Option<Timestamp>,
     confidence: f32,
-    tags: &'a [String],
-    paths: Vec<&'a str>,
+    tags: Vec<String>,
+    #[serde(serialize_with = "names")]
+    paths: Vec<PathRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<&'a str>,
-    #[serde(skip_serializing_if = "is_empty")]
-    cues: &'a [String],
-    entities: &'a [String],
-    #[serde(skip_serializing_if = "is_empty")]
-    facts: &'a [Fact],
-    #[serde(skip_serializing_if = "is_empty")]
-    relations: &'a [Relation],
-    #[serde(skip_serializing_if = "is_empty")]
-    supersedes: &'a [MemoryId],
+    topic: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cues: Vec<String>,
+    entities: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facts: Vec<Fact>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relations: Vec<Relation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    supersedes: Vec<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<MemoryId>,
-    #[serde(skip_serializing_if = "is_empty")]
-    signatures: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    signatures: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a CommandRecord>,
-    source: &'a Source,
+    command: Option<CommandRecord>,
+    source: Source,
     #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<&'a str>,
-    file: &'a Path,
-    /// Whether it is held back; `throughline review --json` says why.
-    held: bool,
-    /// Whether it was neither learned, written nor released on this machine.
-    from_repository: bool,
+    author: Option<String>,
+}
+
+fn names<S: Serializer>(paths: &[PathRef], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| &path.path))
 }
 
 impl MemoryView<'_> {
@@ -76,44 +89,11 @@ impl MemoryView<'_> {
     }
 }
 
-fn is_empty<T>(list: &&[T]) -> bool {
-    list.is_empty()
-}
-
 impl<'a> From<&'a Stored> for MemoryView<'a> {
     fn from(stored: &'a Stored) -> Self {
-        let memory = &stored.memory;
-        Self {
-            id: memory.id,
-            short: memory.id.short(),
-            kind: memory.kind,
-            title: &memory.title,
-            body: &memory.body,
-            scope: memory.scope,
-            status: memory.status,
-            pinned: memory.pinned,
-            created: memory.created,
-            occurred: memory.occurred,
-            valid_from: memory.valid_from,
-            valid_until: memory.valid_until,
-            confidence: memory.confidence,
-            tags: &memory.tags,
-            paths: memory.paths.iter().map(|path| path.path.as_str()).collect(),
-            topic: memory.topic.as_deref(),
-            cues: &memory.cues,
-            entities: &memory.entities,
-            facts: &memory.facts,
-            relations: &memory.relations,
-            supersedes: &memory.supersedes,
-            superseded_by: memory.superseded_by,
-            signatures: &memory.signatures,
-            command: memory.command.as_ref(),
-            source: &memory.source,
-            author: memory.author.as_deref(),
-            file: &stored.path,
-            held: false,
-            from_repository: false,
-        }
+        let Stored { path: file, memory, .. } = stored;
+        let (id, short) = (memory.id, memory.id.short());
+        Self { id, short, memory, file, held: false, from_repository: false }
     }
 }
 
