@@ -195,18 +195,9 @@ impl World {
         progress: &'a dyn Progress,
     ) -> SyncOptions<'a> {
         SyncOptions {
-            dirs: &self.dirs,
-            tree,
-            from: None,
-            now: self.now,
             progress,
-            busy: Busy::Wait(BUSY_MAX),
-            afresh: false,
-            asked_at_once: processor::sync::ASKED_AT_ONCE,
-            part_bytes: processor::transcript::parts::PART_BYTES,
-            pack_from: processor::sync::PACK_FROM_BYTES,
-            leaves_rest: false,
             ollama_host: self.ollama_host.as_deref(),
+            ..SyncOptions::new(&self.dirs, tree, Busy::Wait(BUSY_MAX), self.now)
         }
     }
 

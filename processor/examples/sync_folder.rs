@@ -10,7 +10,6 @@ use memory_store::Timestamp;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
 use processor::lock::Busy;
-use processor::progress::Silent;
 use processor::sync::{SyncOptions, sync};
 
 fn main() -> Result<()> {
@@ -31,20 +30,8 @@ fn main() -> Result<()> {
         now,
     )?;
     for _ in 0..2 {
-        let options = SyncOptions {
-            dirs: &dirs,
-            tree: &tree,
-            from: Some(&folder),
-            now,
-            progress: &Silent,
-            busy: Busy::Leave,
-            afresh: false,
-            asked_at_once: processor::sync::ASKED_AT_ONCE,
-            part_bytes: processor::transcript::parts::PART_BYTES,
-            pack_from: processor::sync::PACK_FROM_BYTES,
-            leaves_rest: false,
-            ollama_host: None,
-        };
+        let options =
+            SyncOptions { from: Some(&folder), ..SyncOptions::new(&dirs, &tree, Busy::Leave, now) };
         println!("{}", serde_json::to_string_pretty(&sync(&options)?)?);
     }
     Ok(())

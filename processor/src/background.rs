@@ -18,7 +18,6 @@ use crate::collect::inbox;
 use crate::collect::trees;
 use crate::lock::Busy;
 use crate::log;
-use crate::progress::Silent;
 use crate::sync::{SyncOptions, sync};
 use crate::upkeep::housekeeping;
 
@@ -76,20 +75,8 @@ fn rounds(
 ) -> Result<()> {
     for _ in 0..ROUNDS_MAX {
         let lengths = transcripts(dirs, main);
-        let options = SyncOptions {
-            dirs,
-            tree: main,
-            from: None,
-            now: clock(),
-            progress: &Silent,
-            busy: Busy::Leave,
-            afresh: false,
-            asked_at_once: crate::sync::ASKED_AT_ONCE,
-            part_bytes: crate::transcript::parts::PART_BYTES,
-            pack_from: crate::sync::PACK_FROM_BYTES,
-            leaves_rest: false,
-            ollama_host,
-        };
+        let options =
+            SyncOptions { ollama_host, ..SyncOptions::new(dirs, main, Busy::Leave, clock()) };
         let report = sync(&options)?;
         if report.busy {
             return Ok(());

@@ -69,18 +69,9 @@ fn run() -> Result<()> {
     let tree = tree()?;
     let progress = progress::for_stderr();
     let options = SyncOptions {
-        dirs: &dirs,
-        tree: &tree,
-        from: None,
-        now: now(),
         progress: &*progress,
-        busy: Busy::Wait(BUSY_MAX),
-        afresh: false,
-        asked_at_once: processor::sync::ASKED_AT_ONCE,
-        part_bytes: processor::transcript::parts::PART_BYTES,
-        pack_from: processor::sync::PACK_FROM_BYTES,
-        leaves_rest: false,
         ollama_host: ollama_host.as_deref(),
+        ..SyncOptions::new(&dirs, &tree, Busy::Wait(BUSY_MAX), now())
     };
     let report = sync(&options)?;
     if report.busy {

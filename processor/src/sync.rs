@@ -47,8 +47,9 @@ use crate::collect::trees;
 use crate::git;
 use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::state::{Learned, State};
+use crate::transcript::parts::PART_BYTES;
 use collect::Collection;
 use context::SyncContext;
 use fingerprint::Around;
@@ -56,15 +57,15 @@ use handoffs::Handoffs;
 use heal::Distrusted;
 use mine::Asked;
 use models::Models;
+use packs::PACK_FROM_BYTES;
 use publish::Published;
 
 pub(crate) use context::LLM_DIR;
-pub use packs::PACK_FROM_BYTES;
 pub use report::SyncReport;
 
 /// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
 /// the question how their drafts relate.
-pub const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
+const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
 
 /// Request to a sync.
 pub struct SyncOptions<'a> {
@@ -86,13 +87,33 @@ pub struct SyncOptions<'a> {
     pub ollama_host: Option<&'a str>,
     /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
     pub asked_at_once: Duration,
-    /// Bytes of a part of a long session at least; [`PART_BYTES`](crate::transcript::parts::PART_BYTES) but in tests.
+    /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
     pub part_bytes: u64,
     /// Bytes of files of sessions that rest from which on they are packed; [`PACK_FROM_BYTES`] but in tests.
     pub pack_from: u64,
     /// Whether the run ends once everything can be searched. The transformer, and a model that has more to read, are
     /// left to the next run.
     pub leaves_rest: bool,
+}
+
+impl<'a> SyncOptions<'a> {
+    /// Asks for all that is new in Claude Code's own transcripts, without telling anybody how far it is.
+    pub fn new(dirs: &'a UserDirs, tree: &'a Tree, busy: Busy, now: Timestamp) -> Self {
+        Self {
+            dirs,
+            tree,
+            from: None,
+            now,
+            progress: &Silent,
+            busy,
+            afresh: false,
+            ollama_host: None,
+            asked_at_once: ASKED_AT_ONCE,
+            part_bytes: PART_BYTES,
+            pack_from: PACK_FROM_BYTES,
+            leaves_rest: false,
+        }
+    }
 }
 
 /// Brings a project up to date.

@@ -12,7 +12,6 @@ use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use testutils::SealedHome;
 
 use crate::lock::Busy;
-use crate::progress::Silent;
 use crate::sync::SyncOptions;
 
 /// When a test happens.
@@ -40,20 +39,7 @@ impl Project {
     }
 
     pub fn sync(&self) -> SyncOptions<'_> {
-        SyncOptions {
-            dirs: &self.dirs,
-            tree: &self.tree,
-            from: None,
-            now: NOW,
-            progress: &Silent,
-            busy: Busy::Leave,
-            afresh: false,
-            asked_at_once: crate::sync::ASKED_AT_ONCE,
-            part_bytes: crate::transcript::parts::PART_BYTES,
-            pack_from: crate::sync::PACK_FROM_BYTES,
-            leaves_rest: false,
-            ollama_host: None,
-        }
+        SyncOptions::new(&self.dirs, &self.tree, Busy::Leave, NOW)
     }
 }
 

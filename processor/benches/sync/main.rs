@@ -155,18 +155,8 @@ fn stages(home: &Path) -> Result<()> {
     let tree = trees::main(&dirs, project).context("the project's working tree is gone")?;
     let stages = Stages::begin();
     let report = sync(&SyncOptions {
-        dirs: &dirs,
-        tree: &tree,
-        from: None,
-        now: end()?,
         progress: &stages,
-        busy: Busy::Leave,
-        afresh: false,
-        asked_at_once: processor::sync::ASKED_AT_ONCE,
-        part_bytes: processor::transcript::parts::PART_BYTES,
-        pack_from: processor::sync::PACK_FROM_BYTES,
-        leaves_rest: false,
-        ollama_host: None,
+        ..SyncOptions::new(&dirs, &tree, Busy::Leave, end()?)
     })?;
     ensure!(!report.busy && !report.nothing_new, "there was nothing to do: {report:?}");
     stages.print();

@@ -10,7 +10,6 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::segment::Segment;
 use memory_store::layout::{Tree, UserDirs};
 use processor::lock::Busy;
-use processor::progress::Silent;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::{Redact, SessionBuilder, session::Session};
 use serde_json::{Value, json};
@@ -279,20 +278,12 @@ impl Sealed {
     }
 
     pub fn options(&self) -> SyncOptions<'_> {
-        SyncOptions {
-            dirs: &self.dirs,
-            tree: &self.tree,
-            from: None,
-            now: now(),
-            progress: &Silent,
-            busy: Busy::Wait(std::time::Duration::from_secs(20)),
-            afresh: false,
-            asked_at_once: processor::sync::ASKED_AT_ONCE,
-            part_bytes: processor::transcript::parts::PART_BYTES,
-            pack_from: processor::sync::PACK_FROM_BYTES,
-            leaves_rest: false,
-            ollama_host: None,
-        }
+        SyncOptions::new(
+            &self.dirs,
+            &self.tree,
+            Busy::Wait(std::time::Duration::from_secs(20)),
+            now(),
+        )
     }
 
     pub fn sync(&self) -> SyncReport {
