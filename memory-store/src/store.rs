@@ -111,40 +111,23 @@ impl Store {
             Mode::Committed => Self::committed(dirs, home, &tree.root),
             Mode::Private => {
                 let folder = home.private_memories.clone();
-                Self {
-                    dirs: dirs.clone(),
-                    folder,
-                    home,
-                    root: None,
-                    judged: None,
-                    lock_wait: LOCK_WAIT,
-                }
+                Self::new(dirs, home, folder, None)
             }
         })
     }
 
     /// The user's own store, for every project.
     pub fn user(dirs: &UserDirs) -> Result<Self> {
-        Ok(Self {
-            dirs: dirs.clone(),
-            home: dirs.user_dir(),
-            folder: dirs.user_memories(),
-            root: None,
-            judged: None,
-            lock_wait: LOCK_WAIT,
-        })
+        Ok(Self::new(dirs, dirs.user_dir(), dirs.user_memories(), None))
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
         let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
-        Self {
-            dirs: dirs.clone(),
-            home,
-            folder,
-            root: Some(root.to_owned()),
-            judged: None,
-            lock_wait: LOCK_WAIT,
-        }
+        Self::new(dirs, home, folder, Some(root.to_owned()))
+    }
+
+    fn new(dirs: &UserDirs, home: ProjectDir, folder: PathBuf, root: Option<PathBuf>) -> Self {
+        Self { dirs: dirs.clone(), home, folder, root, judged: None, lock_wait: LOCK_WAIT }
     }
 
     /// Attaches what of the store is given, so that among files with one id one of this machine that is not
