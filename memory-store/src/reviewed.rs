@@ -58,7 +58,7 @@ impl Reviewed {
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Changes the record of a project while nobody else does over MCP, so that of two decisions at once both count.
+    /// Changes the record of a project while nobody else does, so that of two decisions at once both count.
     /// A record that stays the same is not written.
     ///
     /// # Errors
@@ -95,11 +95,7 @@ impl Reviewed {
         self.both.retain(|pair| pair.split(' ').all(is_there));
     }
 
-    /// Writes the record of a project.
-    ///
-    /// # Errors
-    /// When the file cannot be replaced.
-    pub fn write(&self, home: &ProjectDir) -> Result<()> {
+    fn write(&self, home: &ProjectDir) -> Result<()> {
         // Ids and times can always be written.
         let text = serde_json::to_vec(self).unwrap_or_default();
         replace(&home.reviewed, &text, Privacy::Private)

@@ -24,15 +24,15 @@ const LISTED_MAX: usize = 50;
 
 /// Changes the record of what a person decided about.
 pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
-    let before = Reviewed::read(&project.home);
-    let mut reviewed = before.clone();
-    change(&mut reviewed);
-    if reviewed != before {
-        // A memory that is gone needs no note: it cannot come back under its id as something new.
-        let listing = project.list()?;
-        reviewed.keep_only(&listing.memories.iter().map(|stored| stored.memory.id).collect());
-        reviewed.write(&project.home)?;
-    }
+    // A memory that is gone needs no note: it cannot come back under its id as something new.
+    let there = project.list()?.memories.into_iter().map(|stored| stored.memory.id).collect();
+    Reviewed::change(&project.home, |reviewed| {
+        let before = reviewed.clone();
+        change(reviewed);
+        if *reviewed != before {
+            reviewed.keep_only(&there);
+        }
+    })?;
     Ok(())
 }
 

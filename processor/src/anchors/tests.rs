@@ -284,10 +284,11 @@ fn a_person_confirms_a_memory_until_its_file_changes_again() {
     bench.publish();
     assert!(bench.told(rewritten).is_some() && bench.told(gone).is_some());
     bench.now = Timestamp(NOW.0 + 40 * DAY_MS);
-    let mut reviewed = Reviewed::read(&bench.home());
-    reviewed.confirm(rewritten, bench.now);
-    reviewed.confirm(gone, bench.now);
-    reviewed.write(&bench.home()).unwrap();
+    let confirmed = [rewritten, gone];
+    Reviewed::change(&bench.home(), |reviewed| {
+        confirmed.iter().for_each(|&id| reviewed.confirm(id, bench.now));
+    })
+    .unwrap();
     bench.publish();
     assert_eq!((bench.told(rewritten), bench.told(gone)), (None, None));
     bench.now = Timestamp(bench.now.0 + 40 * DAY_MS);
