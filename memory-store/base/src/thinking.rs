@@ -1,8 +1,8 @@
 //! Whether there is an index of what the model thought. It takes as much room as that of what was said, and few ever
 //! search it: it is made once somebody did.
 
-use std::io;
-
+use crate::error::{At, Result};
+use crate::fs::disk::{Privacy, create_folder};
 use crate::layout::TreeDir;
 
 /// Returns whether somebody searched it.
@@ -19,12 +19,10 @@ pub fn is_there(tree: &TreeDir) -> bool {
 ///
 /// # Errors
 /// When that cannot be written down.
-pub fn want(tree: &TreeDir) -> io::Result<()> {
+pub fn want(tree: &TreeDir) -> Result<()> {
     if is_wanted(tree) {
         return Ok(());
     }
-    let mut folder = std::fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.recursive(true).create(&tree.folder)?;
-    std::fs::write(&tree.thinking_wanted, "")
+    create_folder(&tree.folder, Privacy::Private)?;
+    std::fs::write(&tree.thinking_wanted, "").at(&tree.thinking_wanted)
 }

@@ -32,7 +32,7 @@ use super::turns::{self, Part};
 pub use crate::embed::Vectors;
 use crate::embed::{Space, Vector};
 use crate::error::{At, Result};
-use crate::fs::disk::private_options;
+use crate::fs::disk::{Privacy, create_folder, private_options};
 use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
@@ -140,7 +140,8 @@ struct BuildPlan {
 impl<'a> Publisher<'a> {
     /// Notes how long the journal is, and creates the folder when it is missing.
     pub fn begin(dir: &Path) -> Result<Self> {
-        create_private_dir(dir)?;
+        // Turns are private: only their owner may look.
+        create_folder(dir, Privacy::Private)?;
         // A manifest that cannot be read is replaced, and its journal with it.
         let manifest = read_manifest(dir).ok().flatten();
         let mark = manifest.map(|manifest| {
@@ -712,12 +713,4 @@ fn sync_dir(dir: &Path) {
     if let Ok(dir) = File::open(dir) {
         let _ = dir.sync_all();
     }
-}
-
-/// Turns are private: only their owner may look.
-pub(super) fn create_private_dir(dir: &Path) -> Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir).at(dir)
 }

@@ -7,12 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::build::{
-    Publisher, Vectors, collect_turns, create_private_dir, files, publish_turns, turn_segments,
-};
+use super::build::{Publisher, Vectors, collect_turns, files, publish_turns, turn_segments};
 use super::lock;
 use super::turns::Maker;
 use crate::error::Result;
+use crate::fs::disk::{Privacy, create_folder};
 use crate::time::Timestamp;
 use memory_store_recall::index::document::Turn;
 use memory_store_recall::index::manifest::{Manifest, SegmentRef};
@@ -111,7 +110,7 @@ impl Drop for Staged {
 /// Removes what no manifest names from the index in `dir`, which is made where it is missing. Returns its manifest;
 /// while that cannot be read nobody knows what it names, and all stays.
 fn swept(dir: &Path) -> Result<Option<Manifest>> {
-    create_private_dir(dir)?;
+    create_folder(dir, Privacy::Private)?;
     let _lock = lock::exclusive(dir)?;
     let Ok(manifest) = read_manifest(dir) else { return Ok(None) };
     Publisher::of(dir).remove_unnamed(manifest.as_ref());
