@@ -273,7 +273,7 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     sealed.write_script(&script("bbbb", 3));
     sealed.sync();
     let command = learned(&sealed, "npm test").memory;
-    assert!(command.body.contains("2 times in 2 sessions"), "{}", command.body);
+    assert_eq!(command.command.as_ref().unwrap().passed, 2);
     let wish = learned(&sealed, "floats for money").memory;
     let report = purged(&sealed, &What::Session(GONE.into()));
     assert!(named(&report.forgotten, command.id) && named(&report.forgotten, wish.id));
@@ -282,8 +282,9 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
         assert!(named(&report.learned, id), "{report:#?}");
         assert_eq!((source.session.as_deref(), source.turns.len()), (Some("bbbb"), 1), "{body}");
     }
-    let body = learned(&sealed, "npm test").memory.body;
-    assert!(body.contains("It passed once, last on 2026-11-03"), "{body}");
+    let Memory { body, command, .. } = learned(&sealed, "npm test").memory;
+    assert!(body.contains("Last passed on 2026-11-03"), "{body}");
+    assert_eq!(command.unwrap().passed, 1);
     sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     learned(&sealed, "npm test");
     // Once nothing shows it any more, nothing is known of it.

@@ -179,17 +179,15 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         "." => String::new(),
         folder => format!(" (in `{folder}`)"),
     };
-    let sessions = entry.sessions.len();
-    let times =
-        if record.passed == 1 { "once".to_owned() } else { format!("{} times", record.passed) };
-    let spread = if sessions > 1 { format!(" in {sessions} sessions") } else { String::new() };
+    // How often stands in the record alone: readers took the counts for a log.
+    let passed = record.last.date();
     let mut body = if others.is_empty() {
         let mut body = String::new();
         if !entry.draft.body.is_empty() {
             body = format!("{}. ", entry.draft.body.trim_end_matches('.'));
         }
         entry.draft.title.push_str(&place);
-        format!("{body}It passed {times}{spread}, last on {}.", record.last.date())
+        format!("{body}Last passed on {passed}.")
     } else {
         let titles = std::iter::once(&entry.draft.title).chain(others.iter().map(|it| &it.title));
         let titles: Vec<&str> = titles.map(|title| title.trim_end_matches('.')).collect();
@@ -201,10 +199,7 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         let checks = std::iter::once(&entry.draft).chain(others).all(is_check);
         let purpose = if checks { "check a change" } else { "are run together" };
         entry.draft.title = format!("{} and {last} {purpose}{place}", first.join(", "));
-        body.push_str(&format!(
-            "The first one passed {times}{spread}, last on {}.",
-            record.last.date()
-        ));
+        body.push_str(&format!("The first one last passed on {passed}."));
         body
     };
     if record.exit_status != 0 {
