@@ -3,147 +3,16 @@
 //! in code and nearly all of them are assigned something harmless.
 
 mod form;
+mod keywords;
 mod promise;
 mod said;
 
 use std::ops::{Range, RangeInclusive};
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
-use super::{cue, drawn, shape, words as automata};
+use super::{cue, drawn, shape};
+pub(super) use keywords::KEYWORDS;
+use keywords::NAMES_ABROAD;
 use promise::{Promise, promise, promise_of, words};
-
-/// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 42] = [
-    "token",
-    "secret",
-    "pass",
-    "pwd",
-    "key",
-    "credential",
-    "creds",
-    "_auth",
-    "_pat",
-    "jwt",
-    // Passwords in other languages than English.
-    "contrasena",
-    "senha",
-    "wachtwoord",
-    "salasana",
-    "heslo",
-    "adgangskode",
-    "kennwort",
-    "clave",
-    "parola",
-    "jelsz",
-    "kodeord",
-    "kata sandi",
-    "passe",
-    "segreta",
-    "parol",
-    "parool",
-    "lozink",
-    "kata laluan",
-    "contrasenya",
-    "pasahitz",
-    "nenosiri",
-    "wagwoord",
-    "pasvort",
-    // Short for it, with what a person or a file puts beside.
-    "pw",
-    "mdp",
-    "_psw",
-    "unlock key",
-    "mnemonic",
-    "recovery code",
-    "recovery_code",
-    "recoverycode",
-    "backup code",
-];
-
-/// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
-/// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 75] = [
-    "contraseña",
-    "lösenord",
-    "hasło",
-    "hasła",
-    "hasłem",
-    "şifre",
-    "Contraseña",
-    "Lösenord",
-    "Hasło",
-    "Hasła",
-    "Hasłem",
-    "Şifre",
-    "парол",
-    "Парол",
-    "ПАРОЛ",
-    "jelszó",
-    "Jelszó",
-    "jelszav",
-    "geslo",
-    "mật khẩu",
-    "Mật khẩu",
-    "รหัสผ่าน",
-    "κωδικός",
-    "Κωδικός",
-    "κωδικός πρόσβασης",
-    "كلمة المرور",
-    "كلمة السر",
-    "סיסמה",
-    "סיסמא",
-    // Keys of an API.
-    "Schlüssel",
-    "clé d'API",
-    "ключ",
-    "密钥",
-    "APIキー",
-    "パスワード",
-    "密码",
-    "密碼",
-    "口令",
-    "비밀번호",
-    "암호",
-    "トークン",
-    "令牌",
-    "पासवर्ड",
-    "كلمة مرور",
-    "الرقم السري",
-    "رمز المرور",
-    "رمز الدخول",
-    "رمز عبور",
-    "گذرواژه",
-    "پاس ورڈ",
-    "कूटशब्द",
-    "পাসওয়ার্ড",
-    "পাসওয়ার্ড",
-    "கடவுச்சொல்",
-    "పాస్వర్డ్",
-    "పాస్‌వర్డ్",
-    "ಪಾಸ್ವರ್ಡ್",
-    "ಪಾಸ್‌ವರ್ಡ್",
-    "പാസ്‌വേഡ്",
-    "પાસવર્ડ",
-    "ਪਾਸਵਰਡ",
-    "лозинк",
-    "Лозинк",
-    "құпиясөз",
-    "κωδικό",
-    "Κωδικό",
-    "συνθηματικ",
-    "პაროლ",
-    "գաղտնաբառ",
-    "slaptažod",
-    "Slaptažod",
-    "lykilorð",
-    "fjalëkalim",
-    "ពាក្យសម្ងាត់",
-    "စကားဝှက်",
-];
-
-static NAMES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
 
 /// The longest name that is looked at.
 const NAME_BYTES_MAX: usize = 80;
@@ -184,7 +53,7 @@ enum Join {
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
-    if is_verdict(text, &name) || is_folder(text, &name) {
+    if is_verdict(text, &name) || is_folder(text, &name) || is_in_template(text, &name) {
         return None;
     }
     if let Some(value) = assigned(text, &name, is_dense) {
@@ -192,6 +61,7 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
     }
     let promise = || promise_in_prose(text, &name);
     part_of_name(text, &name, hit)
+        .or_else(|| form::bytes(text, &name, promise_at(text, &name)?))
         .or_else(|| form::find(text, &name, promise()?))
         .or_else(|| near(text, &name, promise()?))
 }
@@ -312,6 +182,16 @@ pub(super) fn is_told_secret(value: &[u8]) -> bool {
             && !shape::is_path(value)
 }
 
+/// The value in quotes at `start`, behind the first of them.
+pub(super) fn quoted(text: &[u8], start: usize) -> Option<Range<usize>> {
+    said::quoted(text, start)
+}
+
+/// Returns whether a value is one that people choose, together with the sign behind it.
+pub(super) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
+    said::is_chosen_with_sign(text, value)
+}
+
 /// Returns whether a value looks drawn at random where code may stand.
 pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
     said::is_drawn_alone(value)
@@ -368,6 +248,9 @@ fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     }
     let is_sign = |byte: &&u8| b"\"'`:=)] \t*".contains(byte);
     let at = name.end + text[name.end..].iter().take(SPACES_MAX).take_while(is_sign).count();
+    // `pwd=b"..."`
+    let is_bytes = text[at..].starts_with(b"b\"") || text[at..].starts_with(b"b'");
+    let at = at + if is_bytes { 2 } else { 0 };
     let rest = text[at..].iter().take(VALUE_BYTES_MAX);
     let length =
         rest.take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`".contains(byte)).count();
@@ -379,6 +262,22 @@ fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
         || matches!(value, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
     let is_assigned = text[name.end..at].iter().any(|byte| b":=".contains(byte));
     is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
+}
+
+/// Returns whether a name stands in a template, whose filters follow it: `{{ .Values.auth.password | b64enc }}`.
+fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
+    const LEAD_BYTES: usize = 64;
+    const REST_BYTES: usize = 64;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let lead = &lead[memchr::memrchr(b'\n', lead).map_or(0, |at| at + 1)..];
+    let Some(open) = memchr::memrchr(b'{', lead).filter(|at| lead[..*at].ends_with(b"{")) else {
+        return false;
+    };
+    let rest = &text[name.end..text.len().min(name.end + REST_BYTES)];
+    // Code has braces as well, but no quote before the name and no assignment behind it.
+    let is_plain = |byte: &u8| !b"\"'`:=}\n".contains(byte);
+    let end = rest.iter().take_while(|byte| is_plain(byte)).count();
+    lead[open..].iter().all(is_plain) && rest[end..].starts_with(b"}}")
 }
 
 /// The value of a line of a settings file that reads like no code at all.
@@ -673,9 +572,13 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
 /// API was spoken of just before.
 fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     const BYTES_MIN: usize = 20;
+    const HASH_BYTES_MIN: usize = 32;
     const LEAD_BYTES: usize = 80;
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
-    let is_hash = || value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    // `linux-cargo-` and the hash of a lock file
+    let content = value.rsplit(|byte| b"-_:.".contains(byte)).next().unwrap_or_default();
+    let content = if content.len() >= HASH_BYTES_MIN { content } else { value };
+    let is_hash = || content.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
     value.iter().all(is_token)
         && !lead.ends_with(b"public ")

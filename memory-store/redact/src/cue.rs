@@ -214,7 +214,8 @@ fn may_hold_value(window: &[u8]) -> bool {
     let (digits, capitals) = window.iter().fold((false, false), |(digits, capitals), byte| {
         (digits | byte.is_ascii_digit(), capitals | byte.is_ascii_uppercase())
     });
-    digits && capitals
+    // Words drawn by lot have neither, but the signs between them.
+    digits && capitals || memchr::memchr_iter(b'-', window).nth(2).is_some()
 }
 
 /// The end of what is read behind a cue: of its line, or of the lines below it if it heads a list.
@@ -258,9 +259,16 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         let signs = word.iter().rev().take_while(|byte| b".!?".contains(byte)).count();
         let value = start..end - signs;
         let told = &text[value.clone()];
-        if (is_value(told) || is_chosen(told) && is_given(&text[window.start.min(start)..start]))
+        let chosen = quoted_choice(text, start);
+        let is_told = is_value(told)
+            || chosen.is_some()
+            || drawn::is_lone_phrase(told) && !text[end..].starts_with(b"::")
+            || (is_chosen(told) || assignment::is_chosen_with_sign(text, &value))
+                && is_given(&text[window.start.min(start)..start]);
+        let value = chosen.unwrap_or(value);
+        if is_told
             // Base 64, a name, a call.
-            && !text.get(end).is_some_and(|next| b"=([".contains(next))
+            && !text.get(value.end).is_some_and(|next| b"=([".contains(next))
             && !is_named_otherwise(text, start)
             && !is_in_address(text, &value)
         {
@@ -268,6 +276,12 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// The value in quotes at a place that people choose, with the sign at its end.
+fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let value = assignment::quoted(text, start)?;
+    drawn::is_chosen(&text[value.clone()]).then_some(value)
 }
 
 /// Returns whether a value looks drawn at random where no name promises a secret: as names in code never do, and with
@@ -303,7 +317,7 @@ pub(super) fn is_value(value: &[u8]) -> bool {
 }
 
 /// Words right before a value that a sentence gives.
-const GIVING: [&str; 16] = [
+const GIVING: [&str; 23] = [
     " with ",
     " using ",
     " and then ",
@@ -320,6 +334,13 @@ const GIVING: [&str; 16] = [
     "cred=",
     " and ",
     " by ",
+    " is ",
+    " ist ",
+    " est ",
+    " es ",
+    " to ",
+    ": ",
+    "=",
 ];
 
 /// Returns whether the words before a value say that it is given.

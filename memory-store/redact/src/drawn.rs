@@ -242,6 +242,53 @@ pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
         && parts.iter().all(|part| is_rarer(part, IDF_MIN))
 }
 
+/// Signs that people put behind the number of a password, or between a word and its number.
+const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
+
+/// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
+/// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
+pub(super) fn is_chosen(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 4;
+    const LETTERS_MAX: usize = 24;
+    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
+    const INNER_DIGITS_MIN: usize = 3;
+    let is_sign = |byte: &u8| CHOSEN_SIGNS.contains(byte);
+    let core = value
+        .strip_suffix(b".")
+        .or_else(|| value.split_last().filter(|(last, _)| is_sign(last)).map(|(_, core)| core));
+    let has_end = core.is_some();
+    let core = core.unwrap_or(value);
+    let digits = core.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let words = &core[..core.len() - digits];
+    let has_inner = words.last().is_some_and(is_sign) && digits >= INNER_DIGITS_MIN;
+    let words = if has_inner { &words[..words.len() - 1] } else { words };
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(u8::is_ascii_alphabetic);
+    let is_dotted = value.contains(&b'.') && !value.iter().any(|byte| b"!*#$%?^~+".contains(byte));
+    (LETTERS_MIN..=LETTERS_MAX).contains(&words.len())
+        && DIGITS.contains(&digits)
+        && (has_end || has_inner)
+        && words.split(|byte| *byte == b'-').all(is_word)
+        // `marked1.` ends a sentence.
+        && !(is_dotted && (digits < INNER_DIGITS_MIN || !words.iter().any(u8::is_ascii_uppercase)))
+        && !stands_for_something(value)
+}
+
+/// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
+/// of them short or common.
+pub(super) fn is_lone_phrase(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 4;
+    const IDF_MIN: f32 = 4.0;
+    const END_BYTES_MAX: usize = 4;
+    let is_word = |part: &[u8]| {
+        let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let is_end = part.len() <= END_BYTES_MAX && part.iter().any(u8::is_ascii_digit);
+        is_end || letters >= LETTERS_MIN && is_rarer(&part[..letters], IDF_MIN)
+    };
+    memchr::memchr_iter(b'-', value).nth(2).is_some()
+        && value.split(|byte| *byte == b'-').all(is_word)
+        && is_joined_phrase(value)
+}
+
 /// Returns whether technical texts have a word at most so often.
 fn is_rarer(word: &[u8], idf: f32) -> bool {
     let Ok(word) = str::from_utf8(word) else { return false };

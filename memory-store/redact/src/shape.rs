@@ -149,6 +149,22 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || is_template(value)
         || is_variable(value)
         || has_few_characters(value)
+        || is_filter(value)
+        || is_label(value)
+}
+
+/// `[FILTERED]`, `[parameters('adminPassword')]`: a note or an expression of a template instead of the value.
+fn is_filter(value: &[u8]) -> bool {
+    let [b'[', inner @ .., b']'] = value else { return false };
+    let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
+}
+
+/// Returns whether a value is words of a script without capitals, as labels of a form are: no keyboard types a password so.
+fn is_label(value: &[u8]) -> bool {
+    const LEAD_MIN: u8 = 0xE0;
+    value.first().is_some_and(|byte| *byte >= LEAD_MIN)
+        && value.iter().all(|byte| !byte.is_ascii_alphanumeric())
 }
 
 /// Beginnings and ends of templates.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod chosen;
 mod cookies;
 mod passwords;
 mod ways_in;

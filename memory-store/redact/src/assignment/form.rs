@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Promise, said, shape};
+use super::{Promise, drawn, said, shape};
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -26,6 +26,10 @@ enum Judge {
     Told,
     /// Beside the name without a sign between them: drawn at random.
     Drawn,
+    /// A literal in a call that makes the value of it, or looks it up: with a letter and a digit, or words drawn by lot.
+    Wrapped,
+    /// Bytes, each as a number.
+    Bytes,
 }
 
 /// One form.
@@ -89,6 +93,20 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     before(text, name, promise)
 }
 
+/// The bytes of the key at `name`, as numbers in a list behind it.
+pub(super) fn bytes(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    const OPEN_BYTES_MAX: usize = 48;
+    let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
+    let opens =
+        |at: usize| after[at + 1..].trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
+    let lead = &after[..after.len().min(OPEN_BYTES_MAX)];
+    if !memchr::memchr3_iter(b'[', b'{', b'(', lead).any(opens) {
+        return None;
+    }
+    let value = BYTES.find(after, promise, &text[name.clone()])?;
+    Some(name.end + value.start..name.end + value.end)
+}
+
 /// The value of the name at `name`, which stands before it in one of the forms.
 pub(super) fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
@@ -116,7 +134,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 /// Forms behind a name in an object, a tag or a list of settings.
-static AFTER: [Form; 21] = [
+static AFTER: [Form; 24] = [
     // **Password:** x, `password`: x, Password (staging): **x**, Password → x, Password...: x
     Form::new(
         b":*_`\"'])( =-|\t.>&\xE2\xEF\xF0?",
@@ -229,12 +247,41 @@ static AFTER: [Form; 21] = [
         Judge::Told,
         r#"\A[^\n?"']{0,60}\?["'*_]{0,3}[ \t]{0,3}(?:=|:|→|->|A:|\n{1,2}>?)?[ \t]{0,3}["'`]?<B>["'`]?[ \t]{0,3}(?:\r?\n|\z)"#,
     ),
+    // password = SecretString::from("x"), token: str = Field(default="x"), key := []byte("x")
+    Form::new(
+        b" :=\"'`)]",
+        "(",
+        Judge::Wrapped,
+        r#"\A<Q>?\]?\s{0,8}(?::\s{0,4}[A-Za-z_.|&<>\[\]? ]{1,40}?)?\s{0,8}(?::?=>?|:)\s{0,8}(?:await |new |&)?(?:[A-Za-z_.:<>\[\]]{0,40}?\()?[A-Za-z_.:<>\[\]]{0,40}?(?i:bytes?|from|new|string|secret(?:str|string|value)?|text|field|setting|config|cast|hash|hashpw|hash_password|hashsync|make|md5|sha\d{1,3}|some|just|literal|value|valueof|of|buffer|b64decode|unhex)\(\s{0,8}(?:default\s{0,2}[=:]\s{0,2})?[A-Za-z]{0,2}<Q><V><Q>\s{0,8}[,).]"#,
+    ),
+    // AdminPassword:<br>  Type: String<br>  Default: "x"
+    Form::new(
+        b":\"'",
+        "efault",
+        Judge::Quoted,
+        r#"\A["']?:[ \t]{0,4}\{?(?:<W>[ \t]{1,24}["']?[A-Za-z]{1,24}["']?:[^\n]{0,80}){0,5}?<W>[ \t]{1,24}["']?(?:[dD]efault(?:Value)?)["']?:[ ]{0,3}["']<V>["']"#,
+    ),
+    // <Password><br>  <Value>x</Value>
+    Form::new(
+        b">",
+        "</",
+        Judge::Quoted,
+        r#"\A>\s{0,40}<(?:[vV]alue|[sS]tring|[dD]ata|[tT]ext)>\s{0,40}<V>\s{0,40}</"#,
+    ),
     // PASSWORD 'x', PASSWORD = N'x', IDENTIFIED BY PASSWORD 'x'
     Form::new(b" ", "'", Judge::Quoted, r"\A\s{1,4}(?:=\s{0,4})?N?'<V>'"),
 ];
 
+/// A key as a list of its bytes: network_key: [86, 203, ...], AES_KEY = new byte[] { 0x3f, 0xa2, ... }, key[16] = {...}.
+static BYTES: Form = Form::new(
+    b" :=\"'[",
+    ",",
+    Judge::Bytes,
+    r#"\A["']?(?:\[[A-Z_0-9]{0,20}\])?\s{0,8}(?::\s{0,4}[A-Za-z0-9_&\[\]; ]{0,24})?[:=]{1,2}\s{0,8}(?:new )?[A-Za-z0-9_.:&\[\]]{0,24}!?[ (]{0,2}[\[{(]\s{0,16}(?<secret>(?:0[xX])?[0-9A-Fa-f]{1,3}(?:,\s{0,16}(?:0[xX])?[0-9A-Fa-f]{1,3}){15,63}),?\s{0,16}[\]})]"#,
+);
+
 /// The forms in which the value stands before the name.
-static BEFORE: [Form; 5] = [
+static BEFORE: [Form; 6] = [
     // {"value": "x", "name": "DB_PASSWORD"}
     Form::new(
         b"\"'\\/._-",
@@ -263,12 +310,19 @@ static BEFORE: [Form; 5] = [
         Judge::Quoted,
         r"<value>\s{0,40}<V>\s{0,40}</value>\s{0,40}<(?:name|key)>\z",
     ),
+    // default_value = "x")]<br>  password: String
+    Form::new(
+        b" \n\t",
+        "efault",
+        Judge::Quoted,
+        r#"[dD]efault(?:_?[vV]alue)?\s{0,2}[=:]\s{0,2}["']<V>["'][^"'\n]{0,40}\r?\n\s{0,24}(?:[a-z]{2,9} ){0,3}(?:String )?\z"#,
+    ),
     // use x as the password, x is the password
     Form::new(
         b" ",
         "",
         Judge::Told,
-        r#"(?:\A|[\s"'`*(]|「|«|“)<B>(?:["'`*]{0,2}|」|»|”),? (?:as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
+        r#"(?:\A|[\s"'`*(]|「|«|“)<B>(?:["'`*]{0,2}|」|»|”),? (?:in as|instead of|as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
     ),
 ];
 
@@ -295,7 +349,8 @@ impl Judge {
                     .first()
                     .is_some_and(|word| matches!(word.as_str(), "set" | "with"));
                 let has_digit = value.iter().any(u8::is_ascii_digit);
-                (has_digit || is_plain && sets && value.len() >= 8)
+                let is_told = has_digit || is_plain && sets && value.len() >= 8;
+                (is_told || drawn::is_joined_phrase(value))
                     && !value.contains(&b' ')
                     && !shape::is_numeric(value)
                     && super::quoted_is_secret(value, promise, upper)
@@ -311,8 +366,26 @@ impl Judge {
                 !is_code && !is_type && said::is_told_secret(trimmed(value), promise)
             }
             Self::Drawn => said::is_secret(trimmed(value), promise, false),
+            Self::Wrapped => said::is_told_secret(value, promise) || drawn::is_chosen(value),
+            Self::Bytes => are_drawn_bytes(value),
         }
     }
+}
+
+/// Returns whether numbers are those of bytes that were drawn at random: no two alike in a row, and some of them large.
+fn are_drawn_bytes(value: &[u8]) -> bool {
+    const LARGE: u32 = 99;
+    const LARGE_MIN: usize = 4;
+    let numbers = value.split(|byte| *byte == b',').map(|number| {
+        let number = str::from_utf8(number.trim_ascii()).unwrap_or_default();
+        let digits = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+        digits.map_or_else(|| number.parse().ok(), |digits| u32::from_str_radix(digits, 16).ok())
+    });
+    let Some(numbers) = numbers.collect::<Option<Vec<u32>>>() else { return false };
+    let steps = numbers.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) <= 1).count();
+    numbers.iter().all(|number| *number <= 255)
+        && numbers.iter().filter(|number| **number > LARGE).count() >= LARGE_MIN
+        && steps * 4 < numbers.len()
 }
 
 /// The value without the signs of a sentence behind it.

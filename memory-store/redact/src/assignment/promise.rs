@@ -25,7 +25,7 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 38] = [
+    const PASSWORDS: [&str; 28] = [
         "password",
         "passwd",
         "passphrase",
@@ -47,22 +47,12 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         "parolasi",
         "kodeord",
         "sandi",
-        "dbpass",
         "dbpw",
-        "rootpass",
         "rootpw",
-        "userpass",
         "userpw",
-        "adminpass",
         "adminpw",
         "bindpw",
-        "mailpass",
-        "smtppass",
-        "requirepass",
-        "remotepass",
-        "sshpass",
         "parolas",
-        "masterpass",
         "psw",
     ];
     // Passwords in languages that change the end of a word.
@@ -91,7 +81,7 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         "authkey",
         "credential",
     ];
-    const KEY_OF: [&str; 30] = [
+    const KEY_OF: [&str; 32] = [
         "api",
         "access",
         "secret",
@@ -122,6 +112,14 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         "subscription",
         "ingest",
         "x",
+        "preshared",
+        "unseal",
+    ];
+    // Words before `pass` that make a name of a password, where no sign stands between them.
+    const PASS_OF: [&str; 32] = [
+        "admin", "app", "auth", "bind", "client", "db", "dn", "ftp", "http", "imap", "key",
+        "keystore", "ldap", "login", "mail", "master", "mysql", "pg", "pop", "proxy", "redis",
+        "relay", "remote", "require", "root", "sftp", "smtp", "sql", "ssh", "store", "user", "vnc",
     ];
     // Keys that open nothing.
     const OPEN_KEYS: [&str; 28] = [
@@ -184,8 +182,18 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
         {
             Some(Promise::Key)
         }
+        "chave" | "chiave" | "klucz" | "anahtar" | "sleutel" | "nyckel" | "kulcs" | "jeton" => {
+            Some(Promise::Key)
+        }
         "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
         "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
+        // `dnpass`, `relaypass`
+        _ if last
+            .strip_suffix("pass")
+            .is_some_and(|of| PASS_OF.iter().any(|it| of.ends_with(it))) =>
+        {
+            Some(Promise::Password)
+        }
         _ if STEMS.iter().any(|stem| last.starts_with(stem)) => Some(Promise::Password),
         _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
         _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),

@@ -19,7 +19,7 @@ const WORDS_MAX: usize = 8;
 const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// The words that say what the value is.
-const COPULAS: [&[u8]; 18] = [
+const COPULAS: [&[u8]; 19] = [
     b"is",
     b"was",
     b"are",
@@ -35,13 +35,14 @@ const COPULAS: [&[u8]; 18] = [
     "c'est".as_bytes(),
     b"set",
     b"now",
+    b"be",
     "→".as_bytes(),
     "è".as_bytes(),
     "é".as_bytes(),
 ];
 
 /// Names of passwords that are no English.
-const ABROAD: [&[u8]; 18] = [
+const ABROAD: [&[u8]; 26] = [
     b"passwort",
     b"passord",
     b"passordet",
@@ -60,6 +61,14 @@ const ABROAD: [&[u8]; 18] = [
     b"kodeord",
     b"sandi",
     b"mdp",
+    b"chave",
+    b"chiave",
+    b"klucz",
+    b"anahtar",
+    b"sleutel",
+    b"nyckel",
+    b"kulcs",
+    b"jeton",
 ];
 
 /// Copulas abroad that are other words in English, looked for behind names that are not English.
@@ -112,7 +121,7 @@ const FILLERS: [&[u8]; 20] = [
 ];
 
 /// Verbs for a password in sentences that go on with `to`.
-const SETTING: [&[u8]; 20] = [
+const SETTING: [&[u8]; 41] = [
     b"set",
     b"sets",
     b"setting",
@@ -133,6 +142,47 @@ const SETTING: [&[u8]; 20] = [
     b"mets",
     b"setze",
     b"pon",
+    "ändere".as_bytes(),
+    b"cambia",
+    b"cambiar",
+    b"cambiare",
+    b"cambie",
+    b"imposta",
+    b"modifie",
+    b"changer",
+    b"remplace",
+    b"mude",
+    b"altere",
+    b"troque",
+    "zmień".as_bytes(),
+    b"ustaw",
+    b"zet",
+    b"wijzig",
+    "ändra".as_bytes(),
+    "смени".as_bytes(),
+    "поменяй".as_bytes(),
+    "измени".as_bytes(),
+    "установи".as_bytes(),
+];
+
+/// Words before the value that something is set to, or was before.
+const TOWARDS: [&[u8]; 16] = [
+    b"to",
+    b"from",
+    b"auf",
+    b"en",
+    b"a",
+    b"in",
+    b"na",
+    b"para",
+    b"por",
+    b"par",
+    b"op",
+    b"naar",
+    b"till",
+    b"til",
+    "à".as_bytes(),
+    "на".as_bytes(),
 ];
 
 /// Quotes that are not ASCII, before a value.
@@ -217,7 +267,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
     let rest = &text[hit.end..];
     // Where words have no spaces between them, the value may follow directly.
-    let unspaced = text[hit.start] >= 0xE3;
+    let unspaced = text[hit.clone()].iter().any(|byte| *byte >= 0xE3);
     let ending = if unspaced {
         rest.iter().take(ENDING_BYTES_MAX).take_while(|byte| !byte.is_ascii()).count()
     } else {
@@ -245,7 +295,9 @@ pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
     let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
     let start = skip_quote(text, at + spaces);
     let value = bare(text, &(start..start + word_length(&text[start..])));
-    is_secret(&text[value.clone()], Promise::Password, true).then_some(value)
+    let told = &text[value.clone()];
+    (is_secret(told, Promise::Password, true) || is_number(told, Promise::Password))
+        .then_some(value)
 }
 
 /// The value that a sentence gives to the name that ends at `at`.
@@ -274,7 +326,7 @@ fn told(
         let is_copula = is_one_of(&COPULAS, told)
             || is_abroad && is_one_of(&COPULAS_ABROAD, told)
             || place == 0 && matches!(told, b"use" | b"enter" | b"type")
-            || is_setting && matches!(told, b"to" | b"from" | b"auf" | b"en" | b"a");
+            || is_setting && is_one_of(&TOWARDS, told);
         if is_copula {
             if let Some(value) = value_behind(text, word.end, promise) {
                 return Some(value);
@@ -284,8 +336,9 @@ fn told(
             return if is_opened { phrase(text, next.start, PHRASE_WORDS_MIN) } else { None };
         }
         let is_given = || {
-            promise != Promise::SomeKey && is_secret(told, promise, false)
-                || promise == Promise::Password && is_chosen(told)
+            is_chosen_with_sign(text, &value)
+                || promise != Promise::SomeKey && is_secret(told, promise, false)
+                || promise == Promise::Password && is_numbered(told)
         };
         if place == 0 && is_given() {
             return Some(value);
@@ -382,8 +435,17 @@ pub(super) fn is_told_secret(value: &[u8], promise: Promise) -> bool {
     }
 }
 
+/// Returns whether a value is one that people choose, together with the sign behind it.
+pub(super) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
+    const SIGNS: &[u8] = b"!#$%?^~*";
+    let next = text.get(value.end + 1);
+    let ends = next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,.;:)".contains(next));
+    ends && text.get(value.end).is_some_and(|sign| SIGNS.contains(sign))
+        && drawn::is_chosen(&text[value.start..=value.end])
+}
+
 /// `word` and a few digits, as people choose a password; no version of a thing is that long.
-fn is_chosen(value: &[u8]) -> bool {
+fn is_numbered(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 8;
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     letters >= LETTERS_MIN
@@ -405,7 +467,7 @@ pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
         b" into ",
     ];
     let rest = text.get(at..)?;
-    let marks = rest.iter().take(3).take_while(|byte| b"\"'`*".contains(byte)).count();
+    let marks = rest.iter().take(3).take_while(|byte| b"\"'`*!#$%?^~".contains(byte)).count();
     let link = LINKS.iter().find(|link| rest[marks..].starts_with(link))?;
     value_behind(text, at + marks + link.len() - 1, Promise::Password)
 }
@@ -481,7 +543,7 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
     let rest = text.get(at..)?;
     // The name is a word, and no part of one in base 64.
     let begins =
-        rest.first().is_some_and(|byte| b" \t\"'`*:=,|)]}".contains(byte) || *byte >= 0x80);
+        rest.first().is_some_and(|byte| b" \t\"'`*:=,|(;)]}".contains(byte) || *byte >= 0x80);
     if !begins {
         return None;
     }
@@ -490,9 +552,16 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
     let mut from = 0;
     while from < line.min(DISTANCE_BYTES_MAX) {
         let start = from + rest[from..line].iter().take_while(|byte| is_edge(**byte)).count();
+        // `${DB_PASSWORD:-x}`
+        let start =
+            start + usize::from(rest[..start].ends_with(b":") && rest[start..].starts_with(b"-"));
         let end = start + word_length(&rest[start..line]);
         let value = &rest[start..end];
-        if value.len() >= bytes_min && is_drawn_alone(value) && !shape::is_path(value) {
+        let chosen = quoted(rest, start).filter(|value| is_chosen(&rest[value.clone()]));
+        let is_drawn = value.len() >= bytes_min && is_drawn_alone(value) && !shape::is_path(value);
+        let chosen = chosen.or_else(|| chosen_word(rest, start, line));
+        if is_drawn || chosen.is_some() || drawn::is_lone_phrase(value) {
+            let end = chosen.map_or(end, |value| value.end);
             let is_content = crate::rule::is_content(&rest[..(start + CONTENT_BYTES).min(line)]);
             return (!is_content).then_some(at + start..at + end);
         }
@@ -503,6 +572,37 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
         from = end + sign.max(usize::from(end == start));
     }
     None
+}
+
+/// The value that begins at `start` behind a quote and ends before another one like it.
+pub(super) fn quoted(text: &[u8], start: usize) -> Option<Range<usize>> {
+    const VALUE_BYTES_MAX: usize = 64;
+    let quote = text.get(start.checked_sub(1)?).filter(|byte| b"\"'`".contains(byte))?;
+    let rest = text.get(start..)?;
+    let rest = &rest[..rest.len().min(VALUE_BYTES_MAX)];
+    let length = memchr::memchr(*quote, rest)?;
+    let value = &rest[..length];
+    let is_word = length > 0 && value.iter().all(u8::is_ascii_graphic) && !value.contains(&b'\\');
+    is_word.then_some(start..start + length)
+}
+
+/// The value at `start` that people choose, with its sign, behind a word that says that it follows.
+fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
+    const LEAD_BYTES: usize = 12;
+    const GIVING: [&[u8]; 9] =
+        [b"it's", "it’s".as_bytes(), b"its", b"to", b"use", b"using", b"be", b"as", b"try"];
+    let lead = &text[start.saturating_sub(LEAD_BYTES)..start];
+    let word = lead.strip_suffix(b" ")?.rsplit(|byte| b" (".contains(byte)).next()?;
+    let is_given = is_one_of(&GIVING, word) || is_one_of(&COPULAS, word);
+    let length = text[start..line].iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let word = &text[start..start + length];
+    let length = length - word.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
+    (is_given && drawn::is_chosen(&word[..length])).then_some(start..start + length)
+}
+
+/// Returns whether a value in quotes is one that people choose, or words drawn by lot.
+fn is_chosen(value: &[u8]) -> bool {
+    drawn::is_chosen(value) || drawn::is_joined_phrase(value)
 }
 
 /// Returns whether a byte stands between words rather than in one.
