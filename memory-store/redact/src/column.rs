@@ -25,7 +25,109 @@ pub(super) struct Column {
 
 /// Finds the column that is headed by the name around `hit`.
 pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
-    table(text, hit).filter(|column| !column.secrets.is_empty()).or_else(|| listed(text, hit))
+    table(text, hit)
+        .filter(|column| !column.secrets.is_empty())
+        .or_else(|| ruled(text, hit))
+        .or_else(|| boxed(text, hit))
+        .or_else(|| listed(text, hit))
+}
+
+/// Finds the column of a table without signs between its cells: below its heading stands a line of dashes, whose runs
+/// are as wide as the columns.
+fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    let heading_end = line_end(text, hit.end);
+    let rule_end = line_end(text, heading_end + 1);
+    let rule = text.get(heading_end + 1..rule_end)?.trim_ascii_end();
+    let is_rule = |line: &[u8]| {
+        line.len() > 4 && line.iter().all(|byte| b"-= ".contains(byte)) && line.contains(&b' ')
+    };
+    if !is_rule(rule) {
+        return None;
+    }
+    let heading_start = line_start(text, hit.start);
+    let at = hit.start - heading_start;
+    let from = rule.get(..=at)?.iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
+    let width = rule[from..].iter().take_while(|byte| **byte != b' ').count();
+    let is_last = from + width == rule.len();
+    let to = from + width + rule[from + width..].iter().take_while(|byte| **byte == b' ').count();
+    let cell = |line: Range<usize>| {
+        let end = if is_last { line.end } else { line.end.min(line.start + to) };
+        bare(text, &(line.start + from.min(line.len())..end.max(line.start + from.min(line.len()))))
+    };
+    let name = cell(heading_start..heading_end);
+    if width == 0 || !assignment::names_secret(text, &name) {
+        return None;
+    }
+    let (mut at, mut secrets) = (rule_end + 1, Vec::new());
+    for _ in 0..ROWS_MAX {
+        let end = line_end(text, at.min(text.len()));
+        let line = text.get(at..end).unwrap_or_default().trim_ascii();
+        if line.is_empty() || is_rule(line) {
+            break;
+        }
+        // Its first word: what is longer than the column moves the others.
+        let value = cell(at..end);
+        let rest = &text[value.start..end];
+        let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let value = value.start..value.start + length;
+        if assignment::is_told_secret(&text[value.clone()]) {
+            secrets.push(value);
+        }
+        at = end + 1;
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: rule_end + 1..at.min(text.len()) })
+}
+
+/// The line between the cells of a table that is drawn with lines.
+const BOX_LINE: &[u8] = "│".as_bytes();
+
+/// Finds the column of a table that is drawn with lines.
+fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const CELL_BYTES_MAX: usize = 80;
+    let after = &text[hit.end..text.len().min(hit.end + CELL_BYTES_MAX)];
+    if !after.contains(&BOX_LINE[0]) || memchr::memmem::find(after, BOX_LINE).is_none() {
+        return None;
+    }
+    let cells = |line: Range<usize>| {
+        let mut starts = vec![line.start];
+        let lines = memchr::memmem::find_iter(&text[line.clone()], BOX_LINE);
+        starts.extend(lines.map(|at| line.start + at + BOX_LINE.len()));
+        starts.push(line.end + BOX_LINE.len());
+        let cells = starts
+            .windows(2)
+            .map(|pair| bare(text, &(pair[0]..(pair[1] - BOX_LINE.len()).max(pair[0]))));
+        cells.collect::<Vec<_>>()
+    };
+    let heading_end = line_end(text, hit.end);
+    let heading = cells(line_start(text, hit.start)..heading_end);
+    let place = heading.iter().position(|cell| cell.start <= hit.start && hit.end <= cell.end)?;
+    if !assignment::names_secret(text, &heading[place]) {
+        return None;
+    }
+    let (mut at, mut secrets) = (heading_end + 1, Vec::new());
+    for _ in 0..ROWS_MAX {
+        // Lines between the rows begin with another sign of the same kind.
+        let is_row =
+            text.get(at..).is_some_and(|rest| rest.trim_ascii_start().starts_with(&BOX_LINE[..2]));
+        if !is_row {
+            break;
+        }
+        let end = line_end(text, at);
+        let row = cells(at..end);
+        if let Some(cell) = row.get(place).filter(|_| row.len() == heading.len())
+            && assignment::is_told_secret(&text[cell.clone()])
+        {
+            secrets.push(cell.clone());
+        }
+        at = end + 1;
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+}
+
+/// The beginning of the line at a place.
+fn line_start(text: &[u8], at: usize) -> usize {
+    let from = at.saturating_sub(LINE_BYTES_MAX);
+    memchr::memrchr(b'\n', &text[from..at]).map_or(from, |line| from + line + 1)
 }
 
 /// Finds the column of a table, whose heading has the separators of its rows around each name.
@@ -259,6 +361,7 @@ fn heading(text: &[u8], hit: &Range<usize>) -> Option<(u8, Range<usize>)> {
 }
 
 fn line_end(text: &[u8], at: usize) -> usize {
+    let at = at.min(text.len());
     let rest = &text[at..text.len().min(at + LINE_BYTES_MAX)];
     at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }

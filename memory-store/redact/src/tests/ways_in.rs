@@ -94,6 +94,28 @@ fn the_passwords_of_lines_are_hidden_whose_fields_a_heading_names() {
 }
 
 #[test]
+fn the_passwords_of_tables_are_hidden_that_have_lines_instead_of_signs() {
+    for form in [
+        "id  login  password\n--  -----  ----------------\n1   tess   @\n2   harry  @\n",
+        "Login Password        Role\n----- --------        ----\ntess  @   admin\n",
+        "=====  ================\nUser   Password\n=====  ================\ntess   @\n=====  ================\n",
+        "┌───────┬──────────┐\n│ login │ password │\n├───────┼──────────┤\n│ tess  │ @ │\n└───────┴──────────┘",
+    ] {
+        for value in ["Lantern2047!", "copper-thistle-walnut-gravel"] {
+            let clean = redact(&form.replace('@', value));
+            assert!(!clean.contains(value) && clean.contains("tess"), "{clean}");
+        }
+    }
+    for text in [
+        "name   password\n----   --------\nlogin  required\n",
+        "Token  Kind\n-----  ----\n",
+        "│ password │\n│",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
 fn a_password_that_its_place_tells_is_learned() {
     let learned = |text: &str| {
         let known = Known::new([7; KEY_BYTES]);
@@ -107,6 +129,9 @@ fn a_password_that_its_place_tells_is_learned() {
         "curl -u svc:Kq7vLm2xRt9Wz h",
         "unlock it with Kq7vLm2xRt9Wz",
         "Authorization: Basic c3ZjOktxN3ZMbTJ4UnQ5V3o=",
+        // In base 64, and with the escapes of an address.
+        "kind: Secret\ndata:\n  password: S3E3dkxtMnhSdDlXeg==\n",
+        "postgres://app:Kq7vLm%32xRt9Wz@db/shop",
     ] {
         assert_eq!(learned(text), "got [redacted:known-secret] there", "{text}");
     }
