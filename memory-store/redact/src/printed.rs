@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+/// Names of secrets in the names of files, settings and variables.
+const NAME: &str = r"[\w./:@-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api_?key|access_?key|private_?key|signing_?key|\bpsk\b)[\w-]*";
+
 static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let forms = [
         r"pass\s+show\s+[\w@./-]+",
@@ -29,16 +32,35 @@ static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"argocd\s+admin\s+initial-password\b",
         r"kubectl\b.*\bget\s+secrets?\b.*\bbase64\s+(?:-d|-D|--decode)\b",
         r"openssl\s+rand\s+-(?:hex|base64)\b",
-        r"(?:pwgen|apg|xkcdpass|diceware)\b",
+        r"(?:pwgen|apg|xkcdpass|diceware|makepasswd)\b",
+        // A setting, an output or a variable whose name is that of a secret.
+        r"(?:config|configure|secrets?|variables?|vars?|env|settings?|output|params?|parameters?|keystore|keyring|keychain)(?:\s+|:)(?:get|show|read|view|reveal|print|--?raw|access)\s[^|;&<>]*NAME(?:['\x22]|\s|$)",
+        r"printenv\s+NAME\s*$",
+        r"(?:echo|printf\s+\S+)\s+['\x22]?\$\{?NAME\}?['\x22]?\s*$",
+        r"nmcli\b.*\bpsk\b",
+        r"(?:[\w-]+\s+)?auth[:\s-](?:token|print-access-token)\s*$",
+        // A file that holds nothing else.
+        r"(?:cat|head|tail|less|more|type|bat|Get-Content)\s[^|;&<>]*(?:NAME(?:\.(?:txt|key|out|tmp|secret|token|password|pass|pw))?|[\w./@-]*secrets?/[\w-]+(?:\.txt)?|(?:^|[\s/])[\w-]*(?:private|secret|master|signing|encryption)[\w-]*\.key)['\x22]?\s*$",
+        // Generators.
+        r"\S*/dev/u?random\b",
+        r"(?:\S*[.(\s])?(?:secrets\.token_|randomBytes\(|random_bytes\(|SecureRandom\b|get_random_secret_key|Fernet\.generate_key|crypto\.rand)",
+        r"gpg\b.*--gen-random\b",
+        r"(?:\S+/)?(?:rails|rake)\s+secret\b",
+        r"(?:\S+\s+)?(?:genkey|genpsk|phx\.gen\.secret|key:generate\b.*--show)\b",
+        r"(?:\S+\s+)*(?:generate|gen|create|new)[-:_ ](?:\w+[-_ ])?(?:secret|token|password|passphrase|apikey)(?:[-_]key)?\b[^|;&<>]*$",
     ];
-    Regex::new(&format!(r"(?:^|[\s;&|($`])(?:{})", forms.join("|"))).ok()
+    let forms = forms.join("|").replace("NAME", NAME);
+    Regex::new(&format!(r"(?i)(?:^|[\s;&|($`])(?:{forms})")).ok()
 });
 
 /// Returns whether a command line prints a secret and nothing else.
 pub fn prints_secret(command: &str) -> bool {
     // Only the last line: earlier ones go on into variables and files.
     let last = command.lines().last().unwrap_or_default();
-    PRINTS.as_ref().is_some_and(|prints| prints.is_match(last))
+    // Public keys, and lists of names.
+    let is_open = ["public", ".pub", "/etc/passwd", "name-only", "-o name", "tokenizer", "git "];
+    !is_open.iter().any(|word| last.contains(word))
+        && PRINTS.as_ref().is_some_and(|prints| prints.is_match(last))
 }
 
 #[cfg(test)]
@@ -58,6 +80,21 @@ mod tests {
             "argocd admin initial-password -n argocd",
             "openssl rand -hex 32",
             "pwgen -s 16 1",
+            "pulumi config get shopPassword",
+            "terraform output -raw db_password",
+            "aws configure get aws_secret_access_key",
+            "docker exec nexus cat /nexus-data/admin.password",
+            "sudo cat /var/lib/node-token",
+            "cat secrets/db",
+            "printenv SHOP_TOKEN",
+            "echo \"$SHOP_PASSWORD\"",
+            "heroku auth:token",
+            "nmcli -s -g 802-11-wireless-security.psk connection show Lab",
+            "wg genkey | tee own.key",
+            "head -c 32 /dev/urandom | base64",
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            "node -e \"console.log(require('crypto').randomBytes(32).toString('hex'))\"",
+            "bin/rails secret",
         ] {
             assert!(prints_secret(command), "{command}");
         }
@@ -71,6 +108,14 @@ mod tests {
             "security find-certificate",
             "openssl x509 -in a.pem -text",
             "bypass show shop/db",
+            "cat /etc/passwd",
+            "cat src/token.rs",
+            "cat docs/secrets.md",
+            "git config get token",
+            "cat id_ed25519.pub",
+            "npm run generate-types",
+            "terraform output -raw url",
+            "echo PASSWORD",
         ] {
             assert!(!prints_secret(command), "{command}");
         }
