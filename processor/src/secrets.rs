@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::{ProjectDir, UserDirs};
 use memory_store::redact::known::{KEY_BYTES, Known, Pending};
-use memory_store::redact::{Given, Redactor, prints_secret, request};
+use memory_store::redact::{Given, PLACEHOLDER_OPEN, Redactor, corrects, prints_secret, request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -121,8 +121,20 @@ impl Secrets {
         // The last call that prints a secret.
         let mut printing = String::new();
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
+        // Whether the last prompt held a secret.
+        let mut held = false;
         for record in records {
             match &mut record.what {
+                RecordWhat::Prompt { text, by: PromptBy::User, .. }
+                    if held && text.len() <= ANSWER_BYTES_MAX && corrects(text) =>
+                {
+                    is_next = false;
+                    let clean = redactor.redact_answer(ASKED, text, Given::Later, &self.known);
+                    if !clean.hidden.is_empty() {
+                        *text = clean.text.into_owned();
+                        changed = true;
+                    }
+                }
                 RecordWhat::Text { text, .. } => {
                     is_next = false;
                     if let Some(asked) = request(text) {
@@ -133,13 +145,14 @@ impl Secrets {
                 RecordWhat::Prompt { text, by: PromptBy::User, .. } if prompts < PROMPTS_MAX => {
                     let given = if is_next { Given::InWords } else { Given::Later };
                     (prompts, is_next) = (prompts + 1, false);
+                    held = text.contains(PLACEHOLDER_OPEN);
                     if question.is_empty() || text.len() > ANSWER_BYTES_MAX {
                         continue;
                     }
                     let answer = redactor.redact_answer(&question, text, given, &self.known);
                     if !answer.hidden.is_empty() {
                         *text = answer.text.into_owned();
-                        changed = true;
+                        (changed, held) = (true, true);
                     }
                 }
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
@@ -149,8 +162,7 @@ impl Secrets {
                     if value.contains(char::is_whitespace) {
                         continue;
                     }
-                    let asked = "What is the password?";
-                    let clean = redactor.redact_answer(asked, value, Given::Freely, &self.known);
+                    let clean = redactor.redact_answer(ASKED, value, Given::Freely, &self.known);
                     if !clean.hidden.is_empty() {
                         result.output = clean.text.into_owned() + rest;
                         changed = true;
@@ -161,6 +173,9 @@ impl Secrets {
                     if prints_secret(command) {
                         printing.clone_from(id);
                     }
+                }
+                RecordWhat::Prompt { text, by: PromptBy::User, .. } => {
+                    (is_next, held) = (false, text.contains(PLACEHOLDER_OPEN));
                 }
                 RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => is_next = false,
                 _ => {}
@@ -206,6 +221,9 @@ fn is_foreign_pack(path: &Path) -> bool {
     let is_pack = path.extension().is_some_and(|end| end == "pack");
     is_pack && !archive::lists_pack(path)
 }
+
+/// The question to which a value is the answer that only its place tells to be a secret.
+const ASKED: &str = "What is the password?";
 
 /// The longest prompt that may be an answer.
 const ANSWER_BYTES_MAX: usize = 400;

@@ -141,6 +141,21 @@ fn an_answer_to_a_request_is_hidden_two_prompts_later() {
 }
 
 #[test]
+fn the_value_of_a_prompt_that_takes_back_a_secret_is_hidden() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("The password of the importer's database is Saddle-Lantern2047!");
+    script.say("Thank you, I write it into the settings of the importer.");
+    script.prompt("sorry, I meant copper-thistle-walnut-gravel");
+    script.say("I changed it. Shall I release the importer?");
+    script.prompt("wait, release it as v2-beta4 then");
+    sealed.write_script(&script);
+    let secrets = ["Saddle-Lantern2047", "copper-thistle-walnut-gravel"];
+    assert_eq!(stored(&sealed, &secrets), Vec::<String>::new());
+    assert!(records(&sealed, "s1").contains("wait, release it as v2-beta4 then"));
+}
+
+#[test]
 fn what_a_command_prints_that_prints_a_secret_is_hidden() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

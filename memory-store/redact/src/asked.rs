@@ -622,6 +622,90 @@ pub fn request(text: &str) -> Option<&str> {
     })
 }
 
+/// Words by which a person takes back what the last prompt said, in lower case.
+const CORRECTING: [&str; 57] = [
+    "sorry",
+    "oops",
+    "wait",
+    "actually",
+    "meant",
+    "mean",
+    "correction",
+    "typo",
+    "wrong",
+    "mistake",
+    "instead",
+    "rather",
+    "mistyped",
+    "should",
+    "entschuldigung",
+    "korrektur",
+    "falsch",
+    "meinte",
+    "stattdessen",
+    "vertippt",
+    "doch",
+    "pardon",
+    "désolé",
+    "erreur",
+    "plutôt",
+    "correctif",
+    "perdón",
+    "perdon",
+    "corrección",
+    "quise",
+    "error",
+    "mejor",
+    "desculpa",
+    "desculpe",
+    "correção",
+    "errado",
+    "aliás",
+    "scusa",
+    "scusate",
+    "correzione",
+    "intendevo",
+    "sbagliato",
+    "anzi",
+    "poprawka",
+    "przepraszam",
+    "pomyłka",
+    "correctie",
+    "bedoelde",
+    "rättelse",
+    "menade",
+    "ошибка",
+    "ошибся",
+    "исправление",
+    "точнее",
+    "извини",
+    "düzeltme",
+    "yanlış",
+];
+
+/// Such words in scripts without spaces, or of many forms.
+const CORRECTING_WITHOUT_SPACES: [&str; 12] = [
+    "更正",
+    "改正",
+    "订正",
+    "訂正",
+    "间違",
+    "間違",
+    "错了",
+    "錯了",
+    "すみません",
+    "정정",
+    "수정",
+    "아니",
+];
+
+/// Returns whether a prompt takes back what the one before it said, so that its value is another of the same kind.
+pub fn corrects(prompt: &str) -> bool {
+    let prompt = prompt.to_lowercase();
+    words_of(&prompt).iter().any(|word| CORRECTING.contains(word))
+        || CORRECTING_WITHOUT_SPACES.iter().any(|word| prompt.contains(word))
+}
+
 /// Returns whether a question is about a way in, or what leads there.
 fn is_way_in(question: &str, words: &[&str]) -> bool {
     words.iter().any(|word| WAYS_IN.contains(word))

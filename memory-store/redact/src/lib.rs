@@ -38,7 +38,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-pub use asked::{Answer, Given, request};
+pub use asked::{Answer, Given, corrects, request};
 pub use deny::PatternError;
 use known::Known;
 pub use names::{NAME, Names};

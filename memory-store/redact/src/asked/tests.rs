@@ -27,6 +27,21 @@ fn the_question_tells_what_the_answer_is() {
 }
 
 #[test]
+fn a_prompt_that_takes_back_another_is_told_from_others() {
+    for prompt in [
+        "sorry, I meant Kq7vLm2xRt9Wz",
+        "No wait, that was the old one",
+        "ich meinte natürlich Kq7vLm2xRt9Wz",
+        "更正：Kq7vLm2xRt9Wz",
+    ] {
+        assert!(corrects(prompt), "{prompt}");
+    }
+    for prompt in ["release it as v2-beta4 then", "thanks, go on", "ja, weiter so"] {
+        assert!(!corrects(prompt), "{prompt}");
+    }
+}
+
+#[test]
 fn an_answer_about_secrets_and_one_that_was_offered_stay() {
     for (question, answer) in [
         ("Which hash should passwords have?", "Argon2id"),
