@@ -66,6 +66,27 @@ pub(super) fn password(value: &str) -> Option<String> {
     String::from_utf8(said[colon + 1..].to_vec()).ok()
 }
 
+/// The text that a value in base 64 is, as manifests of secrets have them.
+pub(super) fn told(value: &str) -> Option<String> {
+    let run = value.trim_end_matches('=').as_bytes();
+    let is_run = run.len() >= KNOWN_RUN_BYTES_MIN && run.iter().copied().all(is_base64);
+    let said = is_run.then(|| decoded(run)).flatten()?;
+    String::from_utf8(said).ok().map(|said| said.trim().to_owned())
+}
+
+/// A value without the escapes of an address, if it has any.
+pub(super) fn percent_decoded(value: &str) -> Option<String> {
+    let mut said = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        let escape = behind.get(..2).filter(|_| byte == b'%').and_then(hexadecimal);
+        let is_escape = escape.is_some();
+        said.extend(escape.unwrap_or_else(|| vec![byte]));
+        rest = if is_escape { &behind[2..] } else { behind };
+    }
+    (said.len() < value.len()).then(|| String::from_utf8(said).ok()).flatten()
+}
+
 /// The runs of at least so many bytes whose meaning is a secret.
 fn runs(text: &[u8], bytes_min: usize, is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();

@@ -403,9 +403,12 @@ mod tests {
         for only_known in [true, false] {
             let redactor = Redactor { only_known, ..redactor.clone() };
             for text in ["umber-Cobaltheron6629", "Cobaltheron6629", "umber-Cobaltheron6629"] {
-                assert_eq!(redactor.redact(&format!("say {text}!")), format!("say {hidden}!"));
+                assert_eq!(redactor.redact(&format!("say {text}.")), format!("say {hidden}."));
             }
         }
+        // The sign of a password that a rule did not take.
+        let clean = redactor.redact("Cobaltheron6629! is it").into_owned();
+        assert_eq!(clean, format!("{hidden} is it"));
         // One begins in the other.
         let both = known(&["umber-Cobaltheron6629", "Cobaltheron6629-brine7704"]);
         let both = Redactor { only_known: true, ..both };

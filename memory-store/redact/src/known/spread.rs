@@ -102,7 +102,10 @@ pub(crate) enum Evidence {
 /// Returns whether a value that was recognised may be looked for elsewhere.
 pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
     let bytes = value.as_bytes();
-    if drawn::is_drawn_number(bytes) || drawn::is_drawn_phrase(bytes) {
+    if drawn::is_drawn_number(bytes)
+        || drawn::is_drawn_phrase(bytes)
+        || drawn::is_joined_phrase(bytes)
+    {
         return true;
     }
     if !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
@@ -259,6 +262,7 @@ mod tests {
             "Summer!2024",
             "blue!Kettle42",
             "3f1c9a6e-55b1-4d0c-9f3a-7be21c6a90d4",
+            "copper-thistle-walnut-gravel",
         ] {
             assert!(may_spread(value, Evidence::Rule), "{value}");
         }
