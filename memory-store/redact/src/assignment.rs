@@ -53,17 +53,19 @@ enum Join {
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
-    if is_verdict(text, &name) || is_folder(text, &name) || is_in_template(text, &name) {
+    if is_verdict(text, &name) || is_folder(text, &name) {
         return None;
     }
     if let Some(value) = assigned(text, &name, is_dense) {
         return Some(value);
     }
-    let promise = || promise_in_prose(text, &name);
     part_of_name(text, &name, hit)
-        .or_else(|| form::bytes(text, &name, promise_at(text, &name)?))
-        .or_else(|| form::find(text, &name, promise()?))
-        .or_else(|| near(text, &name, promise()?))
+        .or_else(|| form::bytes(text, &name, || promise_at(text, &name)))
+        .or_else(|| {
+            let promise = promise_in_prose(text, &name)?;
+            form::find(text, &name, promise).or_else(|| near(text, &name, promise))
+        })
+        .filter(|_| !is_in_template(text, &name))
 }
 
 /// The value that stands somewhere behind the name of a secret; `pwd` is a folder, too.

@@ -35,7 +35,14 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
 /// Finds the column of a table without signs between its cells: below its heading stands a line of dashes, whose runs
 /// are as wide as the columns.
 fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    let letters = text[hit.end..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if !text.get(hit.end + letters).is_some_and(u8::is_ascii_whitespace) {
+        return None;
+    }
     let heading_end = line_end(text, hit.end);
+    if !text.get(heading_end + 1).is_some_and(|byte| b"-= ".contains(byte)) {
+        return None;
+    }
     let rule_end = line_end(text, heading_end + 1);
     let rule = text.get(heading_end + 1..rule_end)?.trim_ascii_end();
     let is_rule = |line: &[u8]| {
@@ -84,8 +91,9 @@ const BOX_LINE: &[u8] = "│".as_bytes();
 /// Finds the column of a table that is drawn with lines.
 fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const CELL_BYTES_MAX: usize = 80;
-    let after = &text[hit.end..text.len().min(hit.end + CELL_BYTES_MAX)];
-    if !after.contains(&BOX_LINE[0]) || memchr::memmem::find(after, BOX_LINE).is_none() {
+    let after = text[hit.end..].iter().take(CELL_BYTES_MAX);
+    let is_name = |byte: &&u8| byte.is_ascii_alphabetic() || **byte == b' ';
+    if !text[hit.end + after.take_while(is_name).count()..].starts_with(BOX_LINE) {
         return None;
     }
     let cells = |line: Range<usize>| {

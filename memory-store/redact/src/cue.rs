@@ -317,7 +317,7 @@ pub(super) fn is_value(value: &[u8]) -> bool {
 }
 
 /// Words right before a value that a sentence gives.
-const GIVING: [&str; 23] = [
+const GIVING: [&str; 25] = [
     " with ",
     " using ",
     " and then ",
@@ -341,6 +341,8 @@ const GIVING: [&str; 23] = [
     " to ",
     ": ",
     "=",
+    ", ",
+    "/",
 ];
 
 /// Returns whether the words before a value say that it is given.

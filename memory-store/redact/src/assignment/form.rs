@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Promise, drawn, said, shape};
@@ -41,6 +42,8 @@ struct Form {
     judge: Judge,
     pattern: &'static str,
     regex: OnceLock<Option<Regex>>,
+    /// Search for what it needs.
+    finder: OnceLock<Finder<'static>>,
 }
 
 impl Form {
@@ -50,7 +53,7 @@ impl Form {
         judge: Judge,
         pattern: &'static str,
     ) -> Self {
-        Self { edge, needs, judge, pattern, regex: OnceLock::new() }
+        Self { edge, needs, judge, pattern, regex: OnceLock::new(), finder: OnceLock::new() }
     }
 
     fn is_beside(&self, byte: u8) -> bool {
@@ -58,8 +61,8 @@ impl Form {
     }
 
     fn find(&self, text: &[u8], promise: Promise, name: &[u8]) -> Option<Range<usize>> {
-        if !self.needs.is_empty() && memchr::memmem::find(text, self.needs.as_bytes()).is_none() {
-            return None;
+        if !self.needs.is_empty() {
+            self.finder.get_or_init(|| Finder::new(self.needs.as_bytes())).find(text)?;
         }
         let regex = self.regex.get_or_init(|| compile(self.pattern)).as_ref()?;
         let groups = regex.captures(text)?;
@@ -87,14 +90,27 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
         .iter()
         .filter(|form| form.is_beside(follows))
         .find_map(|form| form.find(after, promise, said));
+    let behind =
+        behind.or_else(|| is_operator(after).then(|| WRAPPED.find(after, promise, said)).flatten());
     if let Some(value) = behind {
         return Some(name.end + value.start..name.end + value.end);
     }
     before(text, name, promise)
 }
 
+/// Returns whether an operator follows a name, and the quote that closes it.
+fn is_operator(after: &[u8]) -> bool {
+    let closes = |byte: &&u8| b"\"'`]) ".contains(byte);
+    let signs = after.iter().take(8).take_while(closes).count();
+    after.get(signs).is_some_and(|byte| b":=".contains(byte))
+}
+
 /// The bytes of the key at `name`, as numbers in a list behind it.
-pub(super) fn bytes(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+pub(super) fn bytes(
+    text: &[u8],
+    name: &Range<usize>,
+    promise: impl FnOnce() -> Option<Promise>,
+) -> Option<Range<usize>> {
     const OPEN_BYTES_MAX: usize = 48;
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
     let opens =
@@ -103,7 +119,7 @@ pub(super) fn bytes(text: &[u8], name: &Range<usize>, promise: Promise) -> Optio
     if !memchr::memchr3_iter(b'[', b'{', b'(', lead).any(opens) {
         return None;
     }
-    let value = BYTES.find(after, promise, &text[name.clone()])?;
+    let value = BYTES.find(after, promise()?, &text[name.clone()])?;
     Some(name.end + value.start..name.end + value.end)
 }
 
@@ -134,7 +150,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 /// Forms behind a name in an object, a tag or a list of settings.
-static AFTER: [Form; 24] = [
+static AFTER: [Form; 23] = [
     // **Password:** x, `password`: x, Password (staging): **x**, Password → x, Password...: x
     Form::new(
         b":*_`\"'])( =-|\t.>&\xE2\xEF\xF0?",
@@ -247,13 +263,6 @@ static AFTER: [Form; 24] = [
         Judge::Told,
         r#"\A[^\n?"']{0,60}\?["'*_]{0,3}[ \t]{0,3}(?:=|:|→|->|A:|\n{1,2}>?)?[ \t]{0,3}["'`]?<B>["'`]?[ \t]{0,3}(?:\r?\n|\z)"#,
     ),
-    // password = SecretString::from("x"), token: str = Field(default="x"), key := []byte("x")
-    Form::new(
-        b" :=\"'`)]",
-        "(",
-        Judge::Wrapped,
-        r#"\A<Q>?\]?\s{0,8}(?::\s{0,4}[A-Za-z_.|&<>\[\]? ]{1,40}?)?\s{0,8}(?::?=>?|:)\s{0,8}(?:await |new |&)?(?:[A-Za-z_.:<>\[\]]{0,40}?\()?[A-Za-z_.:<>\[\]]{0,40}?(?i:bytes?|from|new|string|secret(?:str|string|value)?|text|field|setting|config|cast|hash|hashpw|hash_password|hashsync|make|md5|sha\d{1,3}|some|just|literal|value|valueof|of|buffer|b64decode|unhex)\(\s{0,8}(?:default\s{0,2}[=:]\s{0,2})?[A-Za-z]{0,2}<Q><V><Q>\s{0,8}[,).]"#,
-    ),
     // AdminPassword:<br>  Type: String<br>  Default: "x"
     Form::new(
         b":\"'",
@@ -271,6 +280,14 @@ static AFTER: [Form; 24] = [
     // PASSWORD 'x', PASSWORD = N'x', IDENTIFIED BY PASSWORD 'x'
     Form::new(b" ", "'", Judge::Quoted, r"\A\s{1,4}(?:=\s{0,4})?N?'<V>'"),
 ];
+
+/// A literal in a call: password = SecretString::from("x"), token: str = Field(default="x"), key := []byte("x").
+static WRAPPED: Form = Form::new(
+    b" :=\"'`)]",
+    "(",
+    Judge::Wrapped,
+    r#"\A<Q>?\]?\s{0,8}(?::\s{0,4}[A-Za-z_.|&<>\[\]? ]{1,40}?)?\s{0,8}(?::?=>?|:)\s{0,8}(?:await |new |&)?(?:[A-Za-z_.:<>\[\]]{0,40}?\()?[A-Za-z_.:<>\[\]]{0,40}?(?i:bytes?|from|new|string|secret(?:str|string|value)?|text|field|setting|config|cast|hash|hashpw|hash_password|hashsync|make|md5|sha\d{1,3}|some|just|literal|value|valueof|of|buffer|b64decode|unhex)\(\s{0,8}(?:default\s{0,2}[=:]\s{0,2})?[A-Za-z]{0,2}<Q><V><Q>\s{0,8}[,).]"#,
+);
 
 /// A key as a list of its bytes: network_key: [86, 203, ...], AES_KEY = new byte[] { 0x3f, 0xa2, ... }, key[16] = {...}.
 static BYTES: Form = Form::new(
