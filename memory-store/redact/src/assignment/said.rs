@@ -591,13 +591,17 @@ fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     const LEAD_BYTES: usize = 12;
     const GIVING: [&[u8]; 9] =
         [b"it's", "it’s".as_bytes(), b"its", b"to", b"use", b"using", b"be", b"as", b"try"];
+    let length = text[start..line].iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let value = &text[start..start + length];
+    // Few words have a number, and it is asked of each.
+    if !value.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
+    let length = length - value.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
     let lead = &text[start.saturating_sub(LEAD_BYTES)..start];
     let word = lead.strip_suffix(b" ")?.rsplit(|byte| b" (".contains(byte)).next()?;
-    let is_given = is_one_of(&GIVING, word) || is_one_of(&COPULAS, word);
-    let length = text[start..line].iter().take_while(|byte| byte.is_ascii_graphic()).count();
-    let word = &text[start..start + length];
-    let length = length - word.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
-    (is_given && drawn::is_chosen(&word[..length])).then_some(start..start + length)
+    (drawn::is_chosen(&value[..length]) && (is_one_of(&GIVING, word) || is_one_of(&COPULAS, word)))
+        .then_some(start..start + length)
 }
 
 /// Returns whether a value in quotes is one that people choose, or words drawn by lot.
