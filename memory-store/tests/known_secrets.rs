@@ -20,7 +20,7 @@ fn of_values_that_begin_with_the_same_word_the_longest_is_hidden() {
         let redactor = Redactor { options, only_known: true };
         let hidden = "[redacted:known-secret]";
         assert_eq!(redactor.redact(&format!("say {long}.")), format!("say {hidden}."));
-        assert_eq!(redactor.redact(&format!("say {short}!")), format!("say {hidden}!"));
+        assert_eq!(redactor.redact(&format!("say {short}.")), format!("say {hidden}."));
         // The tail of another one is none of it.
         assert_eq!(redactor.redact(&format!("say {short}-moss")), format!("say {hidden}-moss"));
     }
