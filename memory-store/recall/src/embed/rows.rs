@@ -20,7 +20,7 @@ use memory_store_base::error::{At, Result};
 #[derive(Debug)]
 pub(crate) struct Rows<const N: usize> {
     path: PathBuf,
-    source: Source,
+    source: RowSource,
     header: Header,
     /// The displacements of the buckets, 2 bytes each, then the fingerprints of the rows, 4 bits
     /// each.
@@ -29,7 +29,7 @@ pub(crate) struct Rows<const N: usize> {
 
 /// Origin of a file's bytes.
 #[derive(Debug)]
-enum Source {
+enum RowSource {
     /// Read when they are needed: a hook needs few.
     File(File),
     /// Read at once: whoever embeds many texts needs them all.
@@ -60,7 +60,7 @@ impl<const N: usize> Rows<N> {
         let header = Header::decode(path, &head[..there], magic, bytes)?;
         let mut index = vec![0; header.index_bytes()];
         read_at(&file, &mut index, header.index).at(path)?;
-        Self::new(path, Source::File(file), header, index)
+        Self::new(path, RowSource::File(file), header, index)
     }
 
     /// Opens a file that starts with `magic` and reads all of it.
@@ -69,10 +69,10 @@ impl<const N: usize> Rows<N> {
         let header = Header::decode(path, &bytes, magic, bytes.len() as u64)?;
         let start = header.index as usize;
         let index = bytes[start..start + header.index_bytes()].to_vec();
-        Self::new(path, Source::Memory(bytes), header, index)
+        Self::new(path, RowSource::Memory(bytes), header, index)
     }
 
-    fn new(path: &Path, source: Source, header: Header, index: Vec<u8>) -> Result<Self> {
+    fn new(path: &Path, source: RowSource, header: Header, index: Vec<u8>) -> Result<Self> {
         if usize::from(header.values) != N {
             let message = format!("rows of {} values, expected {N}", header.values);
             return Err(damaged(path, message));
@@ -97,16 +97,16 @@ impl<const N: usize> Rows<N> {
         let header = Header::decode(path, &map, magic, map.len() as u64)?;
         let start = header.index as usize;
         let index = map[start..start + header.index_bytes()].to_vec();
-        Self::new(path, Source::Mapped(Arc::new(map)), header, index)
+        Self::new(path, RowSource::Mapped(Arc::new(map)), header, index)
     }
 
     /// The weights of a file that was mapped.
     pub(crate) fn weights(&self) -> Piece {
         match &self.source {
-            Source::Mapped(map) => {
+            RowSource::Mapped(map) => {
                 Piece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
             }
-            Source::Memory(_) | Source::File(_) => Piece::Owned(Vec::new()),
+            RowSource::Memory(_) | RowSource::File(_) => Piece::Owned(Vec::new()),
         }
     }
 
@@ -115,9 +115,9 @@ impl<const N: usize> Rows<N> {
         let length = self.header.row_bytes();
         let offset = self.header.rows + u64::from(slot) * length as u64;
         match &self.source {
-            Source::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
-            Source::Mapped(map) => self.parse(&map[offset as usize..][..length]),
-            Source::File(file) => {
+            RowSource::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
+            RowSource::Mapped(map) => self.parse(&map[offset as usize..][..length]),
+            RowSource::File(file) => {
                 // The header's soundness bounds this; the buffer is on the stack for hooks.
                 let mut buffer = [0; N_MAX];
                 let row = &mut buffer[..length];

@@ -118,7 +118,7 @@ fn look_alike(c: char) -> Option<char> {
 /// Cuts plain text into words. `known` gives the length in bytes of the longest known word at the
 /// beginning of a text that is written without spaces.
 pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
-    let mut cutter = Cutter { words: Vec::new(), sentence: 0, begins: true, known };
+    let mut cutter = WordCutter { words: Vec::new(), sentence: 0, begins: true, known };
     let mut blank = false;
     for (line, content) in text.lines().enumerate() {
         let content = content.trim();
@@ -224,14 +224,14 @@ fn tag_length(text: &str) -> Option<usize> {
     name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(close + 2)
 }
 
-struct Cutter<'a> {
+struct WordCutter<'a> {
     words: Vec<Word>,
     sentence: u32,
     begins: bool,
     known: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-impl Cutter<'_> {
+impl WordCutter<'_> {
     fn end(&mut self) {
         self.sentence += 1;
         self.begins = true;

@@ -109,7 +109,7 @@ impl Linear {
         self.panels.len() / (self.scales.len() / PANEL)
     }
 
-    fn decode(reader: &mut Reader<'_>, channels: usize, inputs: usize) -> Option<Self> {
+    fn decode(reader: &mut WeightReader<'_>, channels: usize, inputs: usize) -> Option<Self> {
         Some(Self {
             scales: reader.floats(channels)?,
             bias: reader.floats(channels)?,
@@ -119,7 +119,7 @@ impl Linear {
 }
 
 impl Norm {
-    fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    fn decode(reader: &mut WeightReader<'_>) -> Option<Self> {
         Some(Self { gain: reader.floats(WIDTH)?, bias: reader.floats(WIDTH)? })
     }
 }
@@ -147,7 +147,7 @@ impl Projection {
 impl Weights {
     /// Reads the weights of a file; `None` when they make no sense.
     pub(crate) fn decode(bytes: &Piece) -> Option<Self> {
-        let mut reader = Reader { cursor: Cursor(bytes), all: bytes };
+        let mut reader = WeightReader { cursor: Cursor(bytes), all: bytes };
         let layers = reader.cursor.u32().filter(|&layers| layers <= LAYERS_MAX)?;
         let shape = [WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         for expected in shape {
@@ -203,7 +203,7 @@ fn put(out: &mut Vec<u8>, numbers: &[f32]) {
 }
 
 impl Layer {
-    fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    fn decode(reader: &mut WeightReader<'_>) -> Option<Self> {
         Some(Self {
             attention: Linear::decode(reader, 3 * WIDTH, WIDTH)?,
             output: Linear::decode(reader, WIDTH, WIDTH)?,
@@ -215,12 +215,12 @@ impl Layer {
     }
 }
 
-struct Reader<'a> {
+struct WeightReader<'a> {
     cursor: Cursor<'a>,
     all: &'a Piece,
 }
 
-impl Reader<'_> {
+impl WeightReader<'_> {
     /// Takes bytes; those of a mapped file are not copied.
     fn piece(&mut self, count: usize) -> Option<Piece> {
         let at = self.all.len() - self.cursor.0.len();
