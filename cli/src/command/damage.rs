@@ -9,7 +9,7 @@ use memory_store::layout::{ProjectDir, Tree};
 use processor::collect::archive::Archive;
 use processor::collect::expired::Expired;
 
-use super::doctor::Check;
+use super::doctor::check::Check;
 use crate::world::World;
 
 /// Finds the first damage of the indexes that are there: the project's, what was thought in it, and the user's.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use processor::git::driver;
 
-use super::doctor::Check;
+use super::doctor::check::Check;
 use crate::claude::replace::{self, Next, check_inside, replace};
 use crate::exit;
 use crate::failure::{Failure, Result};

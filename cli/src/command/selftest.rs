@@ -12,7 +12,8 @@ use memory_store::Timestamp;
 use memory_store::layout::MODELS_VARIABLE;
 use serde_json::{Value, json};
 
-use super::doctor::{self, Check};
+use super::doctor;
+use super::doctor::check::Check;
 use crate::answer;
 use crate::failure::{At as _, Result};
 use crate::world::World;

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use processor::watch;
 use serde::Serialize;
 
-use super::doctor::Check;
+use super::doctor::check::Check;
 use super::view;
 use crate::failure::Result;
 use crate::service::{self, Manager, ServiceFile};

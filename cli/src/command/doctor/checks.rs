@@ -20,7 +20,7 @@ use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
 use processor::transcript::SOURCE;
 
-use super::Check;
+use super::check::Check;
 use super::programs::{self, dry_run};
 use super::{custom_embedder, folders, meaning, ollama, plugin_checks};
 use crate::claude::client::{self, Version};

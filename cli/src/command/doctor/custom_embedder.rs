@@ -4,7 +4,7 @@ use memory_store::layout::Tree;
 use memory_store::settings::Embedder;
 use processor::publish::custom_embedder::standing;
 
-use super::Check;
+use super::check::Check;
 use super::ollama::Served;
 use crate::world::World;
 

@@ -8,7 +8,7 @@ use memory_store::embed::model::Model;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 
-use super::Check;
+use super::check::Check;
 use crate::installation::Installation;
 use crate::world::World;
 

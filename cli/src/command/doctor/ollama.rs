@@ -2,7 +2,7 @@
 
 use memory_store::settings::Llm;
 
-use super::Check;
+use super::check::Check;
 use crate::command::{config, view};
 use crate::world::World;
 

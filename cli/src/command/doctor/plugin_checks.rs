@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Check;
+use super::check::Check;
 use crate::claude::hooks;
 use crate::claude::plugin::{Plugin, program};
 use crate::claude::server;
