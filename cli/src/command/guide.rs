@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::merge_setup;
-use super::uninstall::TakenOut;
+use super::taken_out::TakenOut;
 use crate::claude::document::Document;
 use crate::claude::places::Scope;
 use crate::claude::record::{Place, Purpose, Record, put_in};

@@ -81,6 +81,7 @@ mod status;
 mod statusline;
 mod stores;
 mod sync;
+mod taken_out;
 mod timeline;
 mod tombstones;
 mod trace;
