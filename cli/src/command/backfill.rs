@@ -14,8 +14,8 @@ use processor::sync::SyncReport;
 use serde::Serialize;
 
 use super::glance::Glance;
-use super::init::Init;
-use super::plan::Scene;
+use super::init_options::Init;
+use super::scene::Scene;
 use super::{eval, sync};
 use crate::elsewhere;
 use crate::failure::Result;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use memory_store::identity::Mode;
 
-use super::init::Init;
+use super::init_options::Init;
 use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};

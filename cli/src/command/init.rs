@@ -5,7 +5,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use dialoguer::console::Term;
 use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
@@ -15,10 +14,12 @@ use serde::Serialize;
 
 use super::backfill::{self, Backfill};
 use super::doctor::folders;
-use super::guide::{self, Guide};
-use super::plan::{self, Plan, Scene};
+use super::guide;
+use super::init_options::Init;
+use super::plan::{self, Plan};
 use super::questions::{self, Answers};
-use super::reader::{self, Chosen, Reader};
+use super::reader::{self, Chosen};
+use super::scene::{self, Scene};
 use super::{ask, closing, config, ignore_lines, preview, view};
 use crate::elsewhere::{self, Moved};
 
@@ -29,96 +30,6 @@ use crate::installation::Installation;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap::{self, Wrapped};
-
-/// Sets this project up: memory folder, hooks, MCP server; then reads existing transcripts.
-#[derive(Debug, Args)]
-pub struct Init {
-    /// Keep memories in your data directory instead of the repository
-    #[arg(long)]
-    private: bool,
-    /// Keep memories in the repository, which is the default for a new project
-    #[arg(long, hide_short_help = true, conflicts_with = "private")]
-    committed: bool,
-    /// Let what is learned wait for `throughline review` before it comes into the repository; sets `promote` in
-    /// your settings, for all projects
-    #[arg(long, conflicts_with = "private")]
-    pub drafts: bool,
-    /// Show what would be learned from the sessions that are there, and change nothing
-    #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
-    preview: bool,
-    /// Show what it would do, and do nothing
-    #[arg(long, conflicts_with_all = ["preview", "register_only"])]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long, hide_short_help = true)]
-    json: bool,
-    /// Whose settings of Claude Code get the hooks: yours for all projects (user, the default), yours in this project
-    /// (local), or everybody's in it (project)
-    #[arg(long, value_enum, value_name = "SCOPE")]
-    pub settings: Option<Scope>,
-    /// Leave Claude Code's settings alone
-    #[arg(long)]
-    no_register: bool,
-    /// Extras for Claude, git and packages: skill, agents and rules tell Claude when to use memory, merge-driver lets
-    /// git merge memory files, ignore-lines keeps packages made here free of memories
-    #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
-    guides: Vec<Guide>,
-    /// Add no lines to .npmignore, .dockerignore and Cargo.toml; these lines keep committed memories out of packages
-    /// that are made here
-    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
-    pub no_ignore_lines: bool,
-    /// Only register hooks and MCP server; works in any folder
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["no_register", "private", "committed"])]
-    register_only: bool,
-    /// Do not read the sessions that are there
-    #[arg(long)]
-    no_sync: bool,
-    /// Reader that looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
-    #[arg(long, value_name = "READER", conflicts_with = "register_only")]
-    pub llm: Option<Reader>,
-    /// Ask nothing and do it
-    #[arg(long, short = 'y')]
-    pub yes: bool,
-}
-
-/// Questions that are asked at most.
-pub const QUESTIONS_MAX: usize = 3;
-
-impl Init {
-    /// How memories are kept, where that is said.
-    pub fn mode(&self) -> Option<identity::Mode> {
-        let is_said = self.private || self.committed || self.drafts;
-        let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };
-        is_said.then_some(mode)
-    }
-
-    /// Whether hooks and server are registered: not where the plugin brings them, unless somebody names the settings.
-    pub fn registers(&self, scene: &Scene) -> bool {
-        !self.no_register && (self.settings.is_some() || !scene.plugin.is_on())
-    }
-
-    /// Returns whose settings the hooks go into where nobody is asked: those that have them.
-    pub fn scope(&self, scene: &Scene) -> Scope {
-        self.settings.or(scene.registered).unwrap_or(Scope::User)
-    }
-
-    /// Returns the files that the extras of `--with` go into, apart from ignore lines.
-    pub fn extras(&self, scene: &Scene, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
-        let by_plugin = !self.registers(scene) && scene.plugin.is_on();
-        let files = |guide: &Guide| guide.files(by_plugin, world, scope, root);
-        self.guides.iter().flat_map(files).collect()
-    }
-
-    /// Whether the sessions that are there are read now.
-    pub const fn learns(&self, world: &World) -> bool {
-        !self.no_sync && (self.yes || world.interactive)
-    }
-
-    /// Whether lines are written that keep the memory folder out of packages.
-    pub fn guides_ignore_lines(&self) -> bool {
-        self.guides.contains(&Guide::IgnoreLines)
-    }
-}
 
 /// Result of setting up.
 #[derive(Serialize)]
@@ -231,7 +142,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     store.create()?;
     writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
     match scene.joins() {
-        Some(project) => writeln!(out, "  project     joins {}", name(project))?,
+        Some(project) => writeln!(out, "  project     joins {}", scene::name(project))?,
         None if is_new => show_similar(world, &tree, observed, &moved, out)?,
         None => {}
     }
@@ -278,20 +189,9 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
 }
 
-/// How a person knows a project: by where it was first seen, and how it keeps its memories.
-pub fn name(project: &Identity) -> String {
-    let id = project.project.to_string();
-    let place = project.paths.first().map_or(id, |path| path.display().to_string());
-    let how = match project.mode {
-        identity::Mode::Committed => "memories in the repository",
-        identity::Mode::Private => "memories private",
-    };
-    format!("{place} ({how})")
-}
-
 /// Asks before a working tree becomes part of a project that is there already.
 fn confirm_joining(args: &Init, world: &World, project: &Identity) -> Result {
-    let name = name(project);
+    let name = scene::name(project);
     let question = format!("This is another working tree of {name}. Share its memories?");
     if args.yes || ask::confirm(world, &question, true)? {
         return Ok(());

@@ -43,6 +43,7 @@ mod handoff;
 pub mod help;
 mod ignore_lines;
 mod init;
+mod init_options;
 mod learned;
 mod link;
 mod list;
@@ -69,6 +70,7 @@ mod report;
 mod restore;
 mod resume;
 mod review;
+mod scene;
 mod search;
 mod selftest;
 mod service;
@@ -165,7 +167,7 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init::Init),
+    Init(init_options::Init),
     Uninstall(uninstall::Uninstall),
     Trust(trust::Trust),
     Link(link::Link),

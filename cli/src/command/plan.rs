@@ -3,90 +3,25 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use memory_store::ProjectId;
-use memory_store::identity::{self, Identity, Observed};
-use memory_store::layout::{STORE_DIR, Tree};
+use memory_store::identity;
+use memory_store::layout::STORE_DIR;
 use memory_store::mode::Mode;
-use processor::collect::discover::{self, Transcript};
 use serde::Serialize;
 
 use super::ignore_lines::{self, Consent};
-use super::init::{self, Init};
+use super::init_options::Init;
 use super::reader::{self, Chosen};
+use super::scene::{self, Scene};
 use super::{config, view};
-use crate::claude::places::Scope;
 use crate::claude::plugin::Plugin;
-use crate::claude::register;
 use crate::failure::Result;
-use crate::packages::{self, IgnoreLine};
+use crate::packages::IgnoreLine;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
-
-/// A project as it stands before `init` writes anything.
-pub struct Scene {
-    /// Git's answers about the folder.
-    pub observed: Observed,
-    /// The project, where this machine knows it.
-    pub known: Option<Identity>,
-    /// Whether this working tree was not set up yet.
-    pub is_new: bool,
-    /// The plugin of Claude Code.
-    pub plugin: Plugin,
-    /// The settings that have our hooks already.
-    pub registered: Option<Scope>,
-    /// Transcripts of the project.
-    pub found: Vec<Transcript>,
-    /// Lines that packages lack.
-    pub ignore_lines: Vec<IgnoreLine>,
-}
-
-impl Scene {
-    /// Looks at a project, and writes nothing.
-    pub fn look(world: &World, root: &Path) -> Result<Self> {
-        let observed = processor::git::observe(root);
-        let known = identity::known(&world.dirs, &observed)?;
-        let root = observed.root.clone();
-        let tree = Tree {
-            // A new project has no folder of its own yet, by whatever id.
-            project: known.as_ref().map_or(ProjectId([0; 16]), |known| known.project),
-            main_root: observed.main_root.clone().unwrap_or_else(|| root.clone()),
-            root,
-        };
-        let found = register::find_hooks(world, &tree.root);
-        let has_hooks = |scope: &Scope| {
-            let settings = world.claude.settings(*scope, &tree.root);
-            found.iter().any(|file| {
-                file.path == settings && file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())
-            })
-        };
-        Ok(Self {
-            is_new: Tree::find(&world.dirs, &tree.root).is_none_or(|it| it.root != tree.root),
-            plugin: Plugin::find(world, &tree.root),
-            registered: Scope::ALL.into_iter().find(has_hooks),
-            found: discover::transcripts(&world.dirs, &tree)?,
-            ignore_lines: packages::lacking(&tree.root),
-            observed,
-            known,
-        })
-    }
-
-    /// The project that this working tree joins.
-    pub fn joins(&self) -> Option<&Identity> {
-        self.known.as_ref().filter(|_| self.is_new)
-    }
-
-    /// How memories were kept so far.
-    pub fn mode(&self) -> Option<identity::Mode> {
-        self.known.as_ref().map(|known| known.mode)
-    }
-
-    /// Sessions of people, whose subagents have transcripts of their own.
-    pub fn sessions(&self) -> usize {
-        self.found.iter().filter(|transcript| transcript.name.agent.is_none()).count()
-    }
-}
+/// Questions that are asked at most.
+const QUESTIONS_MAX: usize = 3;
 
 /// One thing that a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -165,14 +100,14 @@ impl Plan {
             .filter(|(_, is_open)| may_ask && *is_open)
             .map(|(question, _)| question)
             .collect();
-        questions.truncate(init::QUESTIONS_MAX - other);
+        questions.truncate(QUESTIONS_MAX - other);
         let asks = |question| questions.contains(&question);
         let scope = args.scope(scene);
         let registers_now = registers && !asks(Question::Hooks);
         let read_by = chosen.map(Chosen::told).filter(|_| !asks(Question::Reader));
         let memories = memories.unwrap_or(identity::Mode::Committed);
         Self {
-            joins: scene.joins().map(init::name),
+            joins: scene.joins().map(scene::name),
             sessions: scene.sessions(),
             bytes: scene.found.iter().map(|transcript| transcript.len).sum(),
             memories: Some(memories).filter(|_| !asks(Question::Memories)),

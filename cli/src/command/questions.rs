@@ -5,9 +5,10 @@ use std::io::Write;
 use memory_store::identity::Mode;
 
 use super::ignore_lines::Consent;
-use super::init::Init;
-use super::plan::{Plan, Question, Scene};
+use super::init_options::Init;
+use super::plan::{Plan, Question};
 use super::reader::{self, Chosen};
+use super::scene::Scene;
 use super::{ask, view};
 use crate::claude::places::Scope;
 use crate::failure::{Failure, Result};
