@@ -14,7 +14,7 @@ use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::{edit, forget, neighbours, review, view};
+use super::{editor, forget, neighbours, review, view};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -239,7 +239,7 @@ pub fn decide(
     match word {
         LearnedWord::Skip | LearnedWord::Quit => return Ok(true),
         LearnedWord::Edit => {
-            edit::in_editor(world, &id.to_string(), out)?;
+            editor::in_editor(world, &id.to_string(), out)?;
             return Ok(false);
         }
         LearnedWord::Keep if waits => review::accept(world, stores, stored, out)?,

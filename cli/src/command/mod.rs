@@ -34,6 +34,7 @@ mod diff;
 mod doctor;
 mod duration;
 mod edit;
+mod editor;
 mod eval;
 mod fixes;
 mod forget;

@@ -8,7 +8,7 @@ use memory_store::settings_file::{self, Explained, Origin, Warning};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::edit::{editor, editor_command};
+use super::editor::{editor, editor_command};
 use super::{config, view};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
-use memory_store::store::{Saved, Stored};
+use memory_store::store::{Change, Saved, Stored};
 use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::{Serialize, Serializer};
@@ -305,6 +305,15 @@ pub fn saved(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn W
         writeln!(out, "{}", note(held, stored))?;
     }
     Ok(())
+}
+
+/// Says what became of a memory that was there before.
+pub fn changed(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
+    let done = match saved.change {
+        Change::Created | Change::Updated => "Changed",
+        Change::Unchanged => "As it was:",
+    };
+    self::saved(done, saved, held, out)
 }
 
 fn note(held: &HeldBack, stored: &Stored) -> String {

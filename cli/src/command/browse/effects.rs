@@ -19,7 +19,7 @@ use crate::command::receipts::{self, Receipt};
 use crate::command::show::Known;
 use crate::command::stores::Stores;
 use crate::command::view::{self, plain, plural};
-use crate::command::{edit, restore, review, search, sessions, why};
+use crate::command::{editor, restore, review, search, sessions, why};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
@@ -261,7 +261,7 @@ impl<'a> Source<'a> {
     fn open_file(&self, name: &str) -> Result<String> {
         let (_, stored, _) = self.stores.find_or_archived(name)?;
         let file = view::folder(&stored.path, &self.world.home);
-        Ok(match edit::open_file(&stored.path)? {
+        Ok(match editor::open_file(&stored.path)? {
             true => format!("{file} was changed; `throughline sync` takes it in."),
             false => format!("{file} is as it was."),
         })
