@@ -4,16 +4,14 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
-use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::neighbours;
+use super::removal;
 use super::stores::Stores;
-use super::view::{self, Sentences, plain};
+use super::view::{self, Sentences};
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
 use crate::world::World;
 
 /// Puts memories aside: they are neither given nor learned again until `throughline restore`.
@@ -69,11 +67,11 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     }
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {
-        put_aside(world, &stores, store, stored, how, told)?;
+        removal::put_aside(world, &stores, store, stored, how, told)?;
     }
     for (store, stored) in &aside {
         store.delete_archived(&stored.memory.id.to_string())?;
-        tell_deleted(stored, told)?;
+        removal::tell_deleted(stored, told)?;
     }
     if !args.json {
         return Ok(());
@@ -96,36 +94,4 @@ fn is_aside(stored: &Stored) -> Failure {
     Failure::new(format!("{id} is put aside already")).hint(format!(
         "`throughline restore {id}` brings it back, `throughline forget {id} --delete` removes it for good."
     ))
-}
-
-fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
-    let memory = &stored.memory;
-    writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    Ok(())
-}
-
-/// Takes one memory out of recall, and says so.
-pub fn put_aside(
-    world: &World,
-    stores: &Stores,
-    store: &Store,
-    stored: &Stored,
-    how: How,
-    out: &mut dyn Write,
-) -> Result {
-    let memory = &stored.memory;
-    store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-    stores.note(world, stored, Noted::Gone(memory.id))?;
-    if how == How::Delete {
-        tell_deleted(stored, out)?;
-    } else {
-        writeln!(
-            out,
-            "Put aside {} {}. `throughline restore {}` brings it back.",
-            paint(NAME, memory.id.short()),
-            plain(&memory.title),
-            memory.id.short()
-        )?;
-    }
-    neighbours::hold_again(world, stores, memory, out)
 }

@@ -14,7 +14,7 @@ use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::{editor, forget, neighbours, review, view};
+use super::{editor, neighbours, removal, review, view};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -250,7 +250,7 @@ pub fn decide(
         LearnedWord::Drop if waits => review::reject(world, stores, stored, out)?,
         LearnedWord::Drop => {
             let store = stores.store_of(stored);
-            forget::put_aside(world, stores, store, stored, Forget::Archive, out)?;
+            removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
         }
         LearnedWord::Supersede => {
             let newer: String = Input::new()

@@ -67,6 +67,7 @@ mod questions;
 mod reader;
 mod receipts;
 mod redact;
+mod removal;
 mod report;
 mod restore;
 mod resume;

@@ -17,7 +17,7 @@ use super::contradictions::{self, Pair};
 use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, Sentences, plain};
-use super::{forget, neighbours};
+use super::{neighbours, removal};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
@@ -413,7 +413,7 @@ fn ask_about(
             Word::Accept => release(world, stores, stored, out)?,
             Word::Reject => {
                 let store = stores.store_of(stored);
-                forget::put_aside(world, stores, store, stored, Forget::Archive, out)?;
+                removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
                 gone.insert(stored.memory.id);
             }
             Word::Later => {}
