@@ -11,7 +11,7 @@ use self::effects::{Source, told};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
 use self::state::{BrowseState, Effect, Tab, Task};
-use super::list::{self, List};
+use super::listing::{self, ListFilter};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{QUIET, paint};
@@ -42,12 +42,12 @@ pub struct Browse {
 /// Runs the command.
 pub fn run(args: &Browse, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
-        return list::run(&List::as_json(), world, out);
+        return listing::print(&ListFilter::default(), true, world, out);
     }
     if !world.interactive || !world.is_seen {
         let why = "Here is no terminal to browse in; this is what `throughline list` prints:";
         writeln!(out, "{}", paint(QUIET, why))?;
-        return list::run(&List::default(), world, out);
+        return listing::print(&ListFilter::default(), false, world, out);
     }
     on_screen(world, BrowseState::new(Task::Browse, Filters::default())).map(drop)
 }

@@ -1,45 +1,19 @@
 //! `throughline list`: the memories of this project and one's own.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::io::Write;
 
 use clap::Args;
-use memory_store::Kind;
-use memory_store::memory::Status;
-use memory_store::store::{Listing, Stored};
-use memory_store::trust::LABEL;
 
 use super::browse::{self, Purpose};
-use super::stores::{Stores, Survey};
-use super::view::{self, MemoryView};
-use crate::elsewhere;
+use super::listing::{self, ListFilter};
 use crate::failure::Result;
-use crate::style::{CARE, paint};
 use crate::world::World;
 
 /// Lists memories, newest first.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct List {
-    /// Only this kind; may be repeated
-    #[arg(long, value_parser = super::kind, add = super::complete::kinds(), value_name = "KIND")]
-    kind: Vec<Kind>,
-    /// Only what has this tag; may be repeated
-    #[arg(long, value_name = "TAG")]
-    tag: Vec<String>,
-    /// Only what is about this file or folder, or about paths that begin like this
-    #[arg(long, value_name = "PATH")]
-    path: Option<String>,
-    /// Only those that `forget` put aside; `throughline restore ID` brings one back
-    #[arg(long)]
-    archived: bool,
-    /// Also those that were replaced by a newer one or rejected in a review
-    #[arg(long)]
-    all: bool,
-    /// At most this many
-    #[arg(long, short = 'n', value_name = "COUNT")]
-    limit: Option<usize>,
+    #[command(flatten)]
+    filter: ListFilter,
     /// Choose one at the terminal, and print its id
     #[arg(long, conflicts_with_all = ["archived", "all", "limit", "kind", "tag", "path"])]
     pick: bool,
@@ -48,146 +22,11 @@ pub struct List {
     json: bool,
 }
 
-/// Memories that are listed, and their marks.
-pub struct Listed {
-    /// The memories, newest first.
-    pub memories: Vec<Stored>,
-    /// The files that have a mark.
-    pub marks: Marks,
-    /// Memory files that cannot be read.
-    pub broken: Vec<memory_store::Error>,
-}
-
-impl List {
-    /// Asks for every memory, also for what was replaced, or for all that was put aside.
-    pub fn every(archived: bool) -> Self {
-        Self { all: true, archived, ..Self::default() }
-    }
-
-    /// Asks for what is listed without options, as JSON.
-    pub fn as_json() -> Self {
-        Self { json: true, ..Self::default() }
-    }
-
-    /// Reads the memories that are asked for.
-    pub fn read(&self, world: &World, stores: &Stores) -> Result<Listed> {
-        let (listing, marks) = match self.archived {
-            true => {
-                let mut listing = stores.project.archived()?;
-                listing.memories.extend(stores.user.archived()?.memories);
-                (listing, Marks::default())
-            }
-            false => {
-                let survey = stores.survey()?;
-                let marks = Marks::of(&survey)?;
-                (survey.listing(), marks)
-            }
-        };
-        let Listing { mut memories, broken, .. } = listing;
-        let path = self.path.as_deref();
-        let path = path.map(|path| super::project_path(world, &stores.tree, path)).transpose()?;
-        memories.retain(|stored| self.wants(stored, path.as_deref()));
-        memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
-        memories.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(Listed { memories, marks, broken })
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     if args.pick {
         let chosen = browse::named_or_chosen(&[], args.json, Purpose::Name, world)?;
         return chosen.iter().try_for_each(|id| Ok(writeln!(out, "{id}")?));
     }
-    let stores = Stores::open(world)?;
-    let Listed { memories, marks, broken } = args.read(world, &stores)?;
-    view::warn_broken(&broken);
-    if args.json {
-        let views: Vec<MemoryView> = memories
-            .iter()
-            .map(|stored| view_of(stored, marks.is_held(stored), marks.is_pulled(stored)))
-            .collect();
-        return view::json(&views, out);
-    }
-    if memories.is_empty() {
-        let none = if args.archived { "No memory was put aside." } else { "No memories." };
-        writeln!(out, "{none}")?;
-        if let Some(missing) = elsewhere::missing_folder(&stores.project) {
-            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
-        }
-    }
-    // Written at once: standard output goes out line by line, and where styles are taken out of it, piece by piece.
-    let mut page = Vec::new();
-    memories.iter().try_for_each(|stored| {
-        view::marked_line(&stored.memory, &marks.words(stored), &mut page)
-    })?;
-    if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
-        page = anstream::adapter::strip_bytes(&page).into_vec();
-    }
-    Ok(out.write_all(&page)?)
-}
-
-/// The files that are listed with a mark.
-#[derive(Default)]
-pub struct Marks {
-    /// Arguments of `throughline review --release`, for each that is held back.
-    held: HashMap<OsString, String>,
-    pulled: HashSet<OsString>,
-}
-
-impl Marks {
-    fn of(survey: &Survey) -> Result<Self> {
-        let memories = survey.project.memories.iter().chain(&survey.user.memories);
-        let pulled = memories.filter(|stored| survey.is_pulled(stored));
-        let held = survey
-            .held()?
-            .into_iter()
-            .map(|held| (held.stored.path.into_os_string(), held.release));
-        Ok(Self {
-            held: held.collect(),
-            pulled: pulled.map(|stored| stored.path.clone().into_os_string()).collect(),
-        })
-    }
-
-    /// Tells whether a memory is held back.
-    pub fn is_held(&self, stored: &Stored) -> bool {
-        self.release(stored).is_some()
-    }
-
-    /// Returns what lets a memory out as it is now, if it is held back.
-    pub fn release(&self, stored: &Stored) -> Option<&str> {
-        self.held.get(stored.path.as_os_str()).map(String::as_str)
-    }
-
-    /// Tells whether a memory is from the repository.
-    pub fn is_pulled(&self, stored: &Stored) -> bool {
-        self.pulled.contains(stored.path.as_os_str())
-    }
-
-    /// Returns the marks of a memory in words.
-    pub fn words(&self, stored: &Stored) -> String {
-        let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
-        let held = if self.is_held(stored) { " [held back]" } else { "" };
-        origin + held
-    }
-}
-
-fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {
-    MemoryView::from(stored).held(is_held).labelled(is_pulled)
-}
-
-impl List {
-    /// Whether a memory is asked for; `path` as memories name it.
-    fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
-        let memory = &stored.memory;
-        let current = match memory.status {
-            Status::Active | Status::Draft => memory.superseded_by.is_none(),
-            Status::Archived => self.archived,
-            Status::Rejected => false,
-        };
-        (current || self.all)
-            && (self.kind.is_empty() || self.kind.contains(&memory.kind))
-            && self.tag.iter().all(|tag| memory.tags.contains(tag))
-            && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
-    }
+    listing::print(&args.filter, args.json, world, out)
 }

@@ -48,6 +48,7 @@ mod init_options;
 mod learned;
 mod link;
 mod list;
+mod listing;
 mod log;
 mod man;
 mod mcp;

@@ -13,7 +13,7 @@ use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
 use crate::clock;
 use crate::command::learned::{self, LearnedWord};
-use crate::command::list::{List, Marks};
+use crate::command::listing::{ListFilter, Marks};
 use crate::command::log::LogEntry;
 use crate::command::receipts::{self, Receipt};
 use crate::command::show::Known;
@@ -72,8 +72,8 @@ impl<'a> Source<'a> {
         // Opened anew, so that what others did meanwhile is seen.
         self.stores = Stores::open(self.world)?;
         self.known = Known::open(self.world, &self.stores);
-        let listed = List::every(false).read(self.world, &self.stores)?;
-        let aside = List::every(true).read(self.world, &self.stores)?;
+        let listed = ListFilter::every(false).read(self.world, &self.stores)?;
+        let aside = ListFilter::every(true).read(self.world, &self.stores)?;
         let broken = listed.broken.len() + aside.broken.len();
         self.marks = listed.marks;
         self.memories = listed.memories;
