@@ -147,7 +147,7 @@ fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
     writeln!(out, "{} may be true no longer, because their files changed:\n", stale.len())?;
     for (memory, staleness) in stale.iter().take(LISTED_MAX) {
         view::line(memory, out)?;
-        writeln!(out, "        {}", paint(CARE, why(staleness)))?;
+        writeln!(out, "        {}", paint(CARE, view::why_stale(staleness)))?;
     }
     if stale.len() > LISTED_MAX {
         writeln!(out, "... and {} more", stale.len() - LISTED_MAX)?;
@@ -158,11 +158,6 @@ fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
          `throughline forget ID` change one.\n"
     )?;
     Ok(())
-}
-
-/// Why a memory may be true no longer.
-pub fn why(staleness: &Staleness) -> String {
-    format!("may be true no longer: {}", view::plain(&staleness.to_string()))
 }
 
 /// Says what was decided about one memory.
@@ -195,7 +190,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
             writeln!(out, "\n{} {}{waiting}", paint(STRONG, &place), paint(QUIET, kind.name()))?;
             view::whole(&stored, out)?;
             if let Some(stale) = &stale {
-                writeln!(out, "{}", paint(CARE, why(stale)))?;
+                writeln!(out, "{}", paint(CARE, view::why_stale(stale)))?;
             }
             let near = neighbours::near(&recall, world, &stored.memory);
             near.iter()

@@ -45,6 +45,7 @@ pub mod help;
 mod ignore_lines;
 mod init;
 mod init_options;
+mod known;
 mod learned;
 mod link;
 mod list;

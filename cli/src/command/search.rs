@@ -15,7 +15,6 @@ use memory_store::{Kind, MemoryId, Timestamp, short_session, thinking};
 use processor::progress::Silent;
 use serde::Serialize;
 
-use super::learned::why;
 use super::view::{self, plain};
 use crate::clock;
 use crate::exit;
@@ -324,7 +323,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
         writeln!(out, "        {}", paint(CARE, label))?;
     }
     if let Some(staleness) = &hit.staleness {
-        writeln!(out, "        {}", paint(CARE, why(staleness)))?;
+        writeln!(out, "        {}", paint(CARE, view::why_stale(staleness)))?;
     }
     if hit.superseded {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();

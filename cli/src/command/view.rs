@@ -5,6 +5,7 @@ use std::path::Path;
 
 use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
+use memory_store::staleness::Staleness;
 use memory_store::store::{Change, Saved, Stored};
 use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
@@ -320,6 +321,11 @@ fn note(held: &HeldBack, stored: &Stored) -> String {
     let id = stored.memory.id.short();
     let why = plain(&held.to_string());
     format!("It is held back: {why}. `throughline review --release {id}` lets it out.")
+}
+
+/// Why a memory may be true no longer.
+pub fn why_stale(staleness: &Staleness) -> String {
+    format!("may be true no longer: {}", plain(&staleness.to_string()))
 }
 
 /// Warns about memory files that cannot be read, on stderr: stdout is for those that can.

@@ -21,7 +21,7 @@ use crate::command::sessions::{self, Session};
 use crate::command::stats::{self, Numbers, Outcomes};
 use crate::command::stores::{Stores, Survey};
 use crate::command::view::{self, plain};
-use crate::command::{VERSION, blame, learned, why};
+use crate::command::{VERSION, blame, why};
 use crate::failure::Result;
 use crate::world::World;
 
@@ -376,7 +376,7 @@ fn entries(
             session: memory.source.session.as_deref().map(|id| plain(short_session(id))),
             file: view::folder(&stored.path, home),
             marks: marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect(),
-            stale: stale.as_ref().map(learned::why),
+            stale: stale.as_ref().map(view::why_stale),
             contradicts,
             superseded_by: memory.superseded_by,
             given: given.0.get(&memory.id).map_or(0, |(times, _)| *times),
