@@ -6,7 +6,7 @@
 //! translation without parallel data", 2018).
 
 use super::kernel;
-use super::vectors::Embedded;
+use crate::embed::Vector;
 
 /// Hub value for a memory without known neighbours, such as one of the journal: about that of a memory in a curated
 /// store.
@@ -24,24 +24,22 @@ pub(crate) fn of_byte(byte: u8) -> f32 {
 }
 
 /// For each memory the mean cosine to the nearest others, as 255ths, negative ones as 0.
-pub(crate) fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
-    let every = embedded.len().div_ceil(SAMPLE_MAX).max(1);
-    let length = |of: &Embedded| (kernel::dot(&of.vector.0, &of.vector.0) as f32).sqrt();
-    let sample: Vec<(usize, &Embedded, f32)> = embedded
+pub(crate) fn bytes(vectors: &[Option<&Vector>]) -> Vec<u8> {
+    let every = vectors.len().div_ceil(SAMPLE_MAX).max(1);
+    let length = |of: &Vector| (kernel::dot(&of.0, &of.0) as f32).sqrt();
+    let sample: Vec<(usize, &Vector, f32)> = vectors
         .iter()
         .enumerate()
         .step_by(every)
-        .filter_map(|(at, embedded)| embedded.map(|embedded| (at, embedded, length(embedded))))
+        .filter_map(|(at, vector)| vector.map(|vector| (at, vector, length(vector))))
         .collect();
     let mut cosines = Vec::with_capacity(sample.len());
-    let hub = |(at, embedded): (usize, &Option<&Embedded>)| {
-        let Some(embedded) = embedded else { return 0 };
-        let own = length(embedded);
+    let hub = |(at, vector): (usize, &Option<&Vector>)| {
+        let Some(vector) = vector else { return 0 };
+        let own = length(vector);
         cosines.clear();
         cosines.extend(sample.iter().filter(|(other, ..)| *other != at).map(
-            |(_, other, length)| {
-                kernel::dot(&embedded.vector.0, &other.vector.0) as f32 / (own * length).max(1.0)
-            },
+            |(_, other, length)| kernel::dot(&vector.0, &other.0) as f32 / (own * length).max(1.0),
         ));
         if cosines.is_empty() {
             return (USUAL * 255.0) as u8;
@@ -55,28 +53,27 @@ pub(crate) fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
         let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
         (mean.clamp(0.0, 1.0) * 255.0).round() as u8
     };
-    embedded.iter().enumerate().map(hub).collect()
+    vectors.iter().enumerate().map(hub).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
+    use crate::embed::DIMENSIONS;
 
-    fn embedded(components: impl Fn(usize) -> f32) -> Embedded {
-        let vector = Vector::of(&std::array::from_fn(components)).unwrap();
-        Embedded { space: Space([0; 16]), encoder: Encoder::Static, vector }
+    fn vector(components: impl Fn(usize) -> f32) -> Vector {
+        Vector::of(&std::array::from_fn(components)).unwrap()
     }
 
     /// One axis of 16 for each number.
-    fn axis(number: usize) -> Embedded {
-        embedded(|at| f32::from(u8::from(at / 16 == number)))
+    fn axis(number: usize) -> Vector {
+        vector(|at| f32::from(u8::from(at / 16 == number)))
     }
 
     #[test]
     fn what_lies_amid_others_is_a_hub() {
-        let mut all: Vec<Embedded> = (0..12).map(axis).collect();
-        all.push(embedded(|at| f32::from(u8::from(at < 12 * DIMENSIONS / 16))));
+        let mut all: Vec<Vector> = (0..12).map(axis).collect();
+        all.push(vector(|at| f32::from(u8::from(at < 12 * DIMENSIONS / 16))));
         let hubs = bytes(&all.iter().map(Some).collect::<Vec<_>>());
         assert!(hubs[..12].iter().all(|&hub| hub < hubs[12]), "{hubs:?}");
         assert!((of_byte(hubs[12]) - 1.0 / 12f32.sqrt()).abs() < 0.02);

@@ -284,7 +284,8 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
         codes.extend_from_slice(&sum.to_le_bytes());
     }
     let mut items = Vec::with_capacity(embedded.len() * STRIDE);
-    for (embedded, hub) in embedded.iter().zip(hub::bytes(&embedded)) {
+    let hubs = hub::bytes(&embedded.iter().map(|it| it.map(|it| &it.vector)).collect::<Vec<_>>());
+    for (embedded, hub) in embedded.iter().zip(hubs) {
         vectors::put_item(&mut items, *embedded, hub);
     }
     VectorSections { head, codes, items, fine: Vec::new() }
