@@ -112,14 +112,18 @@ impl Secrets {
         Learning { redactor, known: &self.known }
     }
 
-    /// Hides what the user gave when Claude asked for a secret in words, and what a command printed that prints a
-    /// secret; whether there was anything. The question is near the end of what Claude said, the answer in one of the
+    /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
+    /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
+    /// was anything. The question is near the end of what Claude said, the answer in one of the
     /// next short prompts.
     pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
         // The last call that prints a secret.
+        let mut known = Redactor { only_known: true, ..redactor.clone() };
+        known.options.known = self.known.clone();
         let mut printing = String::new();
+        let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
         // Whether the last prompt held a secret.
         let mut held = false;
@@ -158,13 +162,15 @@ impl Secrets {
                 RecordWhat::Result(result) if result.id == printing && !result.failed => {
                     // Its first line, if that is one word; what follows is told to the reader.
                     let end = result.output.find('\n').unwrap_or(result.output.len());
-                    let (value, rest) = result.output.split_at(end);
+                    let (line, rest) = result.output.split_at(end);
+                    // Of a file that was read, lines are numbered.
+                    let (number, value) = line.split_at(line.find('\t').map_or(0, |at| at + 1));
                     if value.contains(char::is_whitespace) {
                         continue;
                     }
-                    let clean = redactor.redact_answer(ASKED, value, Given::Freely, &self.known);
+                    let clean = redactor.redact_answer(ASKED, value, given, &self.known);
                     if !clean.hidden.is_empty() {
-                        result.output = clean.text.into_owned() + rest;
+                        result.output = format!("{number}{}{rest}", clean.text);
                         changed = true;
                     }
                 }
@@ -172,6 +178,27 @@ impl Secrets {
                     is_next = false;
                     if prints_secret(command) {
                         printing.clone_from(id);
+                        given = Given::Freely;
+                    }
+                }
+                RecordWhat::Call { id, what: Input::Read { path }, .. } => {
+                    is_next = false;
+                    if holds_secret(path) {
+                        printing.clone_from(id);
+                        given = Given::Later;
+                    }
+                }
+                RecordWhat::Call { what: Input::Edit { path, old, new }, .. } => {
+                    is_next = false;
+                    let is_value = |text: &str| !text.trim().contains(char::is_whitespace);
+                    let is_whole = || old.is_empty() && holds_secret(path);
+                    let replaces = || is_value(old) && is_placeholder(&known.redact(old));
+                    if is_value(new) && (is_whole() || replaces()) {
+                        let clean = redactor.redact_answer(ASKED, new, Given::Later, &self.known);
+                        if !clean.hidden.is_empty() {
+                            *new = clean.text.into_owned();
+                            changed = true;
+                        }
                     }
                 }
                 RecordWhat::Prompt { text, by: PromptBy::User, .. } => {
@@ -220,6 +247,19 @@ fn look(path: &Path) -> String {
 fn is_foreign_pack(path: &Path) -> bool {
     let is_pack = path.extension().is_some_and(|end| end == "pack");
     is_pack && !archive::lists_pack(path)
+}
+
+/// Whether the name of a file says that it holds a secret and nothing else.
+fn holds_secret(path: &str) -> bool {
+    prints_secret(&format!("cat {path}"))
+}
+
+/// Whether a text is a secret that was hidden, in quotes or bare.
+fn is_placeholder(text: &str) -> bool {
+    let bare = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'));
+    bare.strip_prefix(PLACEHOLDER_OPEN)
+        .and_then(|rest| rest.strip_suffix(']'))
+        .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
 }
 
 /// The question to which a value is the answer that only its place tells to be a secret.

@@ -177,6 +177,28 @@ fn what_a_command_prints_that_prints_a_secret_is_hidden() {
 }
 
 #[test]
+fn what_a_file_of_a_secret_holds_and_what_replaces_a_secret_is_hidden() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please change the passwords of the shop.");
+    let id = script.call("Read", json!({"file_path": "/home/ada/.vault_pass"}));
+    script.result(&id, "1\tLampComet8812!", json!({"type": "text"}));
+    let id = script.call("Read", json!({"file_path": "/etc/shop/secrets/mode"}));
+    script.result(&id, "1\tproduction", json!({"type": "text"}));
+    script.bash("cat shop.yml", "password: granite-pepper-falcon-maple-19\n");
+    script.edit("shop.yml", "granite-pepper-falcon-maple-19", "walnut-lantern-orchid-copper-7");
+    let content = json!({"file_path": "secrets/mail_password", "content": "Wq7Lp2xZ9kTv"});
+    script.call("Write", content);
+    script.edit("shop.yml", "size: 1", "velvet-magnet-bridge-canyon-4");
+    sealed.write_script(&script);
+    let secrets =
+        ["LampComet8812!", "granite-pepper-falcon", "walnut-lantern-orchid", "Wq7Lp2xZ9kTv"];
+    assert_eq!(stored(&sealed, &secrets), Vec::<String>::new());
+    let kept = records(&sealed, "s1");
+    assert!(kept.contains("production") && kept.contains("velvet-magnet-bridge"), "{kept}");
+}
+
+#[test]
 fn a_choice_about_secrets_stays_what_it_is() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

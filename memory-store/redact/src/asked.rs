@@ -18,7 +18,7 @@ const QUESTION_BYTES_MAX: usize = 2_000;
 const PHRASE_WORDS_MAX: usize = 8;
 
 /// Names of secrets in questions, in lower case.
-const NAMES: [&str; 46] = [
+const NAMES: [&str; 49] = [
     "password",
     "passwords",
     "passwd",
@@ -65,6 +65,9 @@ const NAMES: [&str; 46] = [
     "ключ",
     "jelszó",
     "şifre",
+    "şifresi",
+    "parola",
+    "parolası",
 ];
 
 /// Names of secrets in scripts without spaces, wherever they stand.
@@ -595,7 +598,7 @@ pub fn request(text: &str) -> Option<&str> {
         let before = &tail[..at];
         let ends = match sign {
             '\n' => true,
-            ' ' => before.ends_with(ENDS),
+            ' ' => before.ends_with(ENDS) && !is_item_number(before),
             _ => before.ends_with(['。', '！', '？']),
         };
         starts.extend(ends.then_some(at));
@@ -619,6 +622,14 @@ pub fn request(text: &str) -> Option<&str> {
         let words = words_of(&lower);
         let is_asking = is_question || is_requesting(&lower, &words);
         (is_asking && is_way_in(&lower, &words)).then_some(all)
+    })
+}
+
+/// Returns whether a text ends with the number of an item in a list: `1.`
+fn is_item_number(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default().trim_start();
+    line.strip_suffix('.').is_some_and(|number| {
+        (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 

@@ -218,6 +218,7 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
             .or_else(|| form::before(text, &name, Promise::Password))
             .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
             .or_else(|| cue::before(text, name.start))
+            .or_else(|| said::by_means_of(text, &name))
     };
     names.filter_map(|name| value(name.range())).collect()
 }

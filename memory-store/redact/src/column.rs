@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::assignment;
+use super::{assignment, drawn};
 
 /// Rows that are looked at below a heading.
 const ROWS_MAX: usize = 2_000;
@@ -29,6 +29,8 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         .filter(|column| !column.secrets.is_empty())
         .or_else(|| ruled(text, hit))
         .or_else(|| boxed(text, hit))
+        .or_else(|| indexed(text, hit))
+        .or_else(|| stacked(text, hit))
         .or_else(|| listed(text, hit))
 }
 
@@ -83,6 +85,91 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         at = end + 1;
     }
     (!secrets.is_empty()).then(|| Column { secrets, rows: rule_end + 1..at.min(text.len()) })
+}
+
+/// Finds the column of a table whose rows are numbered from nothing, as a data frame is printed.
+fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const INDENT: &[u8] = b"  ";
+    let heading_end = line_end(text, hit.end);
+    let is_first = text.get(heading_end + 1..)?.trim_ascii_start().starts_with(b"0 ");
+    let heading_start = line_start(text, hit.start);
+    if !is_first || !text[heading_start..].starts_with(INDENT) {
+        return None;
+    }
+    let names = words(text, heading_start..heading_end);
+    let place = names.iter().position(|name| name.start <= hit.start && hit.end <= name.end)?;
+    if !assignment::names_secret(text, &names[place]) {
+        return None;
+    }
+    let (mut at, mut secrets) = (heading_end + 1, Vec::new());
+    for number in 0..ROWS_MAX {
+        let end = line_end(text, at.min(text.len()));
+        let row = words(text, at.min(end)..end);
+        let is_row =
+            row.len() == names.len() + 1 && text[row[0].clone()] == *number.to_string().as_bytes();
+        if !is_row {
+            break;
+        }
+        let value = row[place + 1].clone();
+        if is_cell(&text[value.clone()]) {
+            secrets.push(value);
+        }
+        at = end + 1;
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+}
+
+/// The words of a line.
+fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    for at in line.filter(|at| !text[*at].is_ascii_whitespace()) {
+        match words.last_mut().filter(|word| word.end == at) {
+            Some(word) => word.end += 1,
+            None => words.push(at..at + 1),
+        }
+    }
+    words
+}
+
+/// Returns whether a whole cell below the name of a secret is one.
+fn is_cell(value: &[u8]) -> bool {
+    assignment::is_told_secret(value) || drawn::is_chosen(value)
+}
+
+/// Finds the column of a table of AsciiDoc, whose cells may each have a line.
+fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const BORDER: &[u8] = b"|===";
+    let heading_start = line_start(text, hit.start);
+    let heading_end = line_end(text, hit.end);
+    if !text[..heading_start].trim_ascii_end().ends_with(BORDER)
+        || !text[heading_start..].starts_with(b"|")
+    {
+        return None;
+    }
+    let names = cells(text, heading_start + 1..heading_end, b'|');
+    let place = names.iter().position(|name| name.start <= hit.start && hit.end <= name.end)?;
+    if !assignment::names_secret(text, &bare(text, &names[place])) {
+        return None;
+    }
+    let (mut at, mut count, mut secrets) = (heading_end + 1, 0, Vec::new());
+    for _ in 0..ROWS_MAX {
+        let end = line_end(text, at.min(text.len()));
+        let line = text.get(at..end).unwrap_or_default();
+        if line.starts_with(BORDER) || at >= text.len() {
+            break;
+        }
+        if line.starts_with(b"|") {
+            for cell in cells(text, at + 1..end, b'|') {
+                let cell = bare(text, &cell);
+                if count % names.len() == place && is_cell(&text[cell.clone()]) {
+                    secrets.push(cell);
+                }
+                count += 1;
+            }
+        }
+        at = end + 1;
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
 }
 
 /// The line between the cells of a table that is drawn with lines.

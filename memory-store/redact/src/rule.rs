@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::assignment;
 use super::checksum;
 use super::command;
+use super::drawn;
 use super::shape;
 use super::words;
 
@@ -96,6 +97,9 @@ pub(super) struct Rule {
     /// True if the secret has to look like a password or a token, since a word may stand there.
     #[serde(default)]
     told: bool,
+    /// As [`told`](Self::told), or like one that people choose with its sign: all of it stands apart.
+    #[serde(default)]
+    chosen: bool,
     /// True if the secret has to look drawn at random, since nothing but its place tells it.
     #[serde(default)]
     drawn: bool,
@@ -133,6 +137,7 @@ struct RuleFile {
 pub(super) fn built_in() -> Result<Vec<Rule>, toml::de::Error> {
     let mut rules = parse(include_str!("rules.toml"))?;
     rules.extend(parse(include_str!("contexts.toml"))?);
+    rules.extend(parse(include_str!("places.toml"))?);
     Ok(rules)
 }
 
@@ -253,6 +258,7 @@ impl Rule {
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || is_mixed(secret))
             && (!self.told || assignment::is_told_secret(secret))
+            && (!self.chosen || assignment::is_told_secret(secret) || drawn::is_chosen(secret))
             && (!self.drawn || assignment::is_drawn_secret(secret))
     }
 

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use super::{drawn, words};
 
 /// Parts of text that somebody put where a secret belongs.
-const PLACEHOLDERS: [&str; 13] = [
+const PLACEHOLDERS: [&str; 14] = [
     "xxxx",
     "****",
     "....",
@@ -20,6 +20,8 @@ const PLACEHOLDERS: [&str; 13] = [
     "change_me",
     "dummy",
     "process.env",
+    // Both keys for tests that the documentation of reCAPTCHA gives.
+    "6leixactaaaaa",
     "os.environ",
 ];
 
@@ -147,6 +149,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     HOLDS_PLACEHOLDER.is_match(value) && !is_long_beside_words(value)
         || REFERENCES.iter().any(begins_with)
         || is_template(value)
+        || is_call_in_braces(value)
         || is_variable(value)
         || has_few_characters(value)
         || is_filter(value)
@@ -158,6 +161,18 @@ fn is_filter(value: &[u8]) -> bool {
     let [b'[', inner @ .., b']'] = value else { return false };
     let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
+}
+
+/// `{quote(password)}`: a call in a template of Python's.
+fn is_call_in_braces(value: &[u8]) -> bool {
+    let Some(call) = value.strip_prefix(b"{").and_then(|it| it.strip_suffix(b")}")) else {
+        return false;
+    };
+    let is_name = |byte: &u8| byte.is_ascii_alphabetic() || b"_.".contains(byte);
+    let name = call.iter().take_while(|byte| is_name(byte)).count();
+    name > 0
+        && call.get(name) == Some(&b'(')
+        && call[name + 1..].iter().all(|byte| is_name(byte) || b"(), ".contains(byte))
 }
 
 /// Returns whether a value is words of a script without capitals, as labels of a form are: no keyboard types a password so.

@@ -8,6 +8,7 @@ use super::*;
 mod chosen;
 mod cookies;
 mod passwords;
+mod places;
 mod ways_in;
 
 const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

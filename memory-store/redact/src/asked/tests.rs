@@ -156,3 +156,11 @@ fn what_was_hidden_is_told_and_learned() {
     let answer = redactor.redact_answer(question, "dev", Given::Freely, &known);
     assert_eq!((answer.hidden, known.len()), (vec!["dev"], 1));
 }
+
+#[test]
+fn a_list_of_secrets_and_a_question_in_turkish_ask_for_them() {
+    let list = "Two things are missing:\n1. the password of the shop\n2. the password of the mail";
+    assert!(request(list).is_some_and(|asked| asked.contains("missing")), "{:?}", request(list));
+    let asked = request("ada kullanıcısının parolası nedir?");
+    assert!(asked.is_some_and(|asked| asked.contains("parolası")), "{asked:?}");
+}

@@ -298,7 +298,7 @@ static BYTES: Form = Form::new(
 );
 
 /// The forms in which the value stands before the name.
-static BEFORE: [Form; 6] = [
+static BEFORE: [Form; 8] = [
     // {"value": "x", "name": "DB_PASSWORD"}
     Form::new(
         b"\"'\\/._-",
@@ -333,6 +333,20 @@ static BEFORE: [Form; 6] = [
         "efault",
         Judge::Quoted,
         r#"[dD]efault(?:_?[vV]alue)?\s{0,2}[=:]\s{0,2}["']<V>["'][^"'\n]{0,40}\r?\n\s{0,24}(?:[a-z]{2,9} ){0,3}(?:String )?\z"#,
+    ),
+    // x (that's the password
+    Form::new(
+        b" ",
+        "(",
+        Judge::Told,
+        r#"(?:\A|[\s"'`*])<B>["'`*]{0,2} \((?:that's|that is|this is|it's|it is|which is|das ist|c'est|es) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
+    ),
+    // does x still work as the password
+    Form::new(
+        b" ",
+        "still",
+        Judge::Told,
+        r#"(?:\A|[\s"'`*])<B>["'`*]{0,2} still (?:works?|valid|counts?|used|good) (?:as|for) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
     ),
     // use x as the password, x is the password
     Form::new(

@@ -176,6 +176,8 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
             Some(word) if OPEN_KEYS.contains(&word) => None,
             Some(_) | None => Some(Promise::SomeKey),
         },
+        // `PassWord`
+        "word" if previous == Some("pass") => Some(Promise::Password),
         // They stand in for a password; no other code does.
         "code" | "recoverycode"
             if last != "code" || matches!(previous, Some("recovery" | "backup")) =>
@@ -269,6 +271,7 @@ mod tests {
             "--password",
             "spring.datasource.password",
             "rootPwd",
+            "PassWord",
         ] {
             assert_eq!(promise(name.as_bytes()), Some(Promise::Password), "{name}");
         }

@@ -273,7 +273,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     } else {
         rest.iter().take(ENDING_BYTES_MAX).take_while(is_letter).count()
     };
-    let at = hit.end + ending;
+    let at = hit.end + ending + purpose(&rest[ending..]);
     let says = PARTICLES.iter().any(|it| memchr::memmem::find(&rest[..ending], it).is_some());
     let spaces = text[at..].iter().take(3).take_while(|byte| b" *`".contains(byte)).count();
     let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
@@ -282,6 +282,27 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         return told(text, at, Promise::Password, true, is_setting(text, hit));
     }
     self::assigned(text, at + spaces + usize::from(assigned))
+}
+
+/// The value before a Turkish name of a password that ends as what something is done with: `x şifresiyle`.
+pub(super) fn by_means_of(text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
+    const ENDINGS: [&[u8]; 4] = [b"siyle", b"yle", b"si ile", b" ile"];
+    let behind = &text[name.end..];
+    let is_means = text[name.clone()].ends_with(b"ifre")
+        && ENDINGS.iter().any(|ending| behind.starts_with(ending));
+    let lead = text[..name.start].strip_suffix(b" ").filter(|_| is_means)?;
+    let word = lead.iter().rev().take(VALUE_BYTES_MAX).take_while(|byte| byte.is_ascii_graphic());
+    let value = bare(text, &(lead.len() - word.count()..lead.len()));
+    is_secret(&text[value.clone()], Promise::Password, false).then_some(value)
+}
+
+/// The length of a word that is joined to a name and says where it is used, before an assignment: `-db:`.
+fn purpose(rest: &[u8]) -> usize {
+    const WORD: std::ops::RangeInclusive<usize> = 2..=12;
+    let Some(word) = rest.strip_prefix(b"-").or_else(|| rest.strip_prefix(b"_")) else { return 0 };
+    let letters = word.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let is_assigned = word.get(letters).is_some_and(|byte| b":=".contains(byte));
+    if is_assigned && WORD.contains(&letters) { letters + 1 } else { 0 }
 }
 
 /// Returns whether this names a password in a language in which no program is written.
@@ -308,6 +329,8 @@ fn told(
     is_abroad: bool,
     is_setting: bool,
 ) -> Option<Range<usize>> {
+    // Words that may say whose it is: "пароль от сервера x".
+    const PLACE_MAX: usize = 3;
     // "my password's", "it asks for a password, type"
     let rest = text.get(at..).unwrap_or_default();
     if let Some(own) = [b"'s".as_slice(), "’s".as_bytes()].iter().find(|own| rest.starts_with(own))
@@ -340,7 +363,14 @@ fn told(
                 || promise != Promise::SomeKey && is_secret(told, promise, false)
                 || promise == Promise::Password && is_numbered(told)
         };
-        if place == 0 && is_given() {
+        let is_far = || {
+            is_abroad
+                && place <= PLACE_MAX
+                && promise == Promise::Password
+                && is_drawn(told)
+                && is_secret(told, promise, false)
+        };
+        if place == 0 && is_given() || is_far() {
             return Some(value);
         }
         let behind = &text[value.end..word.end];
@@ -456,13 +486,16 @@ fn is_numbered(value: &[u8]) -> bool {
 
 /// The other value that stands behind the first: "from this to that", "old this, new that".
 pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
-    const LINKS: [&[u8]; 8] = [
+    const LINKS: [&[u8]; 11] = [
         b" to ",
         b" -> ",
         " → ".as_bytes(),
         b", new one ",
         b", new ",
         b", now ",
+        b", now it is ",
+        b", now it's ",
+        b" and now it is ",
         b" and new ",
         b" into ",
     ];
