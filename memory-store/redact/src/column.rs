@@ -29,8 +29,11 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         .filter(|column| !column.secrets.is_empty())
         .or_else(|| ruled(text, hit))
         .or_else(|| boxed(text, hit))
-        .or_else(|| indexed(text, hit))
-        .or_else(|| stacked(text, hit))
+        .or_else(|| match before_name(text, hit)? {
+            b' ' => indexed(text, hit),
+            b'|' => stacked(text, hit),
+            _ => None,
+        })
         .or_else(|| listed(text, hit))
 }
 
@@ -91,6 +94,9 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
 fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const INDENT: &[u8] = b"  ";
     let heading_end = line_end(text, hit.end);
+    if !text.get(heading_end + 1).is_some_and(|byte| b" 0".contains(byte)) {
+        return None;
+    }
     let is_first = text.get(heading_end + 1..)?.trim_ascii_start().starts_with(b"0 ");
     let heading_start = line_start(text, hit.start);
     if !is_first || !text[heading_start..].starts_with(INDENT) {
@@ -117,6 +123,18 @@ fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         at = end + 1;
     }
     (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+}
+
+/// The byte before a name that a space, a separator or the end of a line follows.
+fn before_name(text: &[u8], hit: &Range<usize>) -> Option<u8> {
+    const NAME_BYTES_MAX: usize = 24;
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let behind = text[hit.end..].iter().take(NAME_BYTES_MAX).take_while(is_name).count();
+    if !text.get(hit.end + behind).is_some_and(|byte| b" \n|".contains(byte)) {
+        return None;
+    }
+    let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(is_name).count();
+    text[..hit.start - before].last().copied()
 }
 
 /// The words of a line.

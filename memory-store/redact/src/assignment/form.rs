@@ -298,7 +298,7 @@ static BYTES: Form = Form::new(
 );
 
 /// The forms in which the value stands before the name.
-static BEFORE: [Form; 8] = [
+static BEFORE: [Form; 6] = [
     // {"value": "x", "name": "DB_PASSWORD"}
     Form::new(
         b"\"'\\/._-",
@@ -334,26 +334,12 @@ static BEFORE: [Form; 8] = [
         Judge::Quoted,
         r#"[dD]efault(?:_?[vV]alue)?\s{0,2}[=:]\s{0,2}["']<V>["'][^"'\n]{0,40}\r?\n\s{0,24}(?:[a-z]{2,9} ){0,3}(?:String )?\z"#,
     ),
-    // x (that's the password
-    Form::new(
-        b" ",
-        "(",
-        Judge::Told,
-        r#"(?:\A|[\s"'`*])<B>["'`*]{0,2} \((?:that's|that is|this is|it's|it is|which is|das ist|c'est|es) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
-    ),
-    // does x still work as the password
-    Form::new(
-        b" ",
-        "still",
-        Judge::Told,
-        r#"(?:\A|[\s"'`*])<B>["'`*]{0,2} still (?:works?|valid|counts?|used|good) (?:as|for) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
-    ),
-    // use x as the password, x is the password
+    // use x as the password, x is the password, x (that's the password, does x still work as the password
     Form::new(
         b" ",
         "",
         Judge::Told,
-        r#"(?:\A|[\s"'`*(]|「|«|“)<B>(?:["'`*]{0,2}|」|»|”),? (?:in as|instead of|as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
+        r#"(?:\A|[\s"'`*(]|「|«|“)<B>(?:["'`*]{0,2}|」|»|”),? (?:\((?:that's|that is|this is|it's|it is)|still (?:works?|valid|used|good) (?:as|for)|in as|instead of|as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
     ),
 ];
 
