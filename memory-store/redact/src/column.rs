@@ -29,9 +29,9 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         .filter(|column| !column.secrets.is_empty())
         .or_else(|| ruled(text, hit))
         .or_else(|| boxed(text, hit))
-        .or_else(|| match before_name(text, hit)? {
-            b' ' => indexed(text, hit),
-            b'|' => stacked(text, hit),
+        .or_else(|| match before_name(text, hit) {
+            [b' ', b' '] => indexed(text, hit),
+            [_, b'|'] => stacked(text, hit),
             _ => None,
         })
         .or_else(|| listed(text, hit))
@@ -125,16 +125,13 @@ fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
 }
 
-/// The byte before a name that a space, a separator or the end of a line follows.
-fn before_name(text: &[u8], hit: &Range<usize>) -> Option<u8> {
+/// Two bytes before the name around `hit`.
+fn before_name<'t>(text: &'t [u8], hit: &Range<usize>) -> &'t [u8] {
     const NAME_BYTES_MAX: usize = 24;
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let behind = text[hit.end..].iter().take(NAME_BYTES_MAX).take_while(is_name).count();
-    if !text.get(hit.end + behind).is_some_and(|byte| b" \n|".contains(byte)) {
-        return None;
-    }
     let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(is_name).count();
-    text[..hit.start - before].last().copied()
+    let start = hit.start - before;
+    &text[start.saturating_sub(2)..start]
 }
 
 /// The words of a line.
