@@ -114,14 +114,12 @@ impl Secrets {
 
     /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
     /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
-    /// was anything. The question is near the end of what Claude said, the answer in one of the
-    /// next short prompts.
+    /// was anything. The question is near the end of what Claude said, the answer in one of the next short prompts.
     pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
-        // The last call that prints a secret.
-        let mut known = Redactor { only_known: true, ..redactor.clone() };
-        known.options.known = self.known.clone();
+        let known = self.of_known(redactor);
+        // The last call that prints a secret, and how sure it is that it does.
         let mut printing = String::new();
         let mut given = Given::Freely;
         let (mut prompts, mut is_next, mut changed) = (0, false, false);
@@ -133,11 +131,7 @@ impl Secrets {
                     if held && text.len() <= ANSWER_BYTES_MAX && corrects(text) =>
                 {
                     is_next = false;
-                    let clean = redactor.redact_answer(ASKED, text, Given::Later, &self.known);
-                    if !clean.hidden.is_empty() {
-                        *text = clean.text.into_owned();
-                        changed = true;
-                    }
+                    changed |= self.hide_answer(redactor, ASKED, text, Given::Later);
                 }
                 RecordWhat::Text { text, .. } => {
                     is_next = false;
@@ -153,9 +147,7 @@ impl Secrets {
                     if question.is_empty() || text.len() > ANSWER_BYTES_MAX {
                         continue;
                     }
-                    let answer = redactor.redact_answer(&question, text, given, &self.known);
-                    if !answer.hidden.is_empty() {
-                        *text = answer.text.into_owned();
+                    if self.hide_answer(redactor, &question, text, given) {
                         (changed, held) = (true, true);
                     }
                 }
@@ -168,9 +160,9 @@ impl Secrets {
                     if value.contains(char::is_whitespace) {
                         continue;
                     }
-                    let clean = redactor.redact_answer(ASKED, value, given, &self.known);
-                    if !clean.hidden.is_empty() {
-                        result.output = format!("{number}{}{rest}", clean.text);
+                    let mut value = value.to_owned();
+                    if self.hide_answer(redactor, ASKED, &mut value, given) {
+                        result.output = format!("{number}{value}{rest}");
                         changed = true;
                     }
                 }
@@ -194,11 +186,7 @@ impl Secrets {
                     let is_whole = || old.is_empty() && holds_secret(path);
                     let replaces = || is_value(old) && is_placeholder(&known.redact(old));
                     if is_value(new) && (is_whole() || replaces()) {
-                        let clean = redactor.redact_answer(ASKED, new, Given::Later, &self.known);
-                        if !clean.hidden.is_empty() {
-                            *new = clean.text.into_owned();
-                            changed = true;
-                        }
+                        changed |= self.hide_answer(redactor, ASKED, new, Given::Later);
                     }
                 }
                 RecordWhat::Prompt { text, by: PromptBy::User, .. } => {
@@ -211,6 +199,29 @@ impl Secrets {
         changed
     }
 
+    /// Hides what in a text answers a question; whether there was anything.
+    fn hide_answer(
+        &self,
+        redactor: &Redactor,
+        question: &str,
+        text: &mut String,
+        given: Given,
+    ) -> bool {
+        let answer = redactor.redact_answer(question, text, given, &self.known);
+        let is_hidden = !answer.hidden.is_empty();
+        if is_hidden {
+            *text = answer.text.into_owned();
+        }
+        is_hidden
+    }
+
+    /// Returns a redactor that hides the known secrets of the project and nothing else.
+    fn of_known(&self, redactor: &Redactor) -> Redactor {
+        let mut known = Redactor { only_known: true, ..redactor.clone() };
+        known.options.known = self.known.clone();
+        known
+    }
+
     /// Hides what is known in records, or other plain data; whether there was anything.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
@@ -220,8 +231,7 @@ impl Secrets {
         if self.known.is_empty() {
             return Ok(false);
         }
-        let mut known = Redactor { only_known: true, ..redactor.clone() };
-        known.options.known = self.known.clone();
+        let known = self.of_known(redactor);
         let mut changed = false;
         for text in texts {
             changed |= clean_texts(&known, text, &self.roots)?;

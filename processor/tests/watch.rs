@@ -111,7 +111,7 @@ fn a_transcript_that_grows_is_learned_from() {
 #[test]
 fn a_folder_that_was_just_made_is_looked_at_once_more() {
     let sealed = Sealed::new();
-    // What is written by a name outside is told by nobody, as in a folder that is not listened to yet.
+    // Writing by a name outside is told by nobody, as in a folder that is not listened to yet.
     let told = sealed.write("s1.jsonl", b"");
     let untold = sealed.base.join("untold");
     fs::hard_link(&told, &untold).unwrap();
