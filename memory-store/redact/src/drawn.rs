@@ -253,9 +253,7 @@ pub(super) fn is_chosen(value: &[u8]) -> bool {
     const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
     const INNER_DIGITS_MIN: usize = 3;
     let is_sign = |byte: &u8| CHOSEN_SIGNS.contains(byte);
-    let core = value
-        .strip_suffix(b".")
-        .or_else(|| value.split_last().filter(|(last, _)| is_sign(last)).map(|(_, core)| core));
+    let core = value.split_last().filter(|(last, _)| is_sign(last)).map(|(_, core)| core);
     let has_end = core.is_some();
     let core = core.unwrap_or(value);
     let digits = core.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -263,7 +261,8 @@ pub(super) fn is_chosen(value: &[u8]) -> bool {
     let has_inner = words.last().is_some_and(is_sign) && digits >= INNER_DIGITS_MIN;
     let words = if has_inner { &words[..words.len() - 1] } else { words };
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(u8::is_ascii_alphabetic);
-    let is_dotted = value.contains(&b'.') && !value.iter().any(|byte| b"!*#$%?^~+".contains(byte));
+    let is_dotted =
+        value.contains(&b'.') && !value.iter().any(|byte| *byte != b'.' && is_sign(byte));
     (LETTERS_MIN..=LETTERS_MAX).contains(&words.len())
         && DIGITS.contains(&digits)
         && (has_end || has_inner)
