@@ -70,24 +70,37 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     if width == 0 || !assignment::names_secret(text, &name) {
         return None;
     }
-    let (mut at, mut secrets) = (rule_end + 1, Vec::new());
-    for _ in 0..ROWS_MAX {
-        let end = line_end(text, at.min(text.len()));
-        let line = text.get(at..end).unwrap_or_default().trim_ascii();
+    below(text, rule_end + 1, |_, row| {
+        let line = text[row.clone()].trim_ascii();
         if line.is_empty() || is_rule(line) {
-            break;
+            return None;
         }
         // Its first word: what is longer than the column moves the others.
-        let value = cell(at..end);
-        let rest = &text[value.start..end];
+        let value = cell(row.clone());
+        let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let value = value.start..value.start + length;
-        if assignment::is_told_secret(&text[value.clone()]) {
-            secrets.push(value);
+        Some(Some(value).filter(|value| assignment::is_told_secret(&text[value.clone()])))
+    })
+}
+
+/// Reads the rows that begin at `start`. `row` gives the secrets of a line by its number, and `None` behind the last row.
+fn below<S: IntoIterator<Item = Range<usize>>>(
+    text: &[u8],
+    start: usize,
+    mut row: impl FnMut(usize, Range<usize>) -> Option<S>,
+) -> Option<Column> {
+    let (mut at, mut secrets) = (start, Vec::new());
+    for number in 0..ROWS_MAX {
+        if at >= text.len() {
+            break;
         }
+        let end = line_end(text, at);
+        let Some(found) = row(number, at..end) else { break };
+        secrets.extend(found);
         at = end + 1;
     }
-    (!secrets.is_empty()).then(|| Column { secrets, rows: rule_end + 1..at.min(text.len()) })
+    (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
 }
 
 /// Finds the column of a table whose rows are numbered from nothing, as a data frame is printed.
@@ -107,22 +120,12 @@ fn indexed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     if !assignment::names_secret(text, &names[place]) {
         return None;
     }
-    let (mut at, mut secrets) = (heading_end + 1, Vec::new());
-    for number in 0..ROWS_MAX {
-        let end = line_end(text, at.min(text.len()));
-        let row = words(text, at.min(end)..end);
+    below(text, heading_end + 1, |number, line| {
+        let row = words(text, line);
         let is_row =
             row.len() == names.len() + 1 && text[row[0].clone()] == *number.to_string().as_bytes();
-        if !is_row {
-            break;
-        }
-        let value = row[place + 1].clone();
-        if is_cell(&text[value.clone()]) {
-            secrets.push(value);
-        }
-        at = end + 1;
-    }
-    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+        is_row.then(|| Some(row[place + 1].clone()).filter(|cell| is_cell(&text[cell.clone()])))
+    })
 }
 
 /// Two bytes before the name around `hit`.
@@ -166,15 +169,15 @@ fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     if !assignment::names_secret(text, &bare(text, &names[place])) {
         return None;
     }
-    let (mut at, mut count, mut secrets) = (heading_end + 1, 0, Vec::new());
-    for _ in 0..ROWS_MAX {
-        let end = line_end(text, at.min(text.len()));
-        let line = text.get(at..end).unwrap_or_default();
-        if line.starts_with(BORDER) || at >= text.len() {
-            break;
+    let mut count = 0;
+    below(text, heading_end + 1, |_, row| {
+        let line = &text[row.clone()];
+        if line.starts_with(BORDER) {
+            return None;
         }
+        let mut secrets = Vec::new();
         if line.starts_with(b"|") {
-            for cell in cells(text, at + 1..end, b'|') {
+            for cell in cells(text, row.start + 1..row.end, b'|') {
                 let cell = bare(text, &cell);
                 if count % names.len() == place && is_cell(&text[cell.clone()]) {
                     secrets.push(cell);
@@ -182,9 +185,8 @@ fn stacked(text: &[u8], hit: &Range<usize>) -> Option<Column> {
                 count += 1;
             }
         }
-        at = end + 1;
-    }
-    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+        Some(secrets)
+    })
 }
 
 /// The line between the cells of a table that is drawn with lines.
@@ -214,24 +216,15 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     if !assignment::names_secret(text, &heading[place]) {
         return None;
     }
-    let (mut at, mut secrets) = (heading_end + 1, Vec::new());
-    for _ in 0..ROWS_MAX {
+    below(text, heading_end + 1, |_, line| {
         // Lines between the rows begin with another sign of the same kind.
-        let is_row =
-            text.get(at..).is_some_and(|rest| rest.trim_ascii_start().starts_with(&BOX_LINE[..2]));
-        if !is_row {
-            break;
+        if !text[line.start..].trim_ascii_start().starts_with(&BOX_LINE[..2]) {
+            return None;
         }
-        let end = line_end(text, at);
-        let row = cells(at..end);
-        if let Some(cell) = row.get(place).filter(|_| row.len() == heading.len())
-            && assignment::is_told_secret(&text[cell.clone()])
-        {
-            secrets.push(cell.clone());
-        }
-        at = end + 1;
-    }
-    (!secrets.is_empty()).then(|| Column { secrets, rows: heading_end + 1..at.min(text.len()) })
+        let mut row = cells(line);
+        let cell = (row.len() == heading.len()).then(|| row.swap_remove(place));
+        Some(cell.filter(|cell| assignment::is_told_secret(&text[cell.clone()])))
+    })
 }
 
 /// The beginning of the line at a place.
