@@ -228,10 +228,10 @@ pub struct CommandRecord {
     pub line: String,
     /// The folder it ran in, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its last exit status: 0, or 1 where a transcript says only that it failed.
+    /// Its last exit status by then: 0, or 1 where a transcript says only that it failed.
     pub exit_status: i32,
-    /// Number of runs that passed.
+    /// Number of runs that passed; in a memory, rounded down to a power of two, so that its file seldom changes.
     pub passed: u32,
-    /// When it last passed.
+    /// When it last passed as it came to that number.
     pub last: Timestamp,
 }

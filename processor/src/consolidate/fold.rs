@@ -60,7 +60,8 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry
 
 /// Seen again: counts add up, and the better told version is kept.
 fn confirm(entry: &mut DraftEntry, draft: &Draft) {
-    match (&mut entry.draft.command, &draft.command) {
+    let known = entry.draft.turns.clone();
+    let is_noted = match (&mut entry.draft.command, &draft.command) {
         (Some(record), Some(newer)) => add(record, newer),
         _ => {
             if draft.worth > entry.draft.worth {
@@ -68,20 +69,34 @@ fn confirm(entry: &mut DraftEntry, draft: &Draft) {
                 entry.draft.body.clone_from(&draft.body);
                 entry.draft.worth = draft.worth;
             }
+            true
         }
-    }
+    };
     if entry.draft.kind == Kind::Command && entry.draft.body.is_empty() {
         entry.draft.body.clone_from(&draft.body);
     }
     entry.merge(draft);
+    if !is_noted {
+        entry.draft.turns = known;
+    }
 }
 
-fn add(record: &mut CommandRecord, newer: &CommandRecord) {
+/// Adds what a later session showed, and returns whether it is noted: once the command passed twice as often as when
+/// something was noted last. A file that git tracks should not change with each run of the tests.
+fn add(record: &mut CommandRecord, newer: &CommandRecord) -> bool {
+    let before = record.passed;
     record.passed += newer.passed;
-    if newer.last >= record.last {
-        record.last = newer.last;
+    let is_noted = rounded(record.passed) > rounded(before);
+    if is_noted {
+        record.last = newer.last.max(record.last);
         record.exit_status = newer.exit_status;
     }
+    is_noted
+}
+
+/// Rounds a number of runs down to a power of two.
+fn rounded(passed: u32) -> u32 {
+    passed.checked_ilog2().map_or(0, |power| 1 << power)
 }
 
 /// A command that is mostly run in the sessions of another one, in the same folder, is told by the memory
@@ -179,19 +194,13 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         "." => String::new(),
         folder => format!(" (in `{folder}`)"),
     };
-    // How often stands in the record alone: readers took the counts for a log.
-    let passed = record.last.date();
-    let mut body = if others.is_empty() {
-        let mut body = String::new();
-        if !entry.draft.body.is_empty() {
-            body = format!("{}. ", entry.draft.body.trim_end_matches('.'));
-        }
+    // How often and when it passed stands in the record alone: readers took it for a log.
+    if others.is_empty() {
         entry.draft.title.push_str(&place);
-        format!("{body}Last passed on {passed}.")
     } else {
         let titles = std::iter::once(&entry.draft.title).chain(others.iter().map(|it| &it.title));
         let titles: Vec<&str> = titles.map(|title| title.trim_end_matches('.')).collect();
-        let mut body = format!("{}. ", titles.join("; "));
+        entry.draft.body = format!("{}.", titles.join("; "));
         let lines = others.iter().filter_map(|other| other.command.as_ref());
         let lines = std::iter::once(&record).chain(lines).map(|it| format!("`{}`", it.line));
         let lines: Vec<String> = lines.collect();
@@ -199,12 +208,7 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         let checks = std::iter::once(&entry.draft).chain(others).all(is_check);
         let purpose = if checks { "check a change" } else { "are run together" };
         entry.draft.title = format!("{} and {last} {purpose}{place}", first.join(", "));
-        body.push_str(&format!("The first one last passed on {passed}."));
-        body
-    };
-    if record.exit_status != 0 {
-        body.push_str(" Its last run failed.");
     }
-    entry.draft.body = body;
+    entry.draft.command = Some(CommandRecord { passed: rounded(record.passed), ..record });
     entry.draft.confidence = if others.is_empty() { ONE_SURE } else { TOGETHER_SURE };
 }

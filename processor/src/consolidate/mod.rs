@@ -114,7 +114,7 @@ impl DraftEntry {
 }
 
 /// Share of the length of a text that later words of the same thing have at least; shorter ones leave something out.
-const RETOLD_SHARE: f32 = 0.75;
+const RETOLD_SHARE: f32 = 0.9;
 
 /// Importance that later words of the same thing may lack.
 const RETOLD_SLACK: f32 = 0.1;

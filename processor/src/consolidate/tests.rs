@@ -88,9 +88,21 @@ fn commands_add_up_over_sessions() {
     let memories = consolidated(&[command("a", 11, 1), command("b", 21, 2)]);
     assert_eq!(memories.len(), 1);
     let record = memories[0].command.as_ref().unwrap();
-    assert_eq!((record.passed, record.last), (3, Timestamp(21)));
+    assert_eq!((record.passed, record.last), (2, Timestamp(21)));
     assert_eq!(memories[0].created, Timestamp(11));
-    assert!(memories[0].body.contains("Last passed on"), "{}", memories[0].body);
+    let later = consolidated(&[command("a", 11, 1), command("b", 21, 2), command("a", 31, 4)]);
+    let record = later[0].command.as_ref().unwrap();
+    assert_eq!((record.passed, record.last), (4, Timestamp(31)));
+}
+
+#[test]
+fn the_memory_of_a_command_changes_once_it_passed_twice_as_often() {
+    let of = |runs: i64| {
+        let drafts: Vec<Draft> = (1..=runs).map(|at| command("a", at, 1)).collect();
+        consolidated(&drafts)
+    };
+    let changes: Vec<i64> = (3..=40).filter(|&runs| of(runs) != of(runs - 1)).collect();
+    assert_eq!(changes, [4, 8, 16, 32]);
 }
 
 #[test]
