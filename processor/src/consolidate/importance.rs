@@ -16,7 +16,7 @@ const PASSING_LOSS: f32 = 0.15;
 /// Gain of a draft that another session tells again.
 const REPEAT_GAIN: f32 = 0.1;
 /// Memories that a project of one window keeps; one with four times the work keeps twice as many.
-const ROOM: f32 = 15.5;
+const ROOM: f32 = 14.0;
 /// Confidence is the chance that a reader calls a memory useful: the logistic line of the calibrated importance, by its
 /// value at [`MEDIAN`] and its slope, fitted to verdicts of four readers on one project (`scripts/fit-confidence`).
 /// Four others on two projects gave (.32, 4): they found more to be useful, in the same order.
