@@ -13,9 +13,8 @@ use super::unit::{self, Unit};
 use super::{DraftText, SessionMiner, words};
 use crate::transcript::session::{Input, PromptBy, Step, StepKind, Turn};
 
-/// Confidence in a paragraph that gives a reason, and in one that gives none.
-const REASON_SURE: f32 = 0.3;
-const PLAIN_SURE: f32 = 0.15;
+/// Confidence in a paragraph that gives a reason; of those that give none readers kept one in twenty.
+const SURE: f32 = 0.3;
 
 /// Worth of a finding without any sign, and of one below which nothing is kept.
 const WORTH: f32 = -0.4;
@@ -39,7 +38,7 @@ const AGAIN_GAIN: f32 = 0.15;
 const SAME_GAIN: f32 = 0.2;
 
 /// Losses: words to one another, a state of the hour, a heading of the day's work, a guess, an offer, the work of
-/// reviewing, a list of edits without a reason, an analysis before the edit that makes it untrue, a
+/// reviewing, a list of edits, an analysis before the edit that makes it untrue, a
 /// report of what was done.
 const TALK_LOSS: f32 = 0.25;
 const MOMENT_LOSS: f32 = 0.6;
@@ -182,7 +181,7 @@ fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> O
             at: place.last.at,
             step: place.step,
             by_user: false,
-            confidence: if signs(text) > 0 { REASON_SURE } else { PLAIN_SURE },
+            confidence: SURE,
             worth,
         },
     )
@@ -195,14 +194,14 @@ fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
     let chars = text.chars().count();
     let is_labelled = unit.is_labelled();
     let chars_min = if is_labelled { LABELLED_CHARS_MIN } else { CHARS_MIN };
-    if chars < chars_min || !is_labelled && !words::NAMED.is_match(text) || !unit::says(unit) {
+    let signs = signs(text);
+    let is_named = is_labelled || words::NAMED.is_match(text);
+    if chars < chars_min || signs == 0 || !is_named || !unit::says(unit) {
         return None;
     }
-    let signs = signs(text);
     let says = |pattern: &Pattern, share: f32| if pattern.is_match(text) { share } else { 0.0 };
     let when = |holds: bool, share: f32| if holds { share } else { 0.0 };
     let names = (unit.raw.matches('`').count() / 2).min(CODE_MAX);
-    let edit = if signs > 0 { EDIT_LOSS } else { 2.0 * EDIT_LOSS };
     let heading = format!("{} {}", unit.heading, unit.head);
     let passing = words::MOMENT.is_match(text) || words::BOOKKEEPING.is_match(text);
     let gains = LENGTH_GAIN * chars.min(FULL_CHARS) as f32 / FULL_CHARS as f32
@@ -222,7 +221,7 @@ fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
         + when(words::OFFERS.is_match(text) || words::OFFERS.is_match(&heading), OFFER_LOSS)
         + says(&words::REVIEWS, REVIEW_LOSS)
         + says(&words::REPORTS, REPORT_LOSS)
-        + when(words::EDIT_NOTE.is_match(text), edit)
+        + says(&words::EDIT_NOTE, EDIT_LOSS)
         + when(!place.worked && place.changed, EARLY_LOSS);
     Some(WORTH + gains - losses).filter(|worth| *worth >= WORTH_MIN)
 }
