@@ -228,10 +228,11 @@ pub struct CommandRecord {
     pub line: String,
     /// The folder it ran in, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its last exit status by then: 0, or 1 where a transcript says only that it failed.
+    /// Its last exit status in a session: 0, or 1 where a transcript says only that it failed. In a memory, that of the
+    /// runs that passed.
     pub exit_status: i32,
-    /// Number of runs that passed; in a memory, rounded down to a power of two, so that its file seldom changes.
+    /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
     pub passed: u32,
-    /// When it last passed as it came to that number.
+    /// When it last passed in a session. In a memory, when it first ran in the session in which it came to that number.
     pub last: Timestamp,
 }

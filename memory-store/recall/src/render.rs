@@ -337,8 +337,7 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// Returns a memory's title with the sentences of its text that fit whole. A command is all in its title: its text says
-/// how often it passed.
+/// Returns a memory's title with the sentences of its text that fit whole. A command is all in its title.
 fn brief(hit: &Hit) -> String {
     let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
     if hit.kind == Kind::Command && !told.is_empty() {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::Kind;
 use memory_store::memory::CommandRecord;
 use memory_store::signature::CommandClass;
+use memory_store::{Kind, Timestamp};
 
 use super::DraftEntry;
 use crate::extract::draft::{Draft, Effect};
@@ -31,7 +31,7 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry
                 Some(index) => confirm(&mut entries[index], &draft),
                 None => {
                     known.insert(key, entries.len());
-                    entries.push(DraftEntry::new(draft));
+                    entries.push(first(draft));
                 }
             },
             Effect::Refutes { key } => {
@@ -58,38 +58,46 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry
     told_together(kept)
 }
 
+/// Seen for the first time.
+fn first(mut draft: Draft) -> DraftEntry {
+    if let Some(record) = &mut draft.command {
+        record.last = draft.occurred;
+    }
+    DraftEntry::new(draft)
+}
+
 /// Seen again: counts add up, and the better told version is kept.
 fn confirm(entry: &mut DraftEntry, draft: &Draft) {
-    let known = entry.draft.turns.clone();
-    let is_noted = match (&mut entry.draft.command, &draft.command) {
-        (Some(record), Some(newer)) => add(record, newer),
+    let known = entry.draft.turns.len();
+    let mut is_noted = true;
+    match (&mut entry.draft.command, &draft.command) {
+        (Some(record), Some(newer)) => is_noted = add(record, newer.passed, draft.occurred),
         _ => {
             if draft.worth > entry.draft.worth {
                 entry.draft.title.clone_from(&draft.title);
                 entry.draft.body.clone_from(&draft.body);
                 entry.draft.worth = draft.worth;
             }
-            true
         }
-    };
-    if entry.draft.kind == Kind::Command && entry.draft.body.is_empty() {
+    }
+    if entry.draft.kind == Kind::Command && entry.draft.body.is_empty() && !draft.body.is_empty() {
         entry.draft.body.clone_from(&draft.body);
+        is_noted = true;
     }
     entry.merge(draft);
     if !is_noted {
-        entry.draft.turns = known;
+        entry.draft.turns.truncate(known);
     }
 }
 
-/// Adds what a later session showed, and returns whether it is noted: once the command passed twice as often as when
+/// Adds runs of a later session, and returns whether they are noted: once the command passed twice as often as when
 /// something was noted last. A file that git tracks should not change with each run of the tests.
-fn add(record: &mut CommandRecord, newer: &CommandRecord) -> bool {
+fn add(record: &mut CommandRecord, passed: u32, at: Timestamp) -> bool {
     let before = record.passed;
-    record.passed += newer.passed;
+    record.passed += passed;
     let is_noted = rounded(record.passed) > rounded(before);
     if is_noted {
-        record.last = newer.last.max(record.last);
-        record.exit_status = newer.exit_status;
+        record.last = record.last.max(at);
     }
     is_noted
 }
@@ -176,7 +184,7 @@ fn is_run_with(entry: &DraftEntry, other: &DraftEntry) -> bool {
 /// How much a command counts: by how often and in how many sessions it passed.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn worth(entry: &DraftEntry, record: &CommandRecord) -> f32 {
-    (record.passed as f32).ln() * 0.5 + entry.sessions.len() as f32 * 0.3
+    (rounded(record.passed) as f32).ln() * 0.5 + entry.sessions.len() as f32 * 0.3
 }
 
 /// Whether a command looks at a change before others do: a build, tests, a linter, a formatter.
@@ -209,6 +217,7 @@ fn tell(entry: &mut DraftEntry, others: &[Draft]) {
         let purpose = if checks { "check a change" } else { "are run together" };
         entry.draft.title = format!("{} and {last} {purpose}{place}", first.join(", "));
     }
-    entry.draft.command = Some(CommandRecord { passed: rounded(record.passed), ..record });
+    let passed = rounded(record.passed);
+    entry.draft.command = Some(CommandRecord { passed, exit_status: 0, ..record });
     entry.draft.confidence = if others.is_empty() { ONE_SURE } else { TOGETHER_SURE };
 }

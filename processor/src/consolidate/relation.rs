@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use memory_store::memory::SaidBy;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
 use super::{DraftEntry, id};
@@ -64,14 +65,22 @@ impl Relations {
             }
             match relation {
                 Relation::Same | Relation::Within => {
-                    let (keep, give) = (note.min(other), note.max(other));
+                    let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
+                    let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
+                        // What the user asked for is not told in the words of others, nor lost among them.
+                        (true, false) if relation == Relation::Within => continue,
+                        (true, false) => (note, other, true),
+                        (false, true) => (other, note, true),
+                        _ => (note.min(other), note.max(other), false),
+                    };
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
                         // Relations of the draft that is given up also hold for the one that stays.
                         kept.merged.push(id(project, &given.draft));
-                        let retells = match relation {
-                            Relation::Within => give == other,
-                            _ => kept.is_retold_by(&given),
-                        };
+                        let retells = !is_bound
+                            && match relation {
+                                Relation::Within => give == other,
+                                _ => kept.is_retold_by(&given),
+                            };
                         kept.unite(given, retells);
                         merged.insert(give, keep);
                     }
@@ -144,6 +153,11 @@ impl Relations {
             }
         }
     }
+}
+
+fn is_users_wish(entry: &DraftEntry) -> bool {
+    let Draft { kind, said_by, .. } = &entry.draft;
+    matches!(kind, Kind::Preference | Kind::Convention) && *said_by == SaidBy::User
 }
 
 fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
@@ -251,6 +265,47 @@ mod tests {
             assert_eq!(united.len(), 1);
             assert_eq!(united[0].draft.body, full);
             assert_eq!(id(project, &united[0].draft), name(project, &drafts[0]), "the first id");
+        }
+    }
+
+    #[test]
+    fn what_the_user_asked_for_keeps_its_words_and_its_speaker() {
+        let project = ProjectId([1; 16]);
+        let wish = |session: &str, at| {
+            draft(session, at, Kind::Preference, "Name amounts in cents", "Never as floats.")
+        };
+        let tool = |session: &str, at| Draft {
+            said_by: SaidBy::Tool,
+            ..draft(
+                session,
+                at,
+                Kind::Gotcha,
+                "Amounts are cents, says the page",
+                "Run its script.",
+            )
+        };
+        let pairs =
+            [([wish("a", 1_000), tool("b", 2_000)], 0), ([tool("a", 1_000), wish("b", 2_000)], 1)];
+        for (drafts, of_user) in pairs {
+            let names = [&drafts[0], &drafts[1]].map(|it| name(project, it));
+            let united = |note: usize, other: usize, relation| {
+                let told = BTreeMap::from([((names[note], names[other]), relation)]);
+                let entries = drafts.clone().map(DraftEntry::new).to_vec();
+                Relations { told, ..Relations::default() }.unite(project, entries)
+            };
+            for (note, other) in [(0, 1), (1, 0)] {
+                let united = united(note, other, Relation::Same);
+                let [entry] = &united[..] else { panic!("{united:?}") };
+                assert_eq!(entry.draft.body, "Never as floats.");
+                assert_eq!(
+                    (entry.draft.kind, entry.draft.said_by),
+                    (Kind::Preference, SaidBy::User)
+                );
+            }
+            assert_eq!(united(of_user, 1 - of_user, Relation::Within).len(), 2);
+            let within = united(1 - of_user, of_user, Relation::Within);
+            assert_eq!(within.len(), 1);
+            assert_eq!(within[0].draft.body, "Never as floats.");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Findings: what the last message of a turn, or one that its writer labels, says that outlasts its session: a
-//! cause, a trap, a rule, a choice with its reason, how a part works. One whole paragraph, item or row each. No
-//! single sign tells them from talk, so many weak ones are added up.
+//! cause, a trap, a rule, a choice with its reason. One whole paragraph, item or row each, that says why or is labelled.
+//! No single sign tells them from talk, so many weak ones are added up.
 
 use memory_store::Kind;
 
@@ -16,7 +16,7 @@ use crate::transcript::session::{Input, PromptBy, Step, StepKind, Turn};
 /// Confidence in a paragraph that gives a reason; of those that give none readers kept one in twenty.
 const SURE: f32 = 0.3;
 
-/// Worth of a finding without any sign, and of one below which nothing is kept.
+/// Worth of a finding before its signs, and of one below which nothing is kept.
 const WORTH: f32 = -0.4;
 const WORTH_MIN: f32 = 0.55;
 
@@ -38,8 +38,7 @@ const AGAIN_GAIN: f32 = 0.15;
 const SAME_GAIN: f32 = 0.2;
 
 /// Losses: words to one another, a state of the hour, a heading of the day's work, a guess, an offer, the work of
-/// reviewing, a list of edits, an analysis before the edit that makes it untrue, a
-/// report of what was done.
+/// reviewing, a list of edits, an analysis before the edit that makes it untrue, a report of what was done.
 const TALK_LOSS: f32 = 0.25;
 const MOMENT_LOSS: f32 = 0.6;
 const PASSING_LOSS: f32 = 0.25;
@@ -195,8 +194,8 @@ fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
     let is_labelled = unit.is_labelled();
     let chars_min = if is_labelled { LABELLED_CHARS_MIN } else { CHARS_MIN };
     let signs = signs(text);
-    let is_named = is_labelled || words::NAMED.is_match(text);
-    if chars < chars_min || signs == 0 || !is_named || !unit::says(unit) {
+    let says_why = is_labelled || signs > 0 && words::NAMED.is_match(text);
+    if chars < chars_min || !says_why || !unit::says(unit) {
         return None;
     }
     let says = |pattern: &Pattern, share: f32| if pattern.is_match(text) { share } else { 0.0 };

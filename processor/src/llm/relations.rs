@@ -15,6 +15,8 @@ use crate::consolidate::{Relation, Relations, relation};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
+/// Number of the question: with another one it is asked again.
+const QUESTION: u32 = 2;
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
 /// Share of the notes of a question that an answer may unite or replace: one that throws nearly all of
@@ -103,7 +105,7 @@ impl Model {
             (1..).zip(places).map(|(number, &at)| written(letter, number, drafts[at])).collect()
         };
         let (new, earlier) = (list('N', &portion.new), list('E', &portion.earlier));
-        let key = format!("relations\n{new}\n{earlier}");
+        let key = format!("relations {QUESTION}\n{new}\n{earlier}");
         let question = |texts: &[String], note: &str| ask::relations(&texts[0], &texts[1], note);
         self.asked(&key, &[&new, &earlier], question, read)
     }

@@ -82,7 +82,7 @@ pub fn plan(
                 StartGroup::Rule => standing.confidence >= CONFIDENCE_MIN,
                 StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
             };
-            belongs.then(|| (group, worth(&standing, settings, now), stored))
+            belongs.then(|| (group, worth(&standing, settings, now) * runs(&stored.memory), stored))
         })
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
@@ -117,6 +117,13 @@ pub fn plan(
         taken[place..=first].rotate_right(1);
     }
     taken.into_iter().map(|(_, memory)| memory.id).collect()
+}
+
+/// How much the runs of a command that passed count: what is run each day comes before what was run twice last week.
+#[expect(clippy::cast_precision_loss, reason = "a logarithm")]
+fn runs(memory: &Memory) -> f32 {
+    let passed = memory.command.as_ref().and_then(|command| command.passed.checked_ilog2());
+    passed.map_or(1.0, |power| 1.0 + power as f32)
 }
 
 fn max_of(group: StartGroup) -> usize {
@@ -242,6 +249,28 @@ mod tests {
         let expected = ["amber", "birch", "cedar", "delta", "`make test` runs the tests", "ember"];
         assert_eq!(planned(&all, &[])[..6], expected);
         assert_eq!(planned(&all, &[])[6..], ["fjord", "`make site` builds"]);
+    }
+
+    #[test]
+    fn what_is_run_each_day_comes_before_what_was_run_twice_last_week() {
+        let command = |number, title: &str, days_ago, passed| {
+            let mut stored = stored(number, Kind::Command, title, days_ago);
+            stored.memory.command = Some(memory_store::memory::CommandRecord {
+                line: title.to_owned(),
+                directory: ".".to_owned(),
+                exit_status: 0,
+                passed,
+                last: stored.memory.created,
+            });
+            stored
+        };
+        let mut all: Vec<Stored> =
+            (1..=3).map(|at| command(at, ["a", "b", "c"][usize::from(at) - 1], 5, 2)).collect();
+        all.push(command(4, "`make test` runs the tests", 60, 256));
+        assert_eq!(planned(&all, &[])[0], "`make test` runs the tests");
+        // What nobody runs any more falls behind in time.
+        all[3] = command(4, "`make test` runs the tests", 900, 256);
+        assert_ne!(planned(&all, &[])[0], "`make test` runs the tests");
     }
 
     #[test]
