@@ -233,6 +233,6 @@ pub struct CommandRecord {
     pub exit_status: i32,
     /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
     pub passed: u32,
-    /// When it last passed in a session. In a memory, when it first ran in the session in which it came to that number.
+    /// When it first ran in a session; in a memory, in the one in which it came to that number.
     pub last: Timestamp,
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use memory_store::Kind;
 use memory_store::memory::CommandRecord;
 use memory_store::signature::CommandClass;
-use memory_store::{Kind, Timestamp};
 
 use super::DraftEntry;
 use crate::extract::draft::{Draft, Effect};
@@ -31,7 +31,7 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry
                 Some(index) => confirm(&mut entries[index], &draft),
                 None => {
                     known.insert(key, entries.len());
-                    entries.push(first(draft));
+                    entries.push(DraftEntry::new(draft));
                 }
             },
             Effect::Refutes { key } => {
@@ -58,20 +58,12 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry
     told_together(kept)
 }
 
-/// Seen for the first time.
-fn first(mut draft: Draft) -> DraftEntry {
-    if let Some(record) = &mut draft.command {
-        record.last = draft.occurred;
-    }
-    DraftEntry::new(draft)
-}
-
 /// Seen again: counts add up, and the better told version is kept.
 fn confirm(entry: &mut DraftEntry, draft: &Draft) {
     let known = entry.draft.turns.len();
     let mut is_noted = true;
     match (&mut entry.draft.command, &draft.command) {
-        (Some(record), Some(newer)) => is_noted = add(record, newer.passed, draft.occurred),
+        (Some(record), Some(newer)) => is_noted = add(record, newer),
         _ => {
             if draft.worth > entry.draft.worth {
                 entry.draft.title.clone_from(&draft.title);
@@ -92,12 +84,12 @@ fn confirm(entry: &mut DraftEntry, draft: &Draft) {
 
 /// Adds runs of a later session, and returns whether they are noted: once the command passed twice as often as when
 /// something was noted last. A file that git tracks should not change with each run of the tests.
-fn add(record: &mut CommandRecord, passed: u32, at: Timestamp) -> bool {
+fn add(record: &mut CommandRecord, newer: &CommandRecord) -> bool {
     let before = record.passed;
-    record.passed += passed;
+    record.passed += newer.passed;
     let is_noted = rounded(record.passed) > rounded(before);
     if is_noted {
-        record.last = record.last.max(at);
+        record.last = record.last.max(newer.last);
     }
     is_noted
 }

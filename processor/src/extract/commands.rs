@@ -89,7 +89,6 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
                     continue;
                 }
                 entry.record.passed += 1;
-                entry.record.last = entry.record.last.max(step.at);
                 if alone && entry.description.is_empty() {
                     entry.description.clone_from(description);
                 }

@@ -580,6 +580,7 @@ fn commands_are_counted_where_they_ran() {
         (record.line.as_str(), record.directory.as_str(), record.passed, record.exit_status),
         ("npm test", "web", 2, 0)
     );
+    assert_eq!(record.last, commands[0].occurred, "a later run in the session moves nothing");
 }
 
 #[test]
