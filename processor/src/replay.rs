@@ -217,7 +217,7 @@ impl PastSessions {
             let mut before = self.wishes.iter().filter(|(session, _)| *session != mined.session);
             before.any(|(_, known)| is_same_wish(known, &words))
         };
-        mined.drafts.iter().filter(|draft| is_wish(draft.kind)).filter(repeated).collect()
+        mined.drafts.iter().filter(|draft| draft.kind.is_wish()).filter(repeated).collect()
     }
 
     fn take_in(&mut self, mined: &MinedFile, turns: &[Session]) {
@@ -228,15 +228,11 @@ impl PastSessions {
             if draft.kind == Kind::Fix {
                 self.fixed.extend(draft.signatures.iter().cloned());
             }
-            if is_wish(draft.kind) {
+            if draft.kind.is_wish() {
                 self.wishes.push((mined.session.clone(), word_set(&draft.title)));
             }
         }
     }
-}
-
-fn is_wish(kind: Kind) -> bool {
-    matches!(kind, Kind::Preference | Kind::Convention)
 }
 
 fn is_same_wish(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {

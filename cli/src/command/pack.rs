@@ -102,8 +102,8 @@ fn section<'a>(
 
 /// Returns whether a memory is told as Claude's own: Claude chose to save it, or says how things should be.
 fn is_claudes_note(memory: &Memory) -> bool {
-    let says_how = matches!(memory.kind, Kind::Preference | Kind::Convention);
-    memory.source.is_noted() || says_how && memory.source.said_by == Some(SaidBy::Assistant)
+    memory.source.is_noted()
+        || memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::Assistant)
 }
 
 fn text(memory: &Memory, is_pulled: bool) -> String {

@@ -88,6 +88,11 @@ impl Kind {
         }
     }
 
+    /// Returns whether it says how things are to be, which holds until its speaker takes it back.
+    pub const fn is_wish(self) -> bool {
+        matches!(self, Self::Preference | Self::Convention)
+    }
+
     /// The kind of this name, or of a name it is also called by; `_` and `-` are the same.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");

@@ -120,8 +120,7 @@ pub fn is_duplicate(newer: &Statement, older: &Statement) -> bool {
 
 /// Kinds between which a memory may repeat another.
 fn are_alike(a: Kind, b: Kind) -> bool {
-    let wish = |kind: Kind| matches!(kind, Kind::Preference | Kind::Convention);
-    a == b && !matches!(a, Kind::Command) || wish(a) && wish(b)
+    a == b && !matches!(a, Kind::Command) || a.is_wish() && b.is_wish()
 }
 
 /// Returns whether a memory of this kind states how things are to be; what happened is not undone.

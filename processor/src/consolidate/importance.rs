@@ -1,7 +1,6 @@
 //! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
 
 use super::DraftEntry;
-use memory_store::Kind;
 
 /// Importance below which nothing is kept, once calibrated.
 const IMPORTANCE_MIN: f32 = 0.4;
@@ -32,9 +31,7 @@ pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
         (entry.draft.importance.unwrap_or_default() - shift - passing + repeat).clamp(0.0, 1.0)
     };
     // A wish inside a task is the task.
-    let is_task = |entry: &DraftEntry| {
-        !entry.draft.standing && matches!(entry.draft.kind, Kind::Preference | Kind::Convention)
-    };
+    let is_task = |entry: &DraftEntry| !entry.draft.standing && entry.draft.kind.is_wish();
     entries.retain(|entry| calibrated(entry) >= IMPORTANCE_MIN && !is_task(entry));
     for entry in &mut entries {
         let share = calibrated(entry);

@@ -67,7 +67,7 @@ impl Relations {
                 Relation::Same | Relation::Within => {
                     let is_wish = |at: usize| entries[at].as_ref().is_some_and(is_users_wish);
                     let (keep, give, is_bound) = match (is_wish(note), is_wish(other)) {
-                        // What the user asked for is not told in the words of others, nor lost among them.
+                        // A user's wish is not told in the words of others, nor lost among them.
                         (true, false) if relation == Relation::Within => continue,
                         (true, false) => (note, other, true),
                         (false, true) => (other, note, true),
@@ -156,8 +156,7 @@ impl Relations {
 }
 
 fn is_users_wish(entry: &DraftEntry) -> bool {
-    let Draft { kind, said_by, .. } = &entry.draft;
-    matches!(kind, Kind::Preference | Kind::Convention) && *said_by == SaidBy::User
+    entry.draft.kind.is_wish() && entry.draft.said_by == SaidBy::User
 }
 
 fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {

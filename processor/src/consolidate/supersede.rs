@@ -66,15 +66,11 @@ fn verdict(
     let judged = || judge(&statements[newer], &statements[older]);
     match statements[newer].place(&statements[older]) {
         Place::File | Place::Folder => judged(),
-        Place::Unknown if is_wish(newer_kind) && is_wish(older_kind) => {
+        Place::Unknown if newer_kind.is_wish() && older_kind.is_wish() => {
             judged().filter(|verdict| *verdict == Verdict::Contradiction)
         }
         Place::Unknown | Place::Elsewhere => None,
     }
-}
-
-fn is_wish(kind: Kind) -> bool {
-    matches!(kind, Kind::Preference | Kind::Convention)
 }
 
 /// Whether a memory describes how the project is, which a later one may say is so no longer.

@@ -1,8 +1,6 @@
 //! Prompts that hold somebody else's words, and prompts alike that are the user's own: both written by hand, before
 //! the rules that tell them apart.
 
-use memory_store::Kind;
-
 use super::{own_words, retells_order};
 use crate::extract::tests::mined_from;
 
@@ -208,8 +206,7 @@ const OWN_BESIDE: [(&str, &str); 12] = [
 
 fn wishes(prompt: &str) -> Vec<String> {
     let drafts = mined_from(prompt);
-    let is_wish = |kind| matches!(kind, Kind::Preference | Kind::Convention);
-    drafts.into_iter().filter(|draft| is_wish(draft.kind)).map(|draft| draft.title).collect()
+    drafts.into_iter().filter(|draft| draft.kind.is_wish()).map(|draft| draft.title).collect()
 }
 
 #[test]

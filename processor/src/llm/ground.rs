@@ -93,8 +93,7 @@ fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
 
 /// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
 fn says_something(proposed: &Proposed, kind: Kind) -> bool {
-    matches!(kind, Kind::Preference | Kind::Convention)
-        || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
+    kind.is_wish() || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
 }
 
 fn terms(proposed: &Proposed) -> BTreeSet<u64> {

@@ -84,7 +84,7 @@ impl Model {
 
 /// Whether a commit may overtake it: rules and wishes of people hold until people take them back.
 fn can_end(draft: &Draft) -> bool {
-    !matches!(draft.kind, Kind::Preference | Kind::Convention | Kind::Command)
+    !draft.kind.is_wish() && draft.kind != Kind::Command
 }
 
 fn line(number: usize, commit: &Landed) -> String {

@@ -268,7 +268,7 @@ mod tests {
             (1..=3).map(|at| command(at, ["a", "b", "c"][usize::from(at) - 1], 5, 2)).collect();
         all.push(command(4, "`make test` runs the tests", 60, 256));
         assert_eq!(planned(&all, &[])[0], "`make test` runs the tests");
-        // What nobody runs any more falls behind in time.
+        // One that nobody runs any more falls behind in time.
         all[3] = command(4, "`make test` runs the tests", 900, 256);
         assert_ne!(planned(&all, &[])[0], "`make test` runs the tests");
     }
