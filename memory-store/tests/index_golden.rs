@@ -19,9 +19,9 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
 use memory_store::signature::error_signature;
 
-const VERSION: &str = "2.0";
+const VERSION: &str = "2.1";
 /// All versions that a folder is kept of.
-const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", VERSION];
+const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", "2.0", VERSION];
 
 fn golden(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version)
@@ -42,6 +42,7 @@ fn write_golden() {
     let publisher = || {
         let mut publisher = fixture.publisher(&vectors);
         publisher.graphs = Some(&Nearest);
+        publisher.names = ["billing-desk".to_owned()].into();
         publisher
     };
     let start = [common::id(5), common::id(1)];

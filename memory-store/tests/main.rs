@@ -22,6 +22,7 @@ mod made;
 mod misspelled;
 mod near_cures;
 mod neighbours;
+mod project_name;
 mod quarantine;
 mod search;
 mod secrets;

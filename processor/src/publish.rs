@@ -36,6 +36,8 @@ pub struct Publication<'a> {
     pub anchors: Option<&'a RefCell<Anchors>>,
     /// Indexes whose memories are made anew without a look at what is there.
     pub distrusted: &'a BTreeSet<PathBuf>,
+    /// Names of the project.
+    pub names: &'a BTreeSet<String>,
     /// The time.
     pub now: Timestamp,
 }
@@ -137,6 +139,9 @@ fn publish(
     );
     (publisher.said, publisher.trust) = (said, trust);
     (publisher.from_repository, publisher.stale) = (pulled, stale);
+    if *root != publication.dirs.data {
+        publisher.names = publication.names.clone();
+    }
     let content = Content {
         root,
         memories: &listing.memories,
@@ -171,6 +176,7 @@ mod tests {
                 vectors: None,
                 anchors: None,
                 distrusted: &BTreeSet::new(),
+                names: &BTreeSet::new(),
                 now: NOW,
             };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();

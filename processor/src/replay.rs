@@ -389,6 +389,7 @@ impl Bench {
             vectors: self.table.as_ref().map(|table| table as &dyn Vectors),
             anchors: None,
             distrusted: &BTreeSet::new(),
+            names: &BTreeSet::new(),
             now,
         };
         publish::tree(&publication, &self.tree, None, &Known::default())?;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::candidate::Candidate;
 use super::posting_window::{List, Scored, WINDOW, Window};
+use super::project_name;
 use super::query::{self, Pair, Query, Term};
 use super::sources::{At, Source, Sources};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
@@ -33,8 +34,8 @@ pub(crate) struct Found<'a> {
     terms: usize,
     /// The share of the query's rarity that words have which occur anywhere.
     pub known: f32,
-    /// Which terms the gate does not count: those passed over because many documents have them, and numbers that no
-    /// document has, such as an issue's or a version's, which differ from one prompt to the next.
+    /// Which terms the gate does not count: those passed over because many documents have them, the project's name, and
+    /// numbers that no document has, such as an issue's or a version's, which differ from one prompt to the next.
     pub uncounted: Vec<bool>,
     /// Which terms no document has.
     pub absent: Vec<bool>,
@@ -72,15 +73,20 @@ impl<'a> Found<'a> {
         });
         let absent: Vec<bool> = counts.iter().map(|&count| count == 0).collect();
         let is_new_number = |(term, absent): (&Term, &bool)| *absent && query::varies(&term.text);
-        let new_numbers: Vec<bool> = terms.iter().zip(&absent).map(is_new_number).collect();
+        let new_numbers = terms.iter().zip(&absent).map(is_new_number);
+        let names = project_name::mentioned(sources, terms);
+        let says_nothing: Vec<bool> =
+            new_numbers.zip(&names).map(|(new, name)| new | name).collect();
+        let unknown: Vec<bool> =
+            absent.iter().zip(&names).map(|(absent, name)| absent | name).collect();
         // Rarity of the terms that are left when some are left out.
         let without = |left_out: &[bool]| -> f32 {
             let left = terms.iter().zip(left_out).filter(|(_, left_out)| !**left_out);
             left.map(|(term, _)| term.background).sum()
         };
-        let all = without(&new_numbers);
-        let known = if all > 0.0 { without(&absent) / all } else { 0.0 };
-        let uncounted = common.iter().zip(new_numbers).map(|(common, new)| common | new).collect();
+        let all = without(&says_nothing);
+        let known = if all > 0.0 { without(&unknown) / all } else { 0.0 };
+        let uncounted = common.iter().zip(says_nothing).map(|(common, it)| common | it).collect();
         let weights = weights.collect();
         let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
         let in_segments = slots.iter().map(known_in).collect();

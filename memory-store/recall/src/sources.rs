@@ -269,6 +269,12 @@ impl Sources {
         }
     }
 
+    /// Returns whether a term is a name of the project.
+    pub(crate) fn is_project_name(&self, hash: u64) -> bool {
+        let mut indexes = self.list.iter().filter_map(|source| source.index.as_ref());
+        indexes.any(|index| index.manifest.names.binary_search(&hash).is_ok())
+    }
+
     /// The absolute path of a memory's file.
     pub(crate) fn file(&self, at: At, file: &Path) -> PathBuf {
         self.source(at).root.join(file)

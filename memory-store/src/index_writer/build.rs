@@ -107,6 +107,8 @@ pub struct Publisher<'a> {
     /// Memories that are from the repository: they are labelled, and held where [`Self::trust`] gives only what is
     /// released. They stand in the place of none that is not.
     pub from_repository: BTreeSet<MemoryId>,
+    /// Names of the project, which tell nothing of what a prompt in it is about.
+    pub names: BTreeSet<String>,
     /// Source of the vectors; without it, the index is searched by words alone.
     pub vectors: Option<&'a dyn Vectors>,
     /// Builder that links vectors into graphs; without it, all vectors are compared.
@@ -159,6 +161,7 @@ impl<'a> Publisher<'a> {
             trust: Trust::default(),
             from_repository: BTreeSet::new(),
             stale: BTreeMap::new(),
+            names: BTreeSet::new(),
             vectors: None,
             graphs: None,
             afresh: false,
@@ -190,9 +193,11 @@ impl<'a> Publisher<'a> {
         };
 
         let journal = self.journal(old.as_ref());
+        let names = crate::recall::project_names(self.names.iter().map(String::as_str));
         if let Some(old) = &old
             && plan.idle
             && old.settings.config == content.settings.config
+            && old.names == names
             && journal == Some((old.journal, old.journal_start))
             && self.is_whole(old)
         {
@@ -226,6 +231,7 @@ impl<'a> Publisher<'a> {
             gate,
             segments,
             settings: content.settings.clone(),
+            names,
         };
         self.write_manifest(&manifest)?;
         self.remove_unnamed(Some(&manifest));

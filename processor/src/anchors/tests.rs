@@ -81,6 +81,7 @@ impl AnchoredProject {
             vectors: None,
             anchors: Some(&anchors),
             distrusted: &Default::default(),
+            names: &Default::default(),
             now: self.now,
         };
         publish::tree(&publication, tree, None, &Known::default()).unwrap();

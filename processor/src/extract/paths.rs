@@ -46,6 +46,11 @@ impl Roots {
         Self::new(self.0.iter().cloned().chain(own))
     }
 
+    /// Returns what the working trees' folders are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|root| root.rsplit('/').next())
+    }
+
     /// Returns what of an absolute path lies below a root; empty for a root itself.
     fn inner(&self, path: &str) -> Option<String> {
         let inner = self.0.iter().find_map(|root| {

@@ -1,5 +1,6 @@
 //! Inputs that every step of a sync reads and none changes.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -16,6 +17,7 @@ use crate::collect::expired::Expired;
 use crate::collect::forks::{Holders, Ownership};
 use crate::collect::purged::Purged;
 use crate::collect::trees;
+use crate::extract::Roots;
 use crate::llm;
 use crate::mining::Miner;
 use crate::secrets::Secrets;
@@ -98,6 +100,17 @@ impl<'a> SyncContext<'a> {
             .collect();
         self.sessions.archive.by_pack(&mut sessions, |(name, ..)| name);
         Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
+    }
+
+    /// Returns what the project is called: as its folders are, those too that sessions of other machines ran in.
+    pub fn names(&self, state: &State) -> BTreeSet<String> {
+        let roots = self.territory.roots().iter().filter_map(|root| root.to_str());
+        let roots = Roots::new(roots.map(str::to_owned));
+        let brought = state.sessions.values().filter(|session| session.from_folder);
+        let others = brought.map(|it| roots.with_folders(it.cwds.iter().map(String::as_str)));
+        let mut names: BTreeSet<String> = roots.names().map(str::to_owned).collect();
+        others.for_each(|roots| names.extend(roots.names().map(str::to_owned)));
+        names
     }
 
     /// Returns the reader of archived sessions, which also mines them.

@@ -80,6 +80,7 @@ pub(super) fn publish_memories(
         vectors: models.vectors(),
         anchors: anchors.as_ref(),
         distrusted,
+        names: &context.names(state),
         now: options.now,
     };
     for tree in &context.trees {

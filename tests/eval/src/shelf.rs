@@ -115,6 +115,7 @@ impl Shelf {
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
             anchors: None,
             distrusted: &std::collections::BTreeSet::new(),
+            names: &std::collections::BTreeSet::new(),
             now,
         };
         let listing = publish::tree(&publication, &tree, None, &Known::default())?;

@@ -18,6 +18,9 @@ pub(crate) const BYTES_MAX: usize = 1 << 20;
 /// The first minor version that says what the user's settings file was like.
 const CONFIG_VERSION: (u16, u16) = (1, 4);
 
+/// The first minor version that says what the project is called.
+const NAMES_VERSION: (u16, u16) = (2, 1);
+
 /// Segments that a manifest may name.
 const SEGMENTS_MAX: u32 = 1024;
 
@@ -112,6 +115,8 @@ pub struct Manifest {
     pub segments: Vec<SegmentRef>,
     /// The settings in effect.
     pub settings: Settings,
+    /// Hashes of the project's names, in rising order; see `recall::project_name`.
+    pub names: Vec<u64>,
 }
 
 impl Manifest {
@@ -166,6 +171,8 @@ impl Manifest {
         let config = self.settings.config.unwrap_or(NO_FILE);
         out.extend_from_slice(&config.bytes.to_le_bytes());
         out.extend_from_slice(&config.modified_ns.to_le_bytes());
+        out.extend_from_slice(&(self.names.len() as u32).to_le_bytes());
+        self.names.iter().for_each(|name| out.extend_from_slice(&name.to_le_bytes()));
         let check = checksum(&out);
         out.extend_from_slice(&check.to_le_bytes());
         if out.len() > BYTES_MAX {
@@ -216,6 +223,7 @@ impl Manifest {
         if version >= CONFIG_VERSION {
             settings.config = Some(config(&mut cursor)?).filter(|&config| config != NO_FILE);
         }
+        let names = if version >= NAMES_VERSION { names(&mut cursor)? } else { Vec::new() };
         Some(Self {
             generation,
             published,
@@ -225,6 +233,7 @@ impl Manifest {
             gate,
             segments,
             settings,
+            names,
         })
     }
 }
@@ -235,6 +244,13 @@ const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
 /// Reads the stamp of the user's settings file.
 fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
     Some(Stamp { bytes: cursor.u64()?, modified_ns: cursor.i64()? })
+}
+
+/// Reads the hashes of the project's names.
+fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
+    let count = usize::try_from(cursor.u32()?).ok()?;
+    let bytes = cursor.take(count.checked_mul(8)?)?;
+    Some(bytes.chunks_exact(8).filter_map(|name| Cursor(name).u64()).collect())
 }
 
 fn segment(cursor: &mut Cursor<'_>) -> Option<SegmentRef> {
@@ -268,6 +284,7 @@ mod tests {
                 dead: vec![1, 5],
             }],
             settings: Settings { due_minutes: 9, ..Settings::default() },
+            names: vec![17, 1 << 40],
         }
     }
 
@@ -292,10 +309,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_settings_file_was_like_is_told_by_the_version() {
+    fn what_stands_at_the_end_is_told_by_the_version() {
         let path = Path::new(FILE_NAME);
         let config = Some(Stamp { bytes: 20, modified_ns: 1 });
-        let with = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
+        let settings = Settings { config, ..manifest().settings };
+        let with = Manifest { settings, ..manifest() };
         assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
         // As another version wrote it, with `more` at its end, or less.
         let of_version = |(major, minor): (u16, u16), more: isize| {
@@ -306,16 +324,22 @@ mod tests {
             bytes.resize(bytes.len().saturating_add_signed(more), 7);
             let check = checksum(&bytes);
             bytes.extend_from_slice(&check.to_le_bytes());
-            Manifest::decode(path, &bytes).map(|manifest| manifest.settings.config)
+            Manifest::decode(path, &bytes).map(|it| (it.settings.config, it.names))
         };
-        for version in [(MAJOR, MINOR), CONFIG_VERSION] {
-            assert_eq!(of_version(version, 0).unwrap(), config);
-            assert!(of_version(version, -16).is_err(), "it is never missing");
+        let (settings, names) = (config, with.names.clone());
+        // A count and two names of eight bytes.
+        let name_bytes = 4 + 16;
+        for version in [(2, 0), CONFIG_VERSION] {
+            assert_eq!(of_version(version, -name_bytes).unwrap(), (settings, vec![]));
+            assert!(of_version(version, -name_bytes - 16).is_err(), "it is never missing");
         }
-        let later = (MAJOR, MINOR + 1);
-        assert_eq!(of_version(later, 16).unwrap(), config, "what is appended is skipped");
-        assert_eq!(of_version((1, 3), -16).unwrap(), None);
-        assert_eq!(of_version((1, 3), 0).unwrap(), None, "what stood there was something else");
+        let all = (settings, names);
+        assert_eq!(of_version((MAJOR, MINOR), 0).unwrap(), all);
+        assert!(of_version((MAJOR, MINOR), -8).is_err(), "as many as it says");
+        assert_eq!(of_version((MAJOR, MINOR + 1), 16).unwrap(), all, "what is appended is skipped");
+        assert_eq!(of_version((1, 3), -name_bytes - 16).unwrap(), (None, vec![]));
+        let other = of_version((1, 3), 0).unwrap();
+        assert_eq!(other, (None, vec![]), "what stood there was something else");
     }
 
     #[test]
