@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use dialoguer::Input;
 use dialoguer::console::{Key, Term};
+use dialoguer::{Input, Select};
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
@@ -248,18 +248,38 @@ pub fn decide(
             removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
         }
         LearnedWord::Supersede => {
-            let newer: String = Input::new()
-                .with_prompt("Id of the memory that replaces it (empty: none)")
-                .allow_empty(true)
-                .interact_text()
-                .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-            if newer.trim().is_empty() {
+            let Some(newer) = replacement(world, stores, &stored.memory)? else {
                 return Ok(false);
-            }
-            supersede(world, stores, stored, waits, newer.trim(), out)?;
+            };
+            supersede(world, stores, stored, waits, &newer, out)?;
         }
     }
     Ok(true)
+}
+
+/// Asks which memory replaces this one: one of those near it, or any by its id.
+fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<String>> {
+    let near = neighbours::near(&neighbours::open(world, stores), world, memory);
+    let titles =
+        near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title)));
+    let others = ["Another one, by its id", "None"].map(str::to_owned);
+    let failed = |error| Failure::new(format!("the terminal: {error}"));
+    let chosen = Select::new()
+        .with_prompt("Replaced by")
+        .items(titles.chain(others))
+        .default(0)
+        .interact_opt()
+        .map_err(failed)?;
+    let Some(chosen) = chosen else { return Ok(None) };
+    if let Some(near) = near.get(chosen) {
+        return Ok(Some(near.id.to_string()));
+    }
+    if chosen > near.len() {
+        return Ok(None);
+    }
+    let id: String =
+        Input::new().with_prompt("Its id").allow_empty(true).interact_text().map_err(failed)?;
+    Ok(Some(id.trim().to_owned()).filter(|id| !id.is_empty()))
 }
 
 /// Lets another memory stand for this one. Both say so; of a draft, which goes, only the other one does.

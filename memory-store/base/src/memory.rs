@@ -228,8 +228,7 @@ pub struct CommandRecord {
     pub line: String,
     /// The folder it ran in, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its last exit status in a session: 0, or 1 where a transcript says only that it failed. In a memory, that of the
-    /// runs that passed.
+    /// Its exit status: 0, that of the runs that passed.
     pub exit_status: i32,
     /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
     pub passed: u32,

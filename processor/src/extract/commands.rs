@@ -84,7 +84,6 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
                             last: step.at,
                         },
                     });
-                entry.record.exit_status = i32::from(call.failed);
                 if call.failed {
                     continue;
                 }
