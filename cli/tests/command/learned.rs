@@ -61,6 +61,9 @@ fn what_was_learned_is_listed_by_kind_and_best_first() {
     assert_eq!(ids(&machine).len(), all.len(), "a listing decides nothing");
 }
 
+/// Keys that choose the last but one of the replacements: any memory, by its id.
+const ANOTHER_ONE: &str = "\x1b[A\x1b[A\r";
+
 #[test]
 fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let machine = machine();
@@ -86,7 +89,8 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     // A skipped memory comes again; a replaced one does not.
     let rest = &before[2..];
     let by = format!("{}\r", before[0]);
-    let mut answers = vec![("[q]uit > ", "s"), ("(empty: none)", by.as_str())];
+    let mut answers =
+        vec![("[q]uit > ", "s"), ("Replaced by", ANOTHER_ONE), ("Its id", by.as_str())];
     answers.extend(rest[1..].iter().map(|_| ("[q]uit > ", "n")));
     let shown = machine.at_terminal(&["review"], &answers);
     assert!(shown.contains("Replaced: "), "{shown}");
@@ -124,7 +128,12 @@ fn what_replaces_a_draft_names_it() {
     let by = format!("{}\r", better["short"].as_str().unwrap());
     machine.at_terminal(
         &["review"],
-        &[("[q]uit > ", "s"), ("(empty: none)", by.as_str()), ("[q]uit > ", "q")],
+        &[
+            ("[q]uit > ", "s"),
+            ("Replaced by", ANOTHER_ONE),
+            ("Its id", by.as_str()),
+            ("[q]uit > ", "q"),
+        ],
     );
     let now = machine.json(&["show", better["short"].as_str().unwrap(), "--json"]);
     let [draft] = &now[0]["supersedes"].as_array().unwrap()[..] else { panic!("{now:#}") };
