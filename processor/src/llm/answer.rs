@@ -59,12 +59,11 @@ pub struct NoJson;
 
 /// Reads an answer. An empty list is an answer; text without any JSON is not.
 pub fn read(answer: &str) -> Result<Vec<Proposed>, NoJson> {
-    let end = answer.floor_char_boundary(ANSWER_BYTES_MAX);
-    let answer = tame_numbers(&answer[..end]);
-    let values = match serde_json::from_str::<Value>(between_braces(&answer)) {
-        Ok(value) => listed(value),
+    let answer = &answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)];
+    let values = match whole(answer) {
+        Some(value) => listed(value),
         // Cut off or followed by something: the objects that are complete still count.
-        Err(_) => complete_objects(&answer),
+        None => complete_objects(&tame_numbers(answer)),
     };
     let values = values.ok_or(NoJson)?;
     Ok(values.iter().filter_map(proposed).take(ANSWERS_MAX).collect())
@@ -72,9 +71,7 @@ pub fn read(answer: &str) -> Result<Vec<Proposed>, NoJson> {
 
 /// The objects of the list `key` of an answer to another question than that for memories.
 pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
-    let end = answer.floor_char_boundary(ANSWER_BYTES_MAX);
-    let answer = tame_numbers(&answer[..end]);
-    let mut value: Value = serde_json::from_str(between_braces(&answer)).map_err(|_| NoJson)?;
+    let mut value = whole(&answer[..answer.floor_char_boundary(ANSWER_BYTES_MAX)]).ok_or(NoJson)?;
     match value.get_mut(key).map(Value::take) {
         Some(Value::Array(values)) => Ok(values),
         _ => Err(NoJson),
@@ -84,6 +81,13 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
 /// The text of a field of such an object, trimmed; empty where it is none.
 pub fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+}
+
+/// Reads an answer that as a whole is JSON, but for fences and remarks around it.
+fn whole(answer: &str) -> Option<Value> {
+    let parse = |answer: &str| serde_json::from_str(between_braces(answer)).ok();
+    // As it stands first: what looks like a wild number may stand in a text.
+    parse(answer).or_else(|| parse(&tame_numbers(answer)))
 }
 
 /// Returns the text from the first brace or bracket to the last one, without fences and remarks.
@@ -96,9 +100,9 @@ fn between_braces(answer: &str) -> &str {
 /// Numbers such as `0e586936` or `1e999` are valid to a grammar and to nobody else.
 fn tame_numbers(answer: &str) -> String {
     static WILD: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(:\s*)-?0*\d*(?:\.\d+)?[eE][+-]?\d{3,}").ok());
+        LazyLock::new(|| Regex::new(r"(:\s*)-?\d+(?:\.\d+)?[eE][+-]?\d{3,}(\s*[,}\]])").ok());
     match &*WILD {
-        Some(wild) => wild.replace_all(answer, "${1}0").into_owned(),
+        Some(wild) => wild.replace_all(answer, "${1}0${2}").into_owned(),
         None => answer.to_owned(),
     }
 }
@@ -192,17 +196,18 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// A number from 0 to 100, or from 0 to 1, as a share.
+/// A whole number from 0 to 100, which is what models are asked for, or a fraction from 0 to 1, as a share.
 fn share(value: Option<&Value>) -> f32 {
-    let number = match value {
-        Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => text.trim().trim_end_matches('%').parse().ok(),
-        _ => None,
+    let written = match value {
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::String(text)) => text.trim().to_owned(),
+        _ => return IMPORTANCE_DEFAULT,
     };
-    #[expect(clippy::cast_possible_truncation, reason = "a share needs no more")]
+    let number: f32 = written.trim_end_matches('%').trim_end().parse().unwrap_or(f32::NAN);
+    let is_fraction = written.contains('.') && !written.ends_with('%');
     match number {
-        Some(number) if number > 1.0 && number <= 100.0 => (number / 100.0) as f32,
-        Some(number) if (0.0..=1.0).contains(&number) => number as f32,
+        share if is_fraction && (0.0..=1.0).contains(&share) => share,
+        percent if (0.0..=100.0).contains(&percent) => percent / 100.0,
         _ => IMPORTANCE_DEFAULT,
     }
 }
@@ -279,10 +284,28 @@ mod tests {
     }
 
     #[test]
+    fn codes_of_errors_are_no_wild_numbers() {
+        let coded = ONE.replace("\"A\"", r#""error: E0308, status: 7e1234""#);
+        let expected = Ok(vec!["error: E0308, status: 7e1234".to_owned()]);
+        for answer in [
+            format!(r#"{{"memories":[{coded}]}}"#),
+            format!(r#"{{"memories":[{}]}}"#, coded.replace("80", "1e999")),
+            format!(r#"{{"memories":[{},{{"kind":"fix"#, coded.replace("80", "0e586936")),
+        ] {
+            assert_eq!(titles(&answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
     fn odd_fields_are_put_right_or_the_memory_is_left_out() {
         let read = |json: &str| read(&format!("[{json}]")).unwrap();
         assert_eq!(read(ONE)[0].importance, 0.8);
         assert_eq!(read(&ONE.replace("80", "-3"))[0].importance, IMPORTANCE_DEFAULT);
+        for (told, share) in
+            [("1", 0.01), ("1.0", 1.0), ("0.8", 0.8), ("\"80\"", 0.8), ("\"1%\"", 0.01)]
+        {
+            assert_eq!(read(&ONE.replace("80", told))[0].importance, share, "{told}");
+        }
         assert_eq!(read(&ONE.replace("gotcha", "poem"))[0].kind, Kind::Fact);
         assert_eq!(read(&ONE.replace("gotcha", "Failed_Approach"))[0].kind, Kind::FailedApproach);
         assert_eq!(read(&ONE.replace("[\"x\"]", "\"y\""))[0].paths, ["y"]);

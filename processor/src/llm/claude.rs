@@ -102,8 +102,7 @@ impl Claude {
         }
         let program = program_of(&environment).ok_or(Fault::NotInstalled)?;
         let folder = tempfile::Builder::new().prefix("throughline-question-").tempdir();
-        let folder =
-            folder.map_err(|error| Fault::Elsewhere(format!("an empty folder: {error}")))?;
+        let folder = folder.map_err(|error| Fault::NoFolder(error.to_string()))?;
         Ok(Self { program, model: model.to_owned(), server, most, environment, folder })
     }
 
@@ -210,7 +209,10 @@ impl Provider for Claude {
             Err(NoOutput::Start(error)) if error.kind() == ErrorKind::NotFound => {
                 Reply::failed(Fault::NotInstalled)
             }
-            Err(NoOutput::Start(error)) => Reply::failed(Fault::Old(error.to_string())),
+            Err(NoOutput::Start(error)) => Reply::failed(Fault::Start {
+                program: self.program.clone(),
+                message: error.to_string(),
+            }),
         }
     }
 }
@@ -365,6 +367,13 @@ mod tests {
         assert_eq!(garbage.answer, Err(Fault::Answer("no result".to_owned())));
         let old = Fake::new("echo \"error: unknown option '--restricted'\" >&2; exit 1").ask();
         assert!(matches!(old.answer, Err(Fault::Old(_))));
+        let barred = Fake::new("");
+        let program = barred.folder.path().join("claude");
+        // What is to run it may not be run.
+        fs::write(&program, "#!/etc/passwd\n").unwrap();
+        assert!(
+            matches!(barred.ask().answer, Err(Fault::Start { program: it, .. }) if it == program)
+        );
         let long = Fake::new("cat >/dev/null; head -c 2000000 /dev/zero").ask();
         assert!(matches!(long.answer, Err(Fault::Answer(told)) if told.contains("1024 KiB")));
     }

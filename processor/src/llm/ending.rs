@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::window::cut;
+use super::window::cut_middle;
 use crate::extract::episodes;
 use crate::transcript::session::{Input, Session, StepKind, Turn};
 
@@ -49,15 +49,15 @@ impl Ending {
             commits,
             open,
             failing: failing(session),
-            answer: cut(answer(session), ANSWER_CHARS_MAX),
+            answer: cut_middle(answer(session), ANSWER_CHARS_MAX),
         }
     }
 
-    /// The text that is put in front of each window, of at most so many characters; empty when nothing is
-    /// known.
+    /// The text that is put in front of each window, of at most so many characters and the mark of a cut; empty when
+    /// nothing is known.
     pub fn text_within(&self, chars_max: usize) -> String {
         let text = self.text();
-        let mut text = cut(&text, chars_max);
+        let mut text = cut_middle(&text, chars_max);
         if !text.is_empty() {
             text.push('\n');
         }
@@ -117,7 +117,7 @@ fn failing(session: &Session) -> Option<String> {
 }
 
 fn line(text: &str) -> String {
-    cut(text.lines().next().unwrap_or_default(), LINE_CHARS_MAX)
+    cut_middle(text.lines().next().unwrap_or_default(), LINE_CHARS_MAX)
 }
 
 #[cfg(test)]

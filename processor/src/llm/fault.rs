@@ -1,5 +1,6 @@
 //! Why a model gave no answer, and what to do about it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Pauses before a question is put again that may be answered the second or third time.
@@ -49,6 +50,16 @@ pub(crate) enum Fault {
     /// There is one that cannot be asked in the way that is needed.
     #[error("this Claude Code cannot be asked: {0}; update it with `claude update`")]
     Old(String),
+    /// Its program cannot be started.
+    #[error(
+        "{} cannot be started: {message}; see whether it may be run, or choose another reader with \
+         `throughline config llm`",
+        program.display()
+    )]
+    Start { program: PathBuf, message: String },
+    /// There is no empty folder to start it in.
+    #[error("there is no folder to ask from: {0}; let TMPDIR name one that can be written")]
+    NoFolder(String),
     /// Nobody is logged in.
     #[error("Claude Code is not logged in ({0}); run `claude` and /login there")]
     NotLoggedIn(String),
@@ -125,6 +136,8 @@ impl Fault {
             | Self::Limit(_)
             | Self::Budget(_)
             | Self::Elsewhere(_)
+            | Self::Start { .. }
+            | Self::NoFolder(_)
             | Self::Bound(_) => Next::Stop,
         }
     }

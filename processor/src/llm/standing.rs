@@ -11,7 +11,7 @@ use memory_store::Kind;
 
 use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
-use super::window::{Window, cut};
+use super::window::{Window, cut_middle};
 use super::{Fault, Model, ask};
 use crate::extract::draft::Draft;
 
@@ -76,7 +76,9 @@ impl Model {
         }
         let notes: String = (1..)
             .zip(&shown)
-            .map(|(number, &at)| cut(&written('D', number, &drafts[at]), DRAFT_CHARS_MAX) + "\n")
+            .map(|(number, &at)| {
+                cut_middle(&written('D', number, &drafts[at]), DRAFT_CHARS_MAX) + "\n"
+            })
             .collect();
         let key = format!("standing\n{ending}\n{notes}");
         let question = |texts: &[String], note: &str| ask::standing(&texts[1], &texts[0], note);

@@ -102,7 +102,7 @@ pub fn windows(session: &Session, chars_max: usize) -> Vec<Window> {
                 close(&mut windows, &mut open);
             }
             if open.pieces.is_empty() && at > 0 {
-                let request = cut(&turn.prompt.text, request_chars(chars_max));
+                let request = cut_middle(&turn.prompt.text, request_chars(chars_max));
                 open.request = Some(request).filter(|request| !request.is_empty());
             }
             open.pieces.push(piece);
@@ -147,7 +147,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
             uuid: step.uuid.clone(),
             at: step.at,
             said_by,
-            text: cut(text, TEXT_CHARS_MAX),
+            text: cut_middle(text, TEXT_CHARS_MAX),
             evidence: vec![own_of(said_by, text)],
             passed_on: (said_by == SaidBy::User).then(|| text.to_owned()),
             paths: Vec::new(),
@@ -232,10 +232,12 @@ fn call_text(call: &Call) -> String {
         _ => "",
     };
     let (what, shows_output) = match &call.input {
-        Input::Shell { command, .. } => (format!("$ {}", cut(command, CALL_CHARS_MAX)), true),
+        Input::Shell { command, .. } => {
+            (format!("$ {}", cut_middle(command, CALL_CHARS_MAX)), true)
+        }
         Input::Read { path } => (format!("read {path}"), false),
         Input::Edit { path, .. } => (format!("edited {path}"), false),
-        Input::Search { pattern, .. } => (format!("searched {}", cut(pattern, 200)), false),
+        Input::Search { pattern, .. } => (format!("searched {}", cut_middle(pattern, 200)), false),
         Input::Question { asked } => {
             let asked: Vec<String> =
                 asked.iter().map(|(question, answer)| format!("{question} -> {answer}")).collect();
@@ -245,10 +247,10 @@ fn call_text(call: &Call) -> String {
         Input::Todos { items } => {
             let items: Vec<String> =
                 items.iter().map(|item| format!("{} ({})", item.text, item.state)).collect();
-            (cut(&format!("todos: {}", items.join("; ")), CALL_CHARS_MAX), false)
+            (cut_middle(&format!("todos: {}", items.join("; ")), CALL_CHARS_MAX), false)
         }
         Input::Agent { agent, prompt } => {
-            (format!("asked {agent}: {}", cut(prompt, CALL_CHARS_MAX)), true)
+            (format!("asked {agent}: {}", cut_middle(prompt, CALL_CHARS_MAX)), true)
         }
         Input::Other { .. } | Input::Unknown => (format!("used {}", call.tool), false),
     };
@@ -256,7 +258,7 @@ fn call_text(call: &Call) -> String {
     if output.is_empty() || !(shows_output || call.failed || call.denied) {
         return format!("{what}{outcome}");
     }
-    format!("{what}{outcome}\n{}", cut(output, CALL_CHARS_MAX))
+    format!("{what}{outcome}\n{}", cut_middle(output, CALL_CHARS_MAX))
 }
 
 fn call_paths(call: &Call) -> Vec<String> {
@@ -273,8 +275,8 @@ fn call_paths(call: &Call) -> Vec<String> {
     }
 }
 
-/// Keeps the beginning and the end of a long text.
-pub(super) fn cut(text: &str, chars_max: usize) -> String {
+/// Keeps `chars_max` characters of a long text: its beginning and its end, with a mark between them.
+pub(super) fn cut_middle(text: &str, chars_max: usize) -> String {
     const MARK: &str = " [...] ";
     let text = text.trim();
     let chars = text.chars().count();
