@@ -2,7 +2,7 @@
 //! file, a flag or a number are different rules.
 
 use memory_store::neighbour::{Statement, is_duplicate};
-use memory_store::{Kind, MemoryId, ProjectId};
+use memory_store::{Kind, ProjectId};
 
 use super::DraftEntry;
 
@@ -12,7 +12,8 @@ const REPEAT_SHARE: f32 = 0.55;
 /// Share of words from which drafts of one session tell the same as two kinds.
 const RETELL_SHARE: f32 = 0.65;
 
-/// Merges drafts that say the same, the first said keeping its name and the last said its words.
+/// Merges drafts that say the same. Of one kind the first said keeps its name and the last said its words; of two
+/// kinds the one that is worth more keeps both.
 pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     let mut kept: Vec<(DraftEntry, Statement)> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -22,34 +23,28 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
                 || repeats(known, &entry) && of.words.overlap(&statement.words) >= REPEAT_SHARE
                 || retells(known, &entry) && of.words.overlap(&statement.words) >= RETELL_SHARE
         });
-        let name: MemoryId = super::id(project, &entry.draft);
-        let merged = entry.merged.clone();
-        match same {
-            Some((known, of)) if known.draft.kind != entry.draft.kind => {
-                known.merged.push(name);
-                known.merged.extend(merged);
-                if is_counted(known) || known.draft.worth >= entry.draft.worth {
-                    known.merge(&entry.draft);
-                } else {
-                    let told = std::mem::replace(&mut known.draft, entry.draft);
-                    known.merge(&told);
-                    *of = statement;
-                }
+        let Some((known, of)) = same else {
+            kept.push((entry, statement));
+            continue;
+        };
+        let is_worth_more = entry.draft.worth > known.draft.worth;
+        let (told, retells) = if known.draft.kind != entry.draft.kind {
+            let stands = is_counted(known) || !is_worth_more;
+            let told = if stands { entry } else { std::mem::replace(known, entry) };
+            if !stands {
+                *of = statement;
             }
-            Some((known, of)) => {
-                known.merged.push(name);
-                known.merged.extend(merged);
-                known.merge(&entry.draft);
-                let better = known.draft.session != entry.draft.session
-                    || entry.draft.worth > known.draft.worth;
-                if !is_counted(known) && better {
-                    known.draft.title = entry.draft.title;
-                    known.draft.body = entry.draft.body;
-                    *of = statement;
-                }
+            (told, false)
+        } else {
+            let better = known.draft.session != entry.draft.session || is_worth_more;
+            let retells = better && !is_counted(known);
+            if retells {
+                *of = statement;
             }
-            None => kept.push((entry, statement)),
-        }
+            (entry, retells)
+        };
+        known.merged.push(super::id(project, &told.draft));
+        known.unite(told, retells);
     }
     kept.into_iter().map(|(entry, _)| entry).collect()
 }
@@ -78,4 +73,39 @@ fn is_told(kind: Kind) -> bool {
 /// Commands and fixes are told apart by their keys alone.
 fn is_counted(entry: &DraftEntry) -> bool {
     entry.draft.command.is_some() || !entry.draft.signatures.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::tests::draft;
+    use crate::extract::draft::Draft;
+
+    #[test]
+    fn what_stands_keeps_the_names_and_sessions_of_all_that_say_so() {
+        let project = ProjectId([1; 16]);
+        let title = "Carts kept in Redis are lost when the staging host restarts at night";
+        let of = |session: &str, at, kind, worth| Draft {
+            worth,
+            ..draft(session, at, kind, title, "Keep them in the database.")
+        };
+        let trap = of("a", 1_000, Kind::Gotcha, 0.2);
+        let cure = of("a", 2_000, Kind::Fix, 0.9);
+        let again = of("c", 3_000, Kind::Fix, 0.4);
+        let name = |draft: &Draft| super::super::id(project, draft);
+        let mut entries = [&trap, &cure, &again].map(|draft| DraftEntry::new(draft.clone()));
+        // United with what another session says before.
+        entries[1].sessions.push("b".into());
+        let merged = merge(project, entries.into());
+        let [one] = merged.as_slice() else { panic!("{merged:?}") };
+        assert_eq!(name(&one.draft), name(&cure));
+        assert_eq!(one.merged, [&trap, &again].map(name));
+        assert_eq!(one.sessions, ["a", "b", "c"]);
+
+        let mut entries = [&cure, &trap, &again].map(|draft| DraftEntry::new(draft.clone()));
+        entries[1].sessions.push("b".into());
+        let merged = merge(project, entries.into());
+        assert_eq!(merged[0].merged, [&trap, &again].map(name));
+        assert_eq!(merged[0].sessions, ["a", "b", "c"]);
+    }
 }
