@@ -98,6 +98,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
+    // One that a killed hook left may be half written.
+    drop(std::fs::remove_file(&temporary));
     create_new(&temporary, bytes)
         .and_then(|_| std::fs::rename(&temporary, path))
         .inspect_err(|_| drop(std::fs::remove_file(&temporary)))

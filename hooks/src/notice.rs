@@ -13,9 +13,10 @@ use crate::{append, inbox};
 /// Characters of a failure that are shown.
 const TROUBLE_CHARS_MAX: usize = 200;
 
-/// Milliseconds after which notes that nobody takes up mean that nobody will: 12 times what the
-/// processor waits by default.
+/// Milliseconds after which notes that nobody takes up mean that nobody will, at least.
 const STUCK_MS: i64 = 3_600_000;
+/// See [`STUCK_MS`]: and so many times as long as the processor waits.
+const STUCK_WAITS: i64 = 12;
 
 /// Prepares for [`of_injection`]: what it will have to claim is claimed with the memories.
 pub fn expect_injection(hook: &Hook, session: &mut Session, notice: Notice) {
@@ -105,7 +106,8 @@ fn stuck_since(hook: &Hook, progress: &Progress) -> Option<Timestamp> {
         return None;
     }
     let (oldest, newest) = inbox::unprocessed(&hook.state, progress)?;
+    let stuck_ms = STUCK_MS.max(STUCK_WAITS * progress.due_ms());
     let is_stuck =
-        newest.0 - oldest.0 > STUCK_MS && !is_running(&hook.dirs.project(hook.tree.project));
+        newest.0 - oldest.0 > stuck_ms && !is_running(&hook.dirs.project(hook.tree.project));
     is_stuck.then_some(oldest)
 }

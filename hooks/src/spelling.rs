@@ -35,7 +35,7 @@ pub fn relative<'a>(
         Some(inner) => Cow::Owned(inner.to_owned()),
         None => path,
     };
-    (!path.is_empty() && !path.starts_with(STORE_DIR)).then_some(path)
+    (!path.is_empty() && !Path::new(path.as_ref()).starts_with(STORE_DIR)).then_some(path)
 }
 
 /// Returns whether a path has nothing to be resolved.

@@ -7,7 +7,6 @@ use std::io;
 use memory_store_base::Timestamp;
 use memory_store_base::background::{inbox_bytes, is_running};
 use memory_store_base::progress::Progress;
-use memory_store_base::settings::Settings;
 
 use crate::event::What;
 use crate::hook::Hook;
@@ -61,7 +60,6 @@ pub fn heal_index(hook: &Hook) {
 
 /// Returns whether the last run was long enough ago.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
-    let due_minutes = i64::from(progress.due_minutes.unwrap_or(Settings::default().due_minutes));
     // A clock that was set back makes it due, too.
-    !(0..due_minutes * MINUTE_MS).contains(&(now.0 - progress.last_run.0))
+    !(0..progress.due_ms()).contains(&(now.0 - progress.last_run.0))
 }

@@ -70,7 +70,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// When what it says happened, or was last renewed.
+    /// When what it says happened; of a command, when runs of it were last noted.
     pub fn when(&self) -> Timestamp {
         let renewed = self.command.as_ref().map(|command| command.last);
         renewed.max(self.occurred).unwrap_or(self.created)
@@ -232,6 +232,6 @@ pub struct CommandRecord {
     pub exit_status: i32,
     /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
     pub passed: u32,
-    /// When it first ran in a session; in a memory, in the one in which it came to that number.
+    /// When it first passed in a session; in a memory, in the one in which it came to that number.
     pub last: Timestamp,
 }

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::settings::Settings;
 use crate::time::Timestamp;
+
+const MINUTE_MS: i64 = 60_000;
 
 /// Progress of the processor. Replaced whole, by rename.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,12 @@ impl Progress {
     /// another inbox.
     pub const fn leaves(&self, inbox_bytes: u64) -> bool {
         self.inbox_bytes != inbox_bytes
+    }
+
+    /// Milliseconds after the last run until which the next one is not due.
+    pub fn due_ms(&self) -> i64 {
+        let minutes = self.due_minutes.unwrap_or_else(|| Settings::default().due_minutes);
+        i64::from(minutes) * MINUTE_MS
     }
 
     /// Reads the file; a missing or damaged one means that nothing was done yet.

@@ -1,5 +1,6 @@
 //! Verified commands: what builds, tests, checks and runs the project, as tool calls showed it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use memory_store::memory::{CommandRecord, SaidBy, Scope};
@@ -14,7 +15,7 @@ use crate::transcript::session::{Call, Input, StepKind};
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
 const LINE_CHARS_MAX: usize = 120;
 
-/// Commands of one session.
+/// Commands of one session, those that passed most often.
 const COMMANDS_MAX: usize = 40;
 
 /// Confidence in a command that passed more than once.
@@ -43,12 +44,11 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
             if !call.failed && !call.denied {
                 folder = shell::went(&folder, &turn.cwd, command);
             }
-            if !has_outcome(call) || found_no_tests(call) {
+            if call.failed || !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
             // A filter's exit status hides that of the command before it.
-            if !call.failed && command.contains('|') && words::SHOWS_FAILURE.is_match(&call.output)
-            {
+            if command.contains('|') && words::SHOWS_FAILURE.is_match(&call.output) {
                 continue;
             }
             let commands = shell::commands(command);
@@ -56,11 +56,7 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
             for simple in commands {
                 let Some(class) = simple.class else { continue };
                 let line = format!("{}{}", simple.variables, simple.line);
-                // Which command of a chain failed is not known.
-                if call.failed && !alone
-                    || line.chars().count() > LINE_CHARS_MAX
-                    || is_passing(&simple.line)
-                {
+                if line.chars().count() > LINE_CHARS_MAX || is_passing(&simple.line) {
                     continue;
                 }
                 let Some(directory) = miner
@@ -84,9 +80,6 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
                             last: step.at,
                         },
                     });
-                if call.failed {
-                    continue;
-                }
                 entry.record.passed += 1;
                 if alone && entry.description.is_empty() {
                     entry.description.clone_from(description);
@@ -94,18 +87,15 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
             }
         }
     }
-    seen.into_values()
-        .filter(|seen| seen.record.passed > 0)
-        .take(COMMANDS_MAX)
-        .map(|seen| draft(miner, seen))
-        .collect()
+    let mut seen: Vec<CommandUse> = seen.into_values().collect();
+    seen.sort_by_key(|seen| Reverse(seen.record.passed));
+    seen.truncate(COMMANDS_MAX);
+    seen.into_iter().map(|seen| draft(miner, seen)).collect()
 }
 
 /// Whether a call that passed ran no test at all.
 fn found_no_tests(call: &Call) -> bool {
-    !call.failed
-        && words::NO_TESTS.is_match(&call.output)
-        && !words::SOME_TESTS.is_match(&call.output)
+    words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
 }
 
 /// Whether the call ran to its end.

@@ -111,22 +111,22 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
     let own = miner.session.turns.iter().flat_map(|turn| &turn.steps);
     let steps = Steps::new(miner.session.before.iter().chain(own));
     let first = miner.session.before.len();
-    let mut drafts: Vec<Draft> = Vec::new();
+    let (mut drafts, mut fixes) = (Vec::new(), 0);
     for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
         // A failure that repeats before its cure counts once.
-        let again = drafts.iter().any(|known| {
+        let again = drafts.iter().any(|known: &Draft| {
             matches!(&known.effect, Effect::Confirms { key } if key.contains(&failure.signature))
                 || known.signatures.contains(&failure.signature)
         });
         drafts.extend(refuted(miner, &steps, first, &failure));
-        let cure = cure(miner, &steps, &failure).filter(|cure| cure.at >= first);
-        let Some(cure) = cure else { continue };
-        if !again {
-            drafts.push(draft(miner, &steps, &failure, &cure));
+        if again || fixes == FIXES_MAX {
+            continue;
         }
-        if drafts.len() == FIXES_MAX {
-            break;
+        let cure = cure(miner, &steps, &failure).filter(|cure| cure.at >= first);
+        if let Some(cure) = cure {
+            drafts.push(draft(miner, &steps, &failure, &cure));
+            fixes += 1;
         }
     }
     drafts

@@ -77,7 +77,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/11";
+pub const EXTRACTOR: &str = "rules/12";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;
