@@ -203,6 +203,8 @@ impl Run<'_> {
         if is_same && !options.afresh && nothing_is_due {
             handoffs.take_notes(&self.context)?;
             // The last run may have left texts for this one.
+            self.report.memories = self.state.learned.memories;
+            self.report.unchanged = self.state.learned.derived;
             self.report.nothing_new = !self.settle_or_heal()?;
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
@@ -305,6 +307,8 @@ impl Run<'_> {
         state.terms = memory_store::text::VERSION;
         let memories = published.listings.first().map_or(0, |listing| listing.memories.len());
         self.report.memories = memories;
+        let broken = published.listings.iter().flat_map(|listing| &listing.broken);
+        self.report.warn(broken.map(|error| format!("left out: {error}")).collect());
         self.take_published(published);
         let files = reconciled.files;
         let learned = Learned {

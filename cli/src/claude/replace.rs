@@ -2,7 +2,7 @@
 //! whole, by rename, with the same mode, through symbolic links, and with a backup beside it.
 
 use std::fs::{self, DirBuilder};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -136,7 +136,7 @@ pub fn holds(path: &Path, mark: &str) -> Result<bool> {
 
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>> {
     let file = match open_regular::open(path, Links::Follow) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.at(path)?,
     };
     let mut bytes = Vec::new();
@@ -202,7 +202,15 @@ impl Lock {
         loop {
             match fs::create_dir(&lock) {
                 Ok(()) => return Ok(Self(lock)),
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    let folder = path.parent().unwrap_or(path).display();
+                    return Err(Failure::new(format!(
+                        "{} cannot be changed: {error}",
+                        path.display()
+                    ))
+                    .hint(format!("Give yourself the right to write {folder}, and try again.")));
+                }
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(error).at(&lock);
                 }
                 // If it cannot be removed, such as a file in its place, it is waited for like any other.

@@ -79,6 +79,7 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
     touched.sort_by_key(|one| Reverse(one.touches.touched));
     touched.truncate(args.limit);
     let is_empty = memories.is_empty() && touched.is_empty();
+    let path = if path.is_empty() { ".".to_owned() } else { path };
     if args.json {
         let (held, is_pulled) = (stores.held_files()?, stores.labels()?);
         let views = memories.iter().map(|stored| {
@@ -106,6 +107,9 @@ fn is_about(memory: &Memory, path: &str) -> bool {
 
 /// Whether what a memory names, perhaps as a glob, is the file, above it, or below it.
 pub fn names(named: &str, path: &str) -> bool {
+    if path.is_empty() {
+        return true;
+    }
     let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
     if plain.len() < named.len() {
         // The part before the first wildcard decides: the rest is seldom more than an ending.
@@ -116,6 +120,10 @@ pub fn names(named: &str, path: &str) -> bool {
 
 fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
+    if folder.is_empty() {
+        // The root of the project; what lies outside of it is told by its absolute path.
+        return !path.starts_with('/');
+    }
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -193,6 +201,8 @@ mod tests {
             ("src/**/*.rs", "src/price.rs", true),
             ("src/price.rs", "src/price.rst", false),
             ("src/pri", "src/price.rs", false),
+            ("src/price.rs", "", true),
+            ("docs/**", "", true),
             ("docs/**", "src/price.rs", false),
             ("*.rs", "src/price.rs", false),
         ] {

@@ -132,6 +132,11 @@ fn commit(root: &Path, typed: &str) -> Result<Side> {
     let name = if typed.is_empty() { "HEAD" } else { typed };
     match memories::commit(root, name) {
         Some(id) => Ok(Side::Commit { name: name.to_owned(), id }),
+        None if name == "HEAD" && processor::git::is_repository(root) => {
+            Err(Failure::new("nothing is committed here yet")
+                .code(exit::NOT_FOUND)
+                .hint("`throughline list` shows the memories that there are."))
+        }
         None if processor::git::is_repository(root) => {
             Err(Failure::new(format!("`{}` names no commit", plain(name)))
                 .code(exit::NOT_FOUND)

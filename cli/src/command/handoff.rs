@@ -33,7 +33,8 @@ pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
     if left.sessions.is_empty() {
         writeln!(
             out,
-            "No session of the last {FORGOTTEN_DAYS} days is known here. `throughline sync` reads the transcripts."
+            "No session of the last {FORGOTTEN_DAYS} days is known here. `throughline sync` reads new transcripts, \
+             `throughline timeline` shows earlier sessions."
         )?;
     }
     left.sessions.iter().try_for_each(|session| show(session, out))

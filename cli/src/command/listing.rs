@@ -37,7 +37,7 @@ pub struct ListFilter {
     #[arg(long)]
     all: bool,
     /// At most this many
-    #[arg(long, short = 'n', value_name = "COUNT")]
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = super::count)]
     limit: Option<usize>,
 }
 

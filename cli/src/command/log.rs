@@ -79,7 +79,7 @@ impl<'a> LogEntry<'a> {
     /// Looks up what the memories of a receipt are called.
     pub fn of(receipt: &'a Receipt, titles: &'a HashMap<MemoryId, String>) -> Self {
         let given = receipt.memories.iter();
-        let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
+        let title = |id| titles.get(id).map_or(why::GONE, String::as_str);
         Self { receipt, titles: given.map(|given| title(&given.id)).collect() }
     }
 

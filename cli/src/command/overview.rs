@@ -151,11 +151,11 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
 fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
     let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), GIVEN_MAX, |_| true);
     let titles = why::titles(stores, world, &receipts)?;
-    let title = |id| titles.get(&id).cloned();
+    let title = |id| titles.get(&id).cloned().unwrap_or_else(|| why::GONE.to_owned());
     Ok(receipts
         .into_iter()
         .map(|receipt: Receipt| Injection {
-            titles: receipt.memories.iter().filter_map(|given| title(given.id)).collect(),
+            titles: receipt.memories.iter().map(|given| title(given.id)).collect(),
             at: receipt.at,
             event: receipt.event,
             session: receipt.session,

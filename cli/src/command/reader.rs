@@ -135,9 +135,14 @@ pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<O
     }
     let means = "nothing is sent; fewer memories are found".to_owned();
     items.push(("Rules alone".to_owned(), means, Reader::Rules));
-    writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
-    for (label, means, _) in &items {
-        writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
+    let only_rules = items.len() == 1;
+    if only_rules {
+        writeln!(out, "\n  Rules alone read your sessions: no model can be asked here.")?;
+    } else {
+        writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
+        for (label, means, _) in &items {
+            writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
+        }
     }
     if let Some(reason) = unasked {
         writeln!(out, "  {} The Ollama of OLLAMA_HOST is not asked: {reason}", paint(CARE, "!"))?;
@@ -149,7 +154,7 @@ pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<O
     let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
     // Pressing enter alone sends nothing away.
     let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
-    if labels.len() == 1 {
+    if only_rules {
         return Ok(items.pop().map(|(.., reader)| reader));
     }
     let at = ask::select("Sessions are read by", &labels, safe)?;

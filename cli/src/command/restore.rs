@@ -38,7 +38,10 @@ pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
 /// Outcome for a memory that was to be restored.
 #[derive(Serialize)]
 struct Restored {
+    /// The whole id; as it was typed where the memory was deleted for good.
     id: String,
+    /// Its last characters; none where it was deleted for good.
+    short: Option<String>,
     /// Its file; none where it was deleted for good, and may be learned again.
     file: Option<PathBuf>,
 }
@@ -110,7 +113,12 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     // Whose they are is asked once, when all are there: what comes later than that is held.
     for (id, (store, redactor, restored)) in restored {
         let file = restored.as_ref().map(|stored| stored.path.clone());
-        views.push(Restored { id: id.clone(), file });
+        let whole = restored.as_ref().map(|stored| stored.memory.id);
+        views.push(Restored {
+            id: whole.map_or_else(|| id.clone(), |whole| whole.to_string()),
+            short: whole.map(|whole| whole.short()),
+            file,
+        });
         match restored {
             Some(stored) => {
                 stores.note_saved(world, store, &stored, redactor)?;

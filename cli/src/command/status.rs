@@ -305,7 +305,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         line("not yours", format!("{count} {LABEL}: `throughline trust` shows and releases them"))?;
     }
     if summary.settings_changed {
-        let then = "what they hold back is at once, what they let out from the next sync on";
+        let then = "what they hold back is held back now, what they let through comes with `throughline sync`";
         line("settings", format!("changed since the last sync: {then}"))?;
     }
     if let Some(arrived) = &summary.arrived {

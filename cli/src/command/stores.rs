@@ -116,7 +116,10 @@ impl Stores {
                         archived = Some(joined(self.project.archived()?, self.user.archived()?));
                     }
                     let archived = archived.as_ref().and_then(|it| it.find(id).ok());
-                    archived.ok_or(missing)?
+                    match archived {
+                        Some(archived) => archived,
+                        None => return Err(broken(self.list()?, id).unwrap_or(missing).into()),
+                    }
                 }
                 found => found?,
             });
@@ -170,7 +173,10 @@ impl Stores {
             (
                 Err(Error::NotFound { found: project, .. }),
                 Err(Error::NotFound { found: user, .. }),
-            ) => Err(ambiguous(id, project + user)),
+            ) => match project + user {
+                0 => Err(broken(self.list()?, id).map_or_else(|| ambiguous(id, 0), Failure::from)),
+                found => Err(ambiguous(id, found)),
+            },
             (Ok(_), Err(Error::NotFound { found, .. }))
             | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(ambiguous(id, found + 1)),
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
@@ -329,6 +335,21 @@ fn joined(mut all: Listing, other: Listing) -> Listing {
     all.broken.extend(other.broken);
     all.repeats.extend(other.repeats);
     all
+}
+
+/// Characters at the end of an id that the name of its file ends with.
+const SHORT_CHARS: usize = 6;
+
+/// Returns what is wrong with the file that by its name is the memory with this id.
+fn broken(listing: Listing, id: &str) -> Option<Error> {
+    let id = id.to_ascii_lowercase();
+    let end = id.get(id.len().saturating_sub(SHORT_CHARS)..)?;
+    let is_its = |error: &Error| {
+        let Error::Memory { path, .. } = error else { return false };
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_ascii_lowercase());
+        !end.is_empty() && stem.is_some_and(|stem| stem.ends_with(end))
+    };
+    listing.broken.into_iter().find(is_its)
 }
 
 fn ambiguous(id: &str, found: usize) -> Failure {

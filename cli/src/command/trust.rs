@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity::{self, Known};
+use memory_store::index::Index;
 use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
@@ -69,7 +70,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
     };
     if is_new && !args.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
-        writeln!(out, "Its memories are recalled from the next `throughline sync` on.")?;
+        writeln!(out, "Its memories are recalled now; `throughline sync` makes their index.")?;
     }
     if identity::drop_limits(&world.dirs, tree.project)? && !args.json {
         writeln!(
@@ -161,6 +162,10 @@ fn release(
     }
     release_all(world, stores, &unreleased)?;
     writeln!(out, "Released: {count}")?;
+    // Where files are read for want of an index, nobody knows which of them were released.
+    if !matches!(Index::open(&world.dirs.tree(&stores.tree.root).index), Ok(Some(_))) {
+        writeln!(out, "`throughline sync` makes their index; until then their label stays.")?;
+    }
     Ok(())
 }
 

@@ -44,7 +44,7 @@ pub struct Why {
     #[arg(long, requires = "query")]
     error: bool,
     /// How many injections, or memories that the text would not bring
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
@@ -112,7 +112,7 @@ pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn
         )
     )?;
     for given in &receipt.memories {
-        let title = titles.get(&given.id).map_or("(gone since)", String::as_str);
+        let title = titles.get(&given.id).map_or(GONE, String::as_str);
         writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?;
         writeln!(
             out,
@@ -127,6 +127,9 @@ pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn
     }
     Ok(())
 }
+
+/// Stands for the title of a memory that is gone.
+pub const GONE: &str = "(gone since)";
 
 /// Returns the titles of the memories, and of the turns that were given.
 pub fn titles(

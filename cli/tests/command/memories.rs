@@ -478,7 +478,7 @@ fn off_and_on() {
 fn status_counts() {
     let machine = ready();
     add(&machine, &["One", "-k", "fact"]);
-    machine.write("home/work/.throughline/memories/bad.md", "---\nkind: [\n---\n# Bad\n");
+    machine.write("home/work/.throughline/memories/k3-bad.md", "---\nkind: [\n---\n# Bad\n");
     let status = machine.json(&["status", "--json"]);
     assert_eq!(
         (&status["memories"], &status["broken_files"]),
@@ -488,11 +488,17 @@ fn status_counts() {
     assert_eq!(status["by_kind"]["fact"], 1);
     assert_eq!(
         machine.ok(&["handoff"]),
-        "No session of the last 60 days is known here. `throughline sync` reads the transcripts.\n"
+        "No session of the last 60 days is known here. `throughline sync` reads new transcripts, `throughline timeline` shows \
+         earlier sessions.\n"
     );
     // A broken file is said on stderr and keeps nothing else from being listed.
     let said = machine.run(&["list"]);
     assert!(said.stdout.contains("One") && said.stderr.contains("bad.md:"), "{}", said.stderr);
+    // By its id it is named, too, and nobody denies that it is there.
+    for args in [&["show", "k3-bad"][..], &["forget", "k3-bad"], &["show", "k3-bad", "k3-bad"]] {
+        let said = machine.run(args);
+        assert!(said.code == 5 && said.stderr.contains("bad.md:"), "{args:?}: {}", said.stderr);
+    }
 }
 
 #[test]

@@ -318,7 +318,7 @@ impl GivenCounts {
         let mut titles: HashMap<MemoryId, String> =
             memories.map(|memory| (memory.id, memory.title.clone())).collect();
         why::add_turns(&mut titles, recall, &sources.receipts);
-        let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
+        let title = |id| titles.get(id).map_or(why::GONE, String::as_str);
         most.into_iter()
             .map(|(id, (times, last))| GivenMost {
                 id: *id,

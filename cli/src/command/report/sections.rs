@@ -8,6 +8,7 @@ use super::markup::Html;
 use crate::clock;
 use crate::command::log::occasion;
 use crate::command::view::{plain, plural};
+use crate::command::why;
 
 /// Memories that are listed without a script; with one all are.
 const LISTED_MAX: usize = 200;
@@ -252,7 +253,7 @@ fn check(overall: &Overall) -> Html {
     for sides in overall.contradictions.iter().take(CHECKED_MAX) {
         html.tag("<tr>");
         for side in [sides.newer, sides.older] {
-            let title = overall.find(side).map_or("(gone since)", |entry| &entry.title);
+            let title = overall.find(side).map_or(why::GONE, |entry| &entry.title);
             html.tag("<td>").text(title).tag("<br><code>throughline review --prefer ");
             html.text(side.short()).tag("</code></td>");
         }
