@@ -60,16 +60,75 @@ pub struct Review {
     json: bool,
 }
 
+/// The memories that options name.
+struct Named {
+    released: Vec<Stored>,
+    accepted: Vec<Stored>,
+    rejected: Vec<Stored>,
+    kept: Vec<Stored>,
+}
+
 impl Review {
+    /// Looks all up first: a mistyped id changes nothing.
+    fn find(&self, stores: &Stores) -> Result<Named> {
+        let accepted = waiting(stores, &self.accept)?;
+        let rejected = waiting(stores, &self.reject)?;
+        if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
+            let id = both.memory.id.short();
+            return Err(Failure::new(format!("{id} cannot be both accepted and rejected"))
+                .code(exit::USAGE)
+                .hint("Nothing was done. Say one of both."));
+        }
+        let mut released: Vec<Stored> = Vec::new();
+        for id in &self.release {
+            let stored = held_by_id(stores, id)?;
+            if !released.contains(&stored) {
+                released.push(stored);
+            }
+        }
+        let kept = self.keep.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<_>>()?;
+        Ok(Named { released, accepted, rejected, kept })
+    }
+
+    /// Does what the options say, and tells it.
+    fn decide(&self, named: &Named, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+        // A released memory stays where it was found; accepting moves it.
+        named.released.iter().try_for_each(|stored| release(world, stores, stored, out))?;
+        named.accepted.iter().try_for_each(|stored| accept(world, stores, stored, out))?;
+        named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
+        named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
+        for (ids, both) in [(&self.prefer, false), (&self.both, true)] {
+            for id in ids {
+                let held = ids_of(&stores.held()?);
+                contradictions::settle_all(world, stores, id, both, &held, out)?;
+            }
+        }
+        if self.accept_all {
+            let waiting = stores.project.drafts()?.memories;
+            if waiting.is_empty() {
+                writeln!(out, "Nothing that was learned waits for review.")?;
+            }
+            waiting.iter().try_for_each(|stored| accept(world, stores, stored, out))?;
+        }
+        Ok(())
+    }
+
+    /// Whether an option says what to do, so that nothing is to be shown.
+    fn says_what(&self) -> bool {
+        let named =
+            [&self.accept, &self.reject, &self.release, &self.keep, &self.prefer, &self.both];
+        self.accept_all || named.iter().any(|ids| !ids.is_empty())
+    }
+
     /// Says what would become of the memories that were named; of no other one.
-    fn would(&self, stores: &Stores, found: [&Vec<Stored>; 4], out: &mut dyn Write) -> Result {
+    fn would(&self, stores: &Stores, named: &Named, out: &mut dyn Write) -> Result {
         let mut told = Vec::new();
         let mut tell = |verb: &str, stored: &Stored| {
             let memory = &stored.memory;
             told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
         };
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
-        let [released, accepted, rejected, kept] = found;
+        let Named { released, accepted, rejected, kept } = named;
         released.iter().for_each(|stored| tell("release", stored));
         accepted.iter().chain(&all).for_each(|stored| tell("take in", stored));
         rejected.iter().for_each(|stored| tell("turn down", stored));
@@ -95,95 +154,19 @@ enum Word {
 /// Runs the command.
 pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    // All are looked up first: a mistyped id changes nothing.
-    let accepted = waiting(&stores, &args.accept)?;
-    let rejected = waiting(&stores, &args.reject)?;
-    if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
-        let id = both.memory.id.short();
-        return Err(Failure::new(format!("{id} cannot be both accepted and rejected"))
-            .code(exit::USAGE)
-            .hint("Nothing was done. Say one of both."));
-    }
-    let mut released: Vec<Stored> = Vec::new();
-    for id in &args.release {
-        let stored = held_by_id(&stores, id)?;
-        if !released.contains(&stored) {
-            released.push(stored);
-        }
-    }
-    let mut kept: Vec<Stored> = Vec::new();
-    for id in &args.keep {
-        kept.push(stores.find(id)?.1);
-    }
+    let named = args.find(&stores)?;
     if args.dry_run {
-        return args.would(&stores, [&released, &accepted, &rejected, &kept], out);
+        return args.would(&stores, &named, out);
     }
     // With JSON, what waits by then is printed.
-    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
-    // A released memory stays where it was found; accepting moves it.
-    for stored in &released {
-        release(world, &stores, stored, told)?;
-    }
-    for stored in &accepted {
-        accept(world, &stores, stored, told)?;
-    }
-    for stored in &rejected {
-        reject(world, &stores, stored, told)?;
-    }
-    for stored in &kept {
-        learned::confirm(world, &stores, stored, told)?;
-    }
-    for (ids, both) in [(&args.prefer, false), (&args.both, true)] {
-        for id in ids {
-            let held = ids_of(&stores.held()?);
-            contradictions::settle_all(world, &stores, id, both, &held, told)?;
-        }
-    }
-    let mut waiting = stores.project.drafts()?.memories;
-    if args.accept_all {
-        if waiting.is_empty() {
-            writeln!(told, "Nothing that was learned waits for review.")?;
-        }
-        waiting.iter().try_for_each(|stored| accept(world, &stores, stored, told))?;
-        if !args.json {
-            return Ok(());
-        }
-        waiting.clear();
-    }
+    args.decide(&named, world, &stores, &mut Sentences::of(args.json, out))?;
     if args.json {
-        let held = stores.held()?;
-        let mut learned = learned::items(world, &stores, &waiting, &ids_of(&held))?;
-        learned.retain(|item| !item.waits);
-        let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-        let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
-        let mut views: Vec<Waiting<'_>> = waiting
-            .iter()
-            .filter(|stored| !is_held(stored.memory.id))
-            .map(|stored| Waiting::new(stored, None))
-            .chain(learned.iter().map(|item| Waiting {
-                new: item.new,
-                stale: item.stale.as_ref().map(ToString::to_string),
-                ..Waiting::new(&item.stored, None)
-            }))
-            .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
-            .collect();
-        for Pair { newer, older } in &pairs {
-            let known = views.iter_mut().find(|view| view.id == newer.memory.id);
-            match known {
-                Some(view) => view.contradicts.push(older.memory.id),
-                None => views.push(Waiting {
-                    contradicts: vec![older.memory.id],
-                    ..Waiting::new(newer, None)
-                }),
-            }
-        }
-        return view::json(&views, out);
+        return print_json(world, &stores, out);
     }
-    let told = [&args.accept, &args.reject, &args.release, &args.keep, &args.prefer, &args.both];
-    let was_told = told.iter().any(|ids| !ids.is_empty());
-    if was_told {
+    if args.says_what() {
         return Ok(());
     }
+    let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let items = learned::items(world, &stores, &waiting, &ids_of(&held))?;
     let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
@@ -198,6 +181,36 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     contradictions::list(&pairs, out)?;
     learned::list(&items, out)?;
     if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
+}
+
+/// Prints what waits for a decision.
+fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    let waiting = stores.project.drafts()?.memories;
+    let held = stores.held()?;
+    let mut learned = learned::items(world, stores, &waiting, &ids_of(&held))?;
+    learned.retain(|item| !item.waits);
+    let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
+    let pairs = contradictions::pairs(stores, &ids_of(&held))?;
+    let mut views: Vec<Waiting<'_>> = waiting
+        .iter()
+        .filter(|stored| !is_held(stored.memory.id))
+        .map(|stored| Waiting::new(stored, None))
+        .chain(learned.iter().map(|item| Waiting {
+            new: item.new,
+            stale: item.stale.as_ref().map(ToString::to_string),
+            ..Waiting::new(&item.stored, None)
+        }))
+        .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
+        .collect();
+    for Pair { newer, older } in &pairs {
+        let known = views.iter_mut().find(|view| view.id == newer.memory.id);
+        match known {
+            Some(view) => view.contradicts.push(older.memory.id),
+            None => views
+                .push(Waiting { contradicts: vec![older.memory.id], ..Waiting::new(newer, None) }),
+        }
+    }
+    view::json(&views, out)
 }
 
 /// How many memories there are to look at, by the reason.

@@ -394,7 +394,7 @@ fn hits_of(
             candidate.passes()
         });
         if hit.superseded && !search.superseded && !hit.held {
-            // A successor answers in its stead, unless its author is filtered out.
+            // A successor answers in its stead, unless the filters leave it out.
             match recall.current(&hit, now, &mut recalled) {
                 Successor::Is(current) if matcher.allows(&current.1) => {
                     hit = Hit { score: hit.score, ..current.1 };

@@ -1,9 +1,5 @@
-//! Marks of git at work: files of git's own that it changes whenever it moves HEAD, the index or a
-//! stash.
-//!
-//! Marks of git's own files, which show whether git did something between its answers and a look at the disk. So marks
-//! are taken before git is asked anything, and compared once the disk was read. It is cheap, and no process is started
-//! for it.
+//! Snapshot of git's own files, which git changes whenever it moves HEAD, the index or a stash. Taken before git is
+//! asked anything, and compared once the disk was read, it shows whether git did something in between, without a process.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -214,7 +214,7 @@ fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
 }
 
 fn memories(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<Memory> {
-    let ids: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
+    let ids: Vec<MemoryId> = entries.iter().map(|entry| memory_id(project, &entry.draft)).collect();
     let mut memories: Vec<Memory> =
         entries.into_iter().zip(&ids).map(|(entry, &id)| memory(id, entry, &ids)).collect();
     let links: Vec<(MemoryId, MemoryId)> =
@@ -227,7 +227,8 @@ fn memories(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<Memory> {
     memories
 }
 
-fn id(project: ProjectId, draft: &Draft) -> MemoryId {
+/// Returns the id of the memory that a draft would be.
+pub fn memory_id(project: ProjectId, draft: &Draft) -> MemoryId {
     let evidence = draft.turns.first().map_or("", String::as_str);
     MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
 }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_store::memory::SaidBy;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
-use super::{DraftEntry, id};
-use crate::extract::draft::Draft;
+use super::{DraftEntry, memory_id};
 
 /// How one draft relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,19 +38,17 @@ pub struct Relations {
     pub later: usize,
 }
 
-/// Returns the id of the memory that a draft would be.
-pub fn name(project: ProjectId, draft: &Draft) -> MemoryId {
-    id(project, draft)
-}
-
 impl Relations {
     /// Unites what is the same, and leaves out what the session that told it took back.
     pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
         }
-        let places: BTreeMap<MemoryId, usize> =
-            entries.iter().enumerate().map(|(at, entry)| (id(project, &entry.draft), at)).collect();
+        let places: BTreeMap<MemoryId, usize> = entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (memory_id(project, &entry.draft), at))
+            .collect();
         let mut entries: Vec<Option<DraftEntry>> = entries.into_iter().map(Some).collect();
         // The place that an entry was merged into.
         let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
@@ -75,7 +72,7 @@ impl Relations {
                     };
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
                         // Relations of the draft that is given up also hold for the one that stays.
-                        kept.merged.push(id(project, &given.draft));
+                        kept.merged.push(memory_id(project, &given.draft));
                         let retells = !is_bound
                             && match relation {
                                 Relation::Within => give == other,
@@ -110,7 +107,7 @@ impl Relations {
         let replaced = self.told.iter().filter(|(_, relation)| replaces(relation));
         let replaced: BTreeSet<MemoryId> = replaced.map(|((_, other), _)| *other).collect();
         entries.retain(|entry| {
-            let own = id(project, &entry.draft);
+            let own = memory_id(project, &entry.draft);
             let ids = || std::iter::once(own).chain(entry.merged.iter().copied());
             let Some(at) = ids().filter_map(|id| self.overtaken.get(&id)).max() else {
                 return true;
@@ -126,7 +123,7 @@ impl Relations {
             .enumerate()
             .flat_map(|(at, entry)| {
                 let merged = entry.merged.iter().map(move |id| (*id, at));
-                std::iter::once((id(project, &entry.draft), at)).chain(merged)
+                std::iter::once((memory_id(project, &entry.draft), at)).chain(merged)
             })
             .collect();
         for (&(note, other), &relation) in &self.told {
@@ -144,7 +141,7 @@ impl Relations {
                     }
                 }
                 Relation::Contradicts => {
-                    let name = id(project, &entries[other].draft);
+                    let name = memory_id(project, &entries[other].draft);
                     if !entries[note].contradicts.contains(&name) {
                         entries[note].contradicts.push(name);
                     }
@@ -186,6 +183,7 @@ mod tests {
     use super::*;
     use crate::consolidate::tests::draft;
     use crate::consolidate::{Mined, Told, consolidate_with};
+    use crate::extract::draft::Draft;
 
     #[test]
     fn what_is_told_of_a_draft_holds_of_the_one_it_was_united_with() {
@@ -198,7 +196,7 @@ mod tests {
         let helm = of_model("a", 1_000, "Releases are rolled out with Helm");
         let again = of_model("b", 2_000, "The chart in deploy/ is how we ship");
         let kustomize = of_model("c", 3_000, "Kustomize overlays roll the services out");
-        let [first, second, third] = [&helm, &again, &kustomize].map(|it| name(project, it));
+        let [first, second, third] = [&helm, &again, &kustomize].map(|it| memory_id(project, it));
         let told = BTreeMap::from([
             ((second, first), Relation::Same),
             ((third, second), Relation::Replaces),
@@ -227,7 +225,7 @@ mod tests {
             .zip(1..)
             .map(|(title, at)| draft(&format!("s{at}"), at * 1_000, Kind::Decision, title, ""))
             .collect();
-        let names: Vec<MemoryId> = drafts.iter().map(|draft| name(project, draft)).collect();
+        let names: Vec<MemoryId> = drafts.iter().map(|draft| memory_id(project, draft)).collect();
         let commit = |at: usize| (names[at], Timestamp(2_500));
         let relations = Relations {
             told: BTreeMap::from([
@@ -240,7 +238,8 @@ mod tests {
         let entries = drafts.into_iter().map(DraftEntry::new).collect();
         let mut entries = relations.unite(project, entries);
         relations.leave_out_overtaken(project, &mut entries);
-        let left: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
+        let left: Vec<MemoryId> =
+            entries.iter().map(|entry| memory_id(project, &entry.draft)).collect();
         assert_eq!(left, [names[1], names[3], names[4]]);
     }
 
@@ -255,7 +254,7 @@ mod tests {
             });
             let mut entries = drafts.clone().map(DraftEntry::new).to_vec();
             entries.iter_mut().zip(bodies).for_each(|(entry, body)| entry.draft.body = body.into());
-            let [note, other] = [note, other].map(|at: usize| name(project, &drafts[at]));
+            let [note, other] = [note, other].map(|at: usize| memory_id(project, &drafts[at]));
             let relations = Relations {
                 told: BTreeMap::from([((note, other), Relation::Within)]),
                 ..Relations::default()
@@ -263,7 +262,11 @@ mod tests {
             let united = relations.unite(project, entries);
             assert_eq!(united.len(), 1);
             assert_eq!(united[0].draft.body, full);
-            assert_eq!(id(project, &united[0].draft), name(project, &drafts[0]), "the first id");
+            assert_eq!(
+                memory_id(project, &united[0].draft),
+                memory_id(project, &drafts[0]),
+                "the first id"
+            );
         }
     }
 
@@ -286,7 +289,7 @@ mod tests {
         let pairs =
             [([wish("a", 1_000), tool("b", 2_000)], 0), ([tool("a", 1_000), wish("b", 2_000)], 1)];
         for (drafts, of_user) in pairs {
-            let names = [&drafts[0], &drafts[1]].map(|it| name(project, it));
+            let names = [&drafts[0], &drafts[1]].map(|it| memory_id(project, it));
             let united = |note: usize, other: usize, relation| {
                 let told = BTreeMap::from([((names[note], names[other]), relation)]);
                 let entries = drafts.clone().map(DraftEntry::new).to_vec();
@@ -320,7 +323,7 @@ mod tests {
             };
             let drafts =
                 [of_model("a", 1_000, body("clones")), of_model("b", 2_000, later.clone())];
-            let [first, second] = [&drafts[0], &drafts[1]].map(|it| name(project, it));
+            let [first, second] = [&drafts[0], &drafts[1]].map(|it| memory_id(project, it));
             let relations = Relations {
                 told: BTreeMap::from([((second, first), Relation::Same)]),
                 ..Relations::default()

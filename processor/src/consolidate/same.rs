@@ -43,7 +43,7 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
             }
             (entry, retells)
         };
-        known.merged.push(super::id(project, &told.draft));
+        known.merged.push(super::memory_id(project, &told.draft));
         known.unite(told, retells);
     }
     kept.into_iter().map(|(entry, _)| entry).collect()
@@ -92,7 +92,7 @@ mod tests {
         let trap = of("a", 1_000, Kind::Gotcha, 0.2);
         let cure = of("a", 2_000, Kind::Fix, 0.9);
         let again = of("c", 3_000, Kind::Fix, 0.4);
-        let name = |draft: &Draft| super::super::id(project, draft);
+        let name = |draft: &Draft| super::super::memory_id(project, draft);
         let mut entries = [&trap, &cure, &again].map(|draft| DraftEntry::new(draft.clone()));
         // United with what another session says before.
         entries[1].sessions.push("b".into());

@@ -21,7 +21,7 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
     let texts: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.text())).collect();
     for newer in 0..entries.len() {
-        if asked.contains(&super::id(project, &entries[newer].draft)) {
+        if asked.contains(&super::memory_id(project, &entries[newer].draft)) {
             continue;
         }
         let mut contradicted = Vec::new();
@@ -44,7 +44,7 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
         }
         for older in contradicted {
             if entries[older].superseded_by.is_none() {
-                let name = super::id(project, &entries[older].draft);
+                let name = super::memory_id(project, &entries[older].draft);
                 entries[newer].contradicts.push(name);
             }
         }

@@ -366,8 +366,11 @@ fn changes(line: &str) -> bool {
     }
 }
 
+/// Share of the words of two command lines from which one is another spelling of the other. Set by hand.
+const RELATED_SHARE: f32 = 0.5;
+
 fn related(failure: &FailedCall<'_>, key: &str) -> bool {
-    overlap(&word_set(&failure.key), &word_set(key)) >= 0.5
+    overlap(&word_set(&failure.key), &word_set(key)) >= RELATED_SHARE
 }
 
 /// Returns the mistaken call and the command that did their work.

@@ -254,14 +254,8 @@ pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
         says && !words::POINTS_BACK.is_match(sentence.trim()) && !sentence.contains(": \"")
     })?;
     let named = sentences[first].trim();
-    let mut parts = Vec::new();
-    parts.extend(
-        sentences
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != first)
-            .map(|(_, text)| text.trim().to_owned()),
-    );
+    let others = sentences.iter().enumerate().filter(|(at, _)| *at != first);
+    let mut parts: Vec<String> = others.map(|(_, text)| text.trim().to_owned()).collect();
     parts.push(format!("Part of: {title}"));
     Some((self::title(named), sets::join(&parts)))
 }

@@ -28,7 +28,6 @@ const OPEN_MAX: usize = 6;
 
 pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
-
     if let Some(episode) = episodes.last() {
         let told = broken_off(miner, episode).or_else(|| named(miner, episode));
         // A task that the last message names is mostly on the list too, and said better.
@@ -142,8 +141,8 @@ fn named(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Option<Draft> {
     if lead_title.chars().count() > OPEN_TITLE_CHARS_MAX {
         return None;
     }
-    let mut parts = Vec::new();
-    parts.extend(open.iter().skip(1).map(|statement| with_list(statement, &of_last)));
+    let further = open.iter().skip(1);
+    let mut parts: Vec<_> = further.map(|statement| with_list(statement, &of_last)).collect();
     let failed = of_last
         .iter()
         .filter(|statement| {

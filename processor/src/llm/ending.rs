@@ -23,7 +23,7 @@ pub struct Ending {
     pub commits: Vec<String>,
     /// Items of its last todo list that were not done.
     pub open: Vec<String>,
-    /// The last command that failed and did not pass afterwards.
+    /// The last command, if it failed.
     pub failing: Option<String>,
     /// The assistant's last message that says something.
     pub answer: String,

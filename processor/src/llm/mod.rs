@@ -356,10 +356,9 @@ impl Model {
 
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
         let text = window.text();
-        let key = text.clone();
         let has_example = self.room.has_example;
         self.asked(
-            &key,
+            &text,
             &[ending, &text],
             |parts, note| ask::window(&parts[1], &parts[0], note, has_example),
             answer::read,

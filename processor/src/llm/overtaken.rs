@@ -10,7 +10,7 @@ use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, commit_portions};
-use crate::consolidate::{Relations, relation};
+use crate::consolidate::{Relations, memory_id};
 use crate::extract::draft::Draft;
 use crate::extract::episodes::Landed;
 
@@ -52,7 +52,7 @@ impl Model {
             match self.ended(&portion, &drafts, commits) {
                 Ok(told) => {
                     for (note, by) in believed(&portion, &told) {
-                        let name = relation::name(project, drafts[note]);
+                        let name = memory_id(project, drafts[note]);
                         let at = relations.overtaken.entry(name).or_default();
                         *at = commits[by].at.max(*at);
                     }

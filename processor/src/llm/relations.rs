@@ -11,7 +11,7 @@ use memory_store::embed::Vector;
 use super::answer::{HasTexts, NoJson, text, values};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, portions};
-use crate::consolidate::{Relation, Relations, relation};
+use crate::consolidate::{Relation, Relations, memory_id};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
@@ -55,13 +55,13 @@ impl Model {
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
         let repeats = repeats.iter().map(|(again, first)| {
-            ((relation::name(project, again), relation::name(project, first)), Relation::Same)
+            ((memory_id(project, again), memory_id(project, first)), Relation::Same)
         });
         relations.told.extend(repeats);
         let noted: Vec<Compared<'_>> =
             drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
         for portion in portions(&noted, self.room.notes) {
-            let name = |at: usize| relation::name(project, drafts[at]);
+            let name = |at: usize| memory_id(project, drafts[at]);
             match self.told(&portion, &drafts) {
                 Ok(told) => {
                     relations.asked.extend(portion.new.iter().map(|&at| name(at)));
