@@ -97,7 +97,7 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injec
         return Injection::default();
     }
     if !session.is_started() {
-        return begin(hook, recall, session, By::Prompt).unwrap_or_default();
+        return begin(hook, recall, session, Occasion::Prompt).unwrap_or_default();
     }
     let budget_tokens = match session.pending() {
         None => return Injection::default(),
@@ -108,9 +108,9 @@ pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injec
         Some(Pending::Late(_)) => LATE_TOKENS,
         Some(Pending::Resumed) => CHANGED_TOKENS,
     };
-    let now = compose(hook, recall);
+    let start = compose(hook, recall);
     if hook.may_claim() && hook.attempt("changes", session.take_pending()) == Some(true) {
-        return changed(hook, now, session, budget_tokens);
+        return changed(hook, start, session, budget_tokens);
     }
     Injection::default()
 }
@@ -155,9 +155,9 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     }
 }
 
-/// Bringer of a block.
+/// Occasion of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum Occasion {
     SessionStart,
     Prompt,
 }
@@ -169,7 +169,7 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     let recall = Recall::open(&hook.dirs, &hook.tree, None);
     notice::expect_injection(hook, session, recall.settings().notice);
     hook.note_files(&recall);
-    let Some(block) = begin(hook, &recall, session, By::SessionStart) else {
+    let Some(block) = begin(hook, &recall, session, Occasion::SessionStart) else {
         // It was given already: some versions start a session twice.
         return stored(session);
     };
@@ -181,24 +181,30 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
 
 /// Marks the session as started and makes its block. `None` when another hook did so first, or
 /// when no mark can be left and the block would come with every prompt.
-fn begin(hook: &Hook, recall: &Recall, session: &mut Session, by: By) -> Option<Injection> {
-    let now = compose(hook, recall);
+fn begin(
+    hook: &Hook,
+    recall: &Recall,
+    session: &mut Session,
+    occasion: Occasion,
+) -> Option<Injection> {
+    let start = compose(hook, recall);
     if !hook.may_write() {
-        return Some(now.block);
+        return Some(start.block);
     }
     if !hook.may_claim() {
         return None;
     }
-    let marked = hook.attempt("start mark", session.begin(&now.kept(by == By::SessionStart)));
+    let marked =
+        hook.attempt("start mark", session.begin(&start.kept(occasion == Occasion::SessionStart)));
     match marked {
-        Some(true) => Some(now.block),
-        None if by == By::SessionStart => Some(now.block),
+        Some(true) => Some(start.block),
+        None if occasion == Occasion::SessionStart => Some(start.block),
         Some(false) | None => None,
     }
 }
 
 /// The start block for a session, as of now.
-struct Now {
+struct StartBlock {
     /// The block.
     block: Injection,
     /// Which session it says the work was left in, and when that was last active: with the same
@@ -210,7 +216,7 @@ struct Now {
     hits: Vec<Hit>,
 }
 
-impl Now {
+impl StartBlock {
     /// Returns the part of it that the session keeps.
     fn kept(&self, printed: bool) -> Block {
         let text = self.block.text.clone();
@@ -219,7 +225,7 @@ impl Now {
 }
 
 /// Composes the start block for a session that starts now.
-fn compose(hook: &Hook, recall: &Recall) -> Now {
+fn compose(hook: &Hook, recall: &Recall) -> StartBlock {
     let left = Handoff::read(&hook.state.handoff);
     let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
     let text = left.text(own, &branch, hook.now);
@@ -229,7 +235,7 @@ fn compose(hook: &Hook, recall: &Recall) -> Now {
     let block = Injection::that_fits("", budget_tokens, |budget_tokens| {
         Injection::new(render::start(text.as_deref(), &hits, more(), budget_tokens), &hits)
     });
-    Now {
+    StartBlock {
         block,
         left: shown.map(|left| format!("{} {}", left.session, left.last)).unwrap_or_default(),
         text: text.unwrap_or_default(),
@@ -268,8 +274,8 @@ fn stored(session: &Session) -> Output {
 }
 
 /// Returns what is new in the block since it was printed, and records it.
-fn changed(hook: &Hook, now: Now, session: &mut Session, budget_tokens: u32) -> Injection {
-    let Now { block, left, text, mut hits } = now;
+fn changed(hook: &Hook, start: StartBlock, session: &mut Session, budget_tokens: u32) -> Injection {
+    let StartBlock { block, left, text, mut hits } = start;
     let visible = block.ids();
     hits.retain(|hit| visible.contains(&hit.id) && !session.has(hit.id));
     let told = session.blocks().iter().any(|block| block.left == left);
@@ -278,7 +284,7 @@ fn changed(hook: &Hook, now: Now, session: &mut Session, budget_tokens: u32) -> 
     if block.text.is_empty() {
         return block;
     }
-    let changed = Now { block, left, text, hits };
+    let changed = StartBlock { block, left, text, hits };
     hook.attempt("changes", session.append_block(&changed.kept(false)));
     changed.block
 }
