@@ -10,7 +10,7 @@ use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::{Llm, RedactSettings, Settings};
 use memory_store::{Kind, Timestamp};
 use processor::extract::draft::{Draft, Effect};
-use processor::llm::{self, Extracted, Model};
+use processor::llm::{self, Extracted, Model, Surroundings};
 use processor::transcript::session::{Call, Input, Prompt, Session, Step, StepKind, Turn};
 use serde_json::{Value, json};
 
@@ -92,7 +92,17 @@ fn rule(title: &str, uuid: &str) -> Draft {
 
 fn open(llm: &Llm, ollama_host: Option<&str>, cache: &Path) -> Result<Model, String> {
     let settings = Settings { llm: Some(llm.clone()), ..Settings::default() };
-    Model::open(&settings, ollama_host, cache).map(|model| model.expect("the settings name one"))
+    open_with(&settings, ollama_host, cache).map(|model| model.expect("the settings name one"))
+}
+
+fn open_with(
+    settings: &Settings,
+    ollama_host: Option<&str>,
+    cache_dir: &Path,
+) -> Result<Option<Model>, String> {
+    let now = Timestamp::default();
+    let surroundings = Surroundings { ollama_host, cache_dir, ledger: None, roots: &[], now };
+    Model::open(settings, &surroundings)
 }
 
 fn extract(
@@ -451,7 +461,7 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
         };
         let settings =
             Settings { llm: Some(settings(&server.host)), redact, ..Settings::default() };
-        let mut model = Model::open(&settings, None, cache.path()).unwrap().unwrap();
+        let mut model = open_with(&settings, None, cache.path()).unwrap().unwrap();
         let extracted = model.extract(&session(1), Vec::new(), &mut Vec::new());
         extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<_>>()
     };

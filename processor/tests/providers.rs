@@ -82,7 +82,7 @@ fn open(llm: &Llm, cache_dir: &Path, ledger: &Path, day: i64) -> Result<Model, S
         roots: &[],
         now: Timestamp(day * 86_400_000),
     };
-    Model::open_in(&settings, &surroundings).map(|model| model.expect("the settings name one"))
+    Model::open(&settings, &surroundings).map(|model| model.expect("the settings name one"))
 }
 
 #[test]

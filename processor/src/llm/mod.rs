@@ -177,23 +177,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// Prepares the model that the settings name; `None` when they name none. `ollama_host` is the
-    /// variable `OLLAMA_HOST`, used when the settings name no host. `Err` says in words what stands
-    /// in the way; a server on another machine needs the user's consent by name.
-    pub fn open(
-        all: &Settings,
-        ollama_host: Option<&str>,
-        cache_dir: &Path,
-    ) -> Result<Option<Self>, String> {
-        let now = Timestamp::default();
-        Self::open_in(all, &Surroundings { ollama_host, cache_dir, ledger: None, roots: &[], now })
-    }
-
-    /// Prepares the model for a project: its cost is written down and held to a day's bounds.
-    pub fn open_in(
-        all: &Settings,
-        surroundings: &Surroundings<'_>,
-    ) -> Result<Option<Self>, String> {
+    /// Prepares the model that the settings name for a project; `None` when they name none. Its cost is written down
+    /// and held to a day's bounds.
+    ///
+    /// # Errors
+    /// Says in words what stands in the way; a server on another machine needs the user's consent by name.
+    pub fn open(all: &Settings, surroundings: &Surroundings<'_>) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
         let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
         let provider = provider(settings, *ollama_host, roots)?;

@@ -62,7 +62,7 @@ fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Optio
         roots: &roots,
         now: context.options.now,
     };
-    match Model::open_in(&context.settings, &surroundings) {
+    match Model::open(&context.settings, &surroundings) {
         Ok(model) => model,
         Err(reason) => {
             warnings.push(format!("{reason}. The rules do it alone."));
