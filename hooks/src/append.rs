@@ -100,9 +100,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_file_name(name);
     // One that a killed hook left may be half written.
     drop(std::fs::remove_file(&temporary));
-    create_new(&temporary, bytes)
-        .and_then(|_| std::fs::rename(&temporary, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+    if !create_new(&temporary, bytes)? {
+        // Another writer's, whose bytes are not these.
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    std::fs::rename(&temporary, path).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
 fn create_parent(path: &Path) -> io::Result<()> {

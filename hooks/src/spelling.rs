@@ -145,6 +145,7 @@ mod tests {
             ("../../other/a.rs", None),
             ("/home/u/shop", None),
             ("/home/u/shop/.throughline/memories/x.md", None),
+            ("/home/u/shop/.throughline-notes/x.md", Some(".throughline-notes/x.md")),
             // Elsewhere than on Windows a back slash is part of a name.
             (r"/home/u/shop/src\a.rs", Some(r"src\a.rs")),
         ];

@@ -21,7 +21,7 @@ pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
-pub use listing::{FILES_MAX, Listing, Stored};
+pub use listing::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 pub use purge::{Gone, Unlearned};
 

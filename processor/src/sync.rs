@@ -307,8 +307,6 @@ impl Run<'_> {
         state.terms = memory_store::text::VERSION;
         let memories = published.listings.first().map_or(0, |listing| listing.memories.len());
         self.report.memories = memories;
-        let broken = published.listings.iter().flat_map(|listing| &listing.broken);
-        self.report.warn(broken.map(|error| format!("left out: {error}")).collect());
         self.take_published(published);
         let files = reconciled.files;
         let learned = Learned {

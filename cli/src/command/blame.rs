@@ -97,19 +97,20 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
     }
 }
 
-/// Whether a memory that counts names the file, a folder above it, or something below it.
+/// Whether a memory that counts names the file, a folder above it, or something below it; of the root, which has an
+/// empty path, anything in the project.
 fn is_about(memory: &Memory, path: &str) -> bool {
     let counts = matches!(memory.status, Status::Active | Status::Draft);
     counts
         && memory.superseded_by.is_none()
-        && memory.paths.iter().any(|named| names(&named.path, path))
+        && memory.paths.iter().any(|named| match path {
+            "" => is_inside(&named.path),
+            path => names(&named.path, path),
+        })
 }
 
 /// Whether what a memory names, perhaps as a glob, is the file, above it, or below it.
 pub fn names(named: &str, path: &str) -> bool {
-    if path.is_empty() {
-        return true;
-    }
     let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
     if plain.len() < named.len() {
         // The part before the first wildcard decides: the rest is seldom more than an ending.
@@ -121,10 +122,14 @@ pub fn names(named: &str, path: &str) -> bool {
 fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     if folder.is_empty() {
-        // The root of the project; what lies outside of it is told by its absolute path.
-        return !path.starts_with('/');
+        return false;
     }
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether what a memory names, or a session touched, lies below the root of the project.
+fn is_inside(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("..")
 }
 
 /// How often a session touched what is at the path; `None` if it did not.
@@ -132,7 +137,9 @@ fn touches(session: &Session, records: &[Record], path: &str, roots: &[&Path]) -
     let mut touches = Touches::default();
     for record in records {
         let Some((file, edits)) = sessions::touched(record) else { continue };
-        if !is_within(&relative(file, session, roots), path) {
+        let file = relative(file, session, roots);
+        let is_it = if path.is_empty() { is_inside(&file) } else { is_within(&file, path) };
+        if !is_it {
             continue;
         }
         *(if edits { &mut touches.edits } else { &mut touches.reads }) += 1;
@@ -201,8 +208,8 @@ mod tests {
             ("src/**/*.rs", "src/price.rs", true),
             ("src/price.rs", "src/price.rst", false),
             ("src/pri", "src/price.rs", false),
-            ("src/price.rs", "", true),
-            ("docs/**", "", true),
+            ("/", "src/price.rs", false),
+            ("src/price.rs", "", false),
             ("docs/**", "src/price.rs", false),
             ("*.rs", "src/price.rs", false),
         ] {

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use dialoguer::Input;
 use dialoguer::console::{Key, Term};
-use dialoguer::{Input, Select};
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
@@ -14,7 +14,7 @@ use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::{editor, neighbours, removal, review, view};
+use super::{ask, editor, neighbours, removal, review, view};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -257,29 +257,26 @@ pub fn decide(
     Ok(true)
 }
 
-/// Asks which memory replaces this one: one of those near it, or any by its id.
+/// Asks which memory replaces this one: one of those near it, or any by its id. Enter alone replaces nothing.
 fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<String>> {
     let near = neighbours::near(&neighbours::open(world, stores), world, memory);
-    let titles =
-        near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title)));
-    let others = ["Another one, by its id", "None"].map(str::to_owned);
-    let failed = |error| Failure::new(format!("the terminal: {error}"));
-    let chosen = Select::new()
-        .with_prompt("Replaced by")
-        .items(titles.chain(others))
-        .default(0)
-        .interact_opt()
-        .map_err(failed)?;
-    let Some(chosen) = chosen else { return Ok(None) };
-    if let Some(near) = near.get(chosen) {
-        return Ok(Some(near.id.to_string()));
+    let mut choices = vec!["None".to_owned()];
+    choices.extend(
+        near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title))),
+    );
+    choices.push("Another one, by its id".to_owned());
+    match ask::select("Replaced by", &choices, 0)? {
+        None | Some(0) => Ok(None),
+        Some(chosen) if chosen <= near.len() => Ok(Some(near[chosen - 1].id.to_string())),
+        Some(_) => {
+            let id: String = Input::new()
+                .with_prompt("Its id (empty: none)")
+                .allow_empty(true)
+                .interact_text()
+                .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
+            Ok(Some(id.trim().to_owned()).filter(|id| !id.is_empty()))
+        }
     }
-    if chosen > near.len() {
-        return Ok(None);
-    }
-    let id: String =
-        Input::new().with_prompt("Its id").allow_empty(true).interact_text().map_err(failed)?;
-    Ok(Some(id.trim().to_owned()).filter(|id| !id.is_empty()))
 }
 
 /// Lets another memory stand for this one. Both say so; of a draft, which goes, only the other one does.

@@ -70,7 +70,9 @@ struct Injection {
     event: String,
     session: String,
     tokens: u64,
+    /// Of the memories that are still there.
     titles: Vec<String>,
+    memories: usize,
 }
 
 /// The overview of a folder that is not set up.
@@ -151,11 +153,12 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
 fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
     let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), GIVEN_MAX, |_| true);
     let titles = why::titles(stores, world, &receipts)?;
-    let title = |id| titles.get(&id).cloned().unwrap_or_else(|| why::GONE.to_owned());
+    let title = |id| titles.get(&id).cloned();
     Ok(receipts
         .into_iter()
         .map(|receipt: Receipt| Injection {
-            titles: receipt.memories.iter().map(|given| title(given.id)).collect(),
+            titles: receipt.memories.iter().filter_map(|given| title(given.id)).collect(),
+            memories: receipt.memories.len(),
             at: receipt.at,
             event: receipt.event,
             session: receipt.session,
@@ -273,6 +276,7 @@ fn given(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
         let tokens = plural(usize::try_from(injection.tokens).unwrap_or(usize::MAX), "token");
         let (titles, count) = (&injection.titles, injection.titles.len());
         let what = match titles.first() {
+            None if injection.memories > 0 => why::GONE.to_owned(),
             None => "where the work was left".to_owned(),
             Some(title) if count == 1 => title.clone(),
             Some(title) => format!("{count}: {title}"),

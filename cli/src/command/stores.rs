@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use memory_store::Error;
+use memory_store::id::SHORT_ID_CHARS;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Scope;
@@ -13,7 +14,7 @@ use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
-use memory_store::store::{Listing, Store, Stored};
+use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
 use memory_store::trust::{HeldBack, Trust};
 
 use crate::failure::{Failure, Result, after_saving};
@@ -337,17 +338,21 @@ fn joined(mut all: Listing, other: Listing) -> Listing {
     all
 }
 
-/// Characters at the end of an id that the name of its file ends with.
-const SHORT_CHARS: usize = 6;
-
 /// Returns what is wrong with the file that by its name is the memory with this id.
 fn broken(listing: Listing, id: &str) -> Option<Error> {
-    let id = id.to_ascii_lowercase();
-    let end = id.get(id.len().saturating_sub(SHORT_CHARS)..)?;
+    let id = id.trim().to_ascii_lowercase();
+    let end = id.get(id.len().saturating_sub(SHORT_ID_CHARS)..)?;
+    if end.len() < SHORT_ID_CHARS_MIN {
+        return None;
+    }
     let is_its = |error: &Error| {
-        let Error::Memory { path, .. } = error else { return false };
+        let (Error::Memory { path, .. } | Error::Io { path, .. } | Error::Refused { path, .. }) =
+            error
+        else {
+            return false;
+        };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_ascii_lowercase());
-        !end.is_empty() && stem.is_some_and(|stem| stem.ends_with(end))
+        stem.is_some_and(|stem| stem.ends_with(end))
     };
     listing.broken.into_iter().find(is_its)
 }

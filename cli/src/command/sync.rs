@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
+use memory_store::store::Store;
 use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
@@ -100,6 +101,10 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                     if report.sessions == 0 {
                         show_elsewhere(world, tree, out)?;
                     }
+                }
+                // A file that cannot be read is said where somebody looks, and by `list`; background work says nothing.
+                if let Ok(listing) = Store::open(&world.dirs, tree).and_then(|store| store.list()) {
+                    view::warn_broken(&listing.broken);
                 }
                 done.push(SyncOutcome { root: &tree.root, report });
             }

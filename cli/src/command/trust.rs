@@ -70,7 +70,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
     };
     if is_new && !args.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
-        writeln!(out, "Its memories are recalled now; `throughline sync` makes their index.")?;
+        writeln!(out, "Its memories are read now; `throughline sync` makes their index.")?;
     }
     if identity::drop_limits(&world.dirs, tree.project)? && !args.json {
         writeln!(
@@ -164,7 +164,10 @@ fn release(
     writeln!(out, "Released: {count}")?;
     // Where files are read for want of an index, nobody knows which of them were released.
     if !matches!(Index::open(&world.dirs.tree(&stores.tree.root).index), Ok(Some(_))) {
-        writeln!(out, "`throughline sync` makes their index; until then their label stays.")?;
+        writeln!(
+            out,
+            "`throughline sync` makes their index; until then they count as not released."
+        )?;
     }
     Ok(())
 }

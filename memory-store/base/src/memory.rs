@@ -228,7 +228,7 @@ pub struct CommandRecord {
     pub line: String,
     /// The folder it ran in, relative to the root (`.` is the root).
     pub directory: String,
-    /// Its exit status: 0, that of the runs that passed.
+    /// Its exit status: 0 in what is learned, where only runs that passed count.
     pub exit_status: i32,
     /// Number of runs that passed. In a memory, rounded down to a power of two: its file should not change with each run.
     pub passed: u32,

@@ -45,7 +45,15 @@ mod tests {
 
     #[test]
     fn a_name_is_a_term_of_several_words() {
-        let names = ["Parcel-Desk", "parcel_desk", "payments", "my desk", "", "parcel-desk"];
+        let names = [
+            "Parcel-Desk",
+            "parcel_desk",
+            "payments",
+            "my desk",
+            "parcel-desk copy",
+            "",
+            "parcel-desk",
+        ];
         let mut expected = ["parcel-desk", "parcel_desk"].map(term_hash);
         expected.sort_unstable();
         assert_eq!(hashes(names.into_iter()), expected);

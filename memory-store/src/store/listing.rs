@@ -26,7 +26,7 @@ pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
 /// Fewest characters of an id that find a memory.
-pub(super) const SHORT_ID_CHARS_MIN: usize = 4;
+pub const SHORT_ID_CHARS_MIN: usize = 4;
 
 /// Levels of folders in a store: a person may sort memories into a few.
 pub(super) const LEVELS_MAX: usize = 4;

@@ -41,14 +41,13 @@ impl Roots {
     /// Returns these roots and, where a session ran outside of all, the uppermost folder it ran in: a clone that is
     /// gone, or somebody else's.
     pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
-        let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
-        let own = outside.min_by_key(String::len);
-        Self::new(self.0.iter().cloned().chain(own))
+        Self::new(self.0.iter().cloned().chain(self.outside(folders)))
     }
 
-    /// Returns what the working trees' folders are called.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|root| root.rsplit('/').next())
+    /// Returns the uppermost of the folders that lie outside of all roots.
+    pub fn outside<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Option<String> {
+        let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
+        outside.min_by_key(String::len)
     }
 
     /// Returns what of an absolute path lies below a root; empty for a root itself.

@@ -584,6 +584,39 @@ fn commands_are_counted_where_they_ran() {
 }
 
 #[test]
+fn a_command_is_told_by_a_run_that_passed_and_those_stay_that_passed_most_often() {
+    let story = (0..50).fold(Story::default().prompt("Check everything"), |story, number| {
+        story.runs(&format!("npm run test:a{number:02}"), "ok")
+    });
+    let story = story.fails("npm run test:z", "1 failed").runs("npm run test:z 2>&1", "ok");
+    let drafts = story.runs("npm run test:z", "ok").mined();
+    let commands = of(&drafts, Kind::Command);
+    assert_eq!(commands.len(), 40);
+    let often = commands.iter().find(|draft| draft.title.contains("test:z"));
+    let often = often.unwrap_or_else(|| panic!("{commands:#?}"));
+    assert_eq!(often.command.as_ref().unwrap().passed, 2);
+    assert_eq!(often.quote, "npm run test:z 2>&1", "the words of a run that passed");
+}
+
+#[test]
+fn cures_that_did_not_work_take_no_room_from_those_that_did() {
+    let story = (0..30).fold(Story::default().prompt("Run the tests"), |story, number| {
+        let failing = format!("error: the schema of part{number} is out of date");
+        let command = format!("make test{number}");
+        story
+            .fails(&command, &failing)
+            .runs("make migrate", "migrated")
+            .fails(&command, &failing)
+            .runs(&format!("make repair{number}"), "repaired")
+            .runs(&command, "12 passed")
+    });
+    let drafts = story.mined();
+    let fixes = of(&drafts, Kind::Fix);
+    let confirmed = fixes.iter().filter(|fix| matches!(fix.effect, Effect::Confirms { .. }));
+    assert_eq!(confirmed.count(), 12);
+}
+
+#[test]
 fn a_commit_that_says_why_is_a_decision() {
     let drafts = Story::default()
         .prompt("the cart forgets its items")

@@ -102,15 +102,16 @@ impl<'a> SyncContext<'a> {
         Holders { home: self.home.clone(), archive: self.sessions.archive.clone(), sessions }
     }
 
-    /// Returns what the project is called: as its folders are, those too that sessions of other machines ran in.
+    /// Returns what the project is called: as its main tree's folder is, and the uppermost one that sessions of other
+    /// machines ran in. A linked worktree is called after its work, not after the project.
     pub fn names(&self, state: &State) -> BTreeSet<String> {
         let roots = self.territory.roots().iter().filter_map(|root| root.to_str());
         let roots = Roots::new(roots.map(str::to_owned));
         let brought = state.sessions.values().filter(|session| session.from_folder);
-        let others = brought.map(|it| roots.with_folders(it.cwds.iter().map(String::as_str)));
-        let mut names: BTreeSet<String> = roots.names().map(str::to_owned).collect();
-        others.for_each(|roots| names.extend(roots.names().map(str::to_owned)));
-        names
+        let cwds = brought.flat_map(|session| session.cwds.iter().map(String::as_str));
+        let main = self.options.tree.main_root.to_str().map(str::to_owned);
+        let folders = main.into_iter().chain(roots.outside(cwds));
+        folders.filter_map(|folder| Some(folder.rsplit('/').next()?.to_owned())).collect()
     }
 
     /// Returns the reader of archived sessions, which also mines them.
