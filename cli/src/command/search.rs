@@ -187,6 +187,9 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
 
 /// Memories that are found while a text is typed.
 const TYPED_MAX: usize = 100;
+/// Share of the best one's score that the others have: everything means a little of anything, and a list that is
+/// searched is to become shorter. Chosen by eye.
+const TYPED_SHARE: f32 = 0.25;
 
 /// Finds memories by a text, best first, also what was replaced. A text that is not understood yet is a failure.
 pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<MemoryId>> {
@@ -199,7 +202,12 @@ pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<Memor
     };
     match wanted.problem(now) {
         Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),
-        None => Ok(recall.search(&wanted, now).hits.into_iter().map(|hit| hit.id).collect()),
+        None => {
+            let mut hits = recall.search(&wanted, now).hits;
+            let best = hits.first().map_or(0.0, |hit| hit.score);
+            hits.retain(|hit| hit.score >= TYPED_SHARE * best);
+            Ok(hits.into_iter().map(|hit| hit.id).collect())
+        }
     }
 }
 
