@@ -20,6 +20,7 @@ mod known_secrets;
 mod look_alikes;
 mod made;
 mod misspelled;
+mod named_commands;
 mod near_cures;
 mod neighbours;
 mod project_name;

@@ -42,6 +42,8 @@ pub(crate) struct Candidate {
 pub(crate) enum Named {
     /// The query and the memory are about the same file.
     Path(String),
+    /// The prompt names a command that the memory warns of.
+    Command(String),
     /// The memory has the error's signature.
     Signature,
     /// The memory repeats what the error says.
@@ -115,6 +117,7 @@ impl Candidate {
         match &self.named {
             Some(Named::Path(path)) => format!("file {path}"),
             Some(Named::Mention) => format!("mentions the file; words: {words}"),
+            Some(Named::Command(command)) => format!("the command `{command}`"),
             Some(Named::Signature) => "the same error".to_owned(),
             Some(Named::Phrase) => format!("quotes the error; words: {words}"),
             // A search by kinds, paths or times alone asks for no words, and compares no vectors.

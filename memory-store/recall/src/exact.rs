@@ -8,14 +8,18 @@ use super::phrase::Phrases;
 use super::query::{Query, Term};
 use super::score;
 use super::sources::{At, Source, Sources};
-use crate::index::document::{GLOB_KEY, is_glob, name_key};
+use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;
 use crate::index::segment::Segment;
-use crate::signature::{error_signature, names_cause, signature_hash};
+use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
 /// Gain of a named path in a prompt's ranking.
 const PATH_IN_PROMPT: f32 = 0.6;
+/// Gain of a command that the prompt names and the memory warns of.
+const COMMAND_IN_PROMPT: f32 = 0.6;
+/// Memories that the commands of a prompt bring, the surest first: plans name what every change is checked with.
+const WARNINGS_MAX: usize = 2;
 /// Gain of an equal error signature.
 const SAME_ERROR: f32 = 1.0;
 /// Gain by words of the error in its text.
@@ -58,6 +62,41 @@ pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candida
             }
         }
     }
+    let warnings = warnings(sources, &query.commands);
+    for (at, command) in warnings.into_iter().take(WARNINGS_MAX) {
+        name(sources, candidates, at, Named::Command(command.to_owned()), COMMAND_IN_PROMPT);
+    }
+}
+
+/// The memories that warn of one of these commands, each with the first that it warns of, the surest first.
+fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
+    if commands.is_empty() {
+        return Vec::new();
+    }
+    let mut warnings: Vec<(f32, At, &str)> = Vec::new();
+    for (number, source) in (0..).zip(&sources.list) {
+        let mut add = |doc: u32, command: &'c str| {
+            let at = At { source: number, doc };
+            let is_new = warnings.iter().all(|(_, known, _)| *known != at);
+            if let Some(entry) = sources.entry(at).filter(|_| is_new) {
+                warnings.push((entry.confidence(), at, command));
+            }
+        };
+        for command in commands {
+            let mut docs = Vec::new();
+            segment_docs(sources, source, command_hash(command), &mut docs);
+            docs.into_iter().for_each(|doc| add(doc, command));
+        }
+        let first = source.segment().map_or(0, Segment::docs);
+        for (doc, document) in (first..).zip(&source.loose) {
+            let known = document.commands();
+            if let Some(command) = commands.iter().find(|command| known.contains(command)) {
+                add(doc, command);
+            }
+        }
+    }
+    warnings.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    warnings.into_iter().map(|(_, at, command)| (at, command)).collect()
 }
 
 /// The memories that have an error's signature.
@@ -74,9 +113,9 @@ pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
     hashes.dedup();
     let mut known = Vec::new();
     for hash in hashes {
-        for (number, source) in sources.list.iter().enumerate() {
+        for (number, source) in (0..).zip(&sources.list) {
             let docs = with_signature(sources, source, hash);
-            known.extend(docs.into_iter().map(|doc| At { source: number as u8, doc }));
+            known.extend(docs.into_iter().map(|doc| At { source: number, doc }));
         }
     }
     known
@@ -190,7 +229,7 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
         }
     };
     let candidate = &mut candidates[place];
-    if !matches!(candidate.named, Some(Named::Path(_) | Named::Signature)) {
+    if !matches!(candidate.named, Some(Named::Path(_) | Named::Command(_) | Named::Signature)) {
         candidate.named = Some(named);
         candidate.fused += worth;
     }
@@ -293,20 +332,24 @@ fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
 /// The documents of a source that have an error signature.
 fn with_signature(sources: &Sources, source: &Source, hash: u64) -> Vec<u32> {
     let mut docs = Vec::new();
+    segment_docs(sources, source, hash, &mut docs);
     let first = source.segment().map_or(0, Segment::docs);
+    let has = |document: &Document| {
+        document.entry.has(FLAG_SIGNATURES)
+            && document.record.signatures.iter().any(|known| signature_hash(known) == hash)
+    };
+    let loose = (first..).zip(&source.loose).filter(|(_, document)| has(document));
+    docs.extend(loose.map(|(doc, _)| doc));
+    docs
+}
+
+/// Adds the documents of a source's segment that have a signature or a command with this hash.
+fn segment_docs(sources: &Sources, source: &Source, hash: u64, docs: &mut Vec<u32>) {
     if let Some(segment) = source.segment()
         && let Err(error) = segment.errors(hash, |doc| docs.push(doc))
     {
         sources.note(&error);
     }
-    for (at, document) in source.loose.iter().enumerate() {
-        let has = document.entry.has(FLAG_SIGNATURES)
-            && document.record.signatures.iter().any(|known| signature_hash(known) == hash);
-        if has {
-            docs.push(first + at as u32);
-        }
-    }
-    docs
 }
 
 #[cfg(test)]

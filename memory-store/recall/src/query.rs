@@ -3,6 +3,7 @@
 use super::acknowledgement::is_acknowledgement;
 use super::nearest::Probe;
 use super::second_space::Likenesses;
+use crate::signature::named_commands;
 use memory_store_base::text::rarity;
 use memory_store_base::text::{self, Form, term_hash};
 
@@ -73,6 +74,8 @@ pub struct Query {
     pub pairs: Vec<Pair>,
     /// Paths it names.
     pub paths: Vec<String>,
+    /// Commands it names.
+    pub commands: Vec<String>,
     /// True if it only acknowledges.
     pub only_acknowledges: bool,
     /// The text that its vector is made of.
@@ -88,7 +91,9 @@ impl Query {
     pub fn prompt(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let text = without_wrapper(text);
-        let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
+        let commands = named_commands(text);
+        let mut query =
+            Self { paths: paths(text), commands, text: text.to_owned(), ..Self::default() };
         if text.len() <= LONG_BYTES {
             let mut assent = Assent::default();
             query.add_short(text, &mut |term, form| {

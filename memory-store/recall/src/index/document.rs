@@ -82,6 +82,15 @@ impl Document {
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
     }
 
+    /// Returns the commands that a trap, a fix or a failed approach is about: a prompt that names one of them is to bring it.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let kinds = [Kind::Gotcha, Kind::Fix, Kind::FailedApproach].map(|kind| kind as u8);
+        if !kinds.contains(&self.entry.kind) {
+            return Vec::new();
+        }
+        crate::signature::named_commands(&format!("{}\n{}", self.record.title, self.record.text))
+    }
+
     /// Makes a memory ready whose record is known already, with its words.
     pub(crate) fn of_record(
         id: MemoryId,

@@ -14,7 +14,7 @@ use memory_store_base::error::{Error, Result};
 /// - 1.3: graphs with fine codes, in sections of their own.
 /// - 1.4: what the user's settings file was like, in the manifest.
 /// - 2.0: of turns, records in pages, terms in buckets, and fine codes in place of vectors. All of 1 is read.
-/// - 2.1: what the project is called, in the manifest.
+/// - 2.1: what the project is called, in the manifest; commands beside signatures of errors.
 pub const MAJOR: u16 = 2;
 /// See [`MAJOR`].
 pub const MINOR: u16 = 1;

@@ -19,7 +19,7 @@ use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
 use crate::embed::{Encoder, Space};
-use crate::signature::signature_hash;
+use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 
@@ -216,6 +216,9 @@ fn errors(documents: &[Document]) -> Blocks {
     for (doc, document) in (0..).zip(documents) {
         for signature in &document.record.signatures {
             writer.add(signature_hash(signature), doc, |_| {});
+        }
+        for command in document.commands() {
+            writer.add(command_hash(&command), doc, |_| {});
         }
     }
     writer.blocks

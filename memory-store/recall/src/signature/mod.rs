@@ -6,14 +6,21 @@
 mod classify;
 mod command;
 mod error;
+mod named;
 pub mod shell;
 
 pub use classify::{CommandClass, classify};
 pub use command::normalise_command;
 pub(crate) use error::names_cause;
 pub use error::{error_signature, telling_lines};
+pub(crate) use named::named_commands;
 
 /// Returns the number that stands for a signature in an index. Case does not matter.
 pub(crate) fn signature_hash(signature: &str) -> u64 {
     memory_store_base::text::term_hash(&signature.to_lowercase())
+}
+
+/// Returns the number that stands in an index for a command that a memory warns of.
+pub(crate) fn command_hash(command: &str) -> u64 {
+    signature_hash(&format!("$ {command}"))
 }
