@@ -4,7 +4,8 @@ use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::journal;
-use memory_store::{Kind, Memory, MemoryId};
+use memory_store::memory::{PathRef, Scope};
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
 const PLAN: &str = "Implement the following plan:\n\n# Swatches in the sidebar\n\nThe sidebar shows a swatch for each \
                     theme. It gets a tooltip.\n\n## Check\n\n1. `npm run test` passes\n2. The swatches look right";
@@ -43,6 +44,23 @@ fn a_plan_brings_the_trap_of_a_command_it_names() {
     let put = common::put(&late, fixture.root());
     journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();
     assert_eq!(given(&fixture, &PLAN.replace("npm run test", "npm run build")), [id(61)]);
+}
+
+#[test]
+fn a_trap_that_is_not_given_takes_no_place() {
+    let mut memories: Vec<Memory> = (60..64)
+        .map(|number| {
+            trap(number, &format!("On machine {number} `npm run test` needs more memory"))
+        })
+        .collect();
+    for memory in &mut memories[..3] {
+        memory.confidence = 1.0;
+    }
+    memories[0].valid_until = Some(Timestamp(NOW.0 - 1));
+    memories[1].superseded_by = Some(id(63));
+    memories[2].scope = Scope::Paths;
+    memories[2].paths = vec![PathRef { path: "packages/old/**".into(), seen: None }];
+    assert_eq!(given(&fixture(&memories), PLAN), [id(63)]);
 }
 
 #[test]

@@ -98,6 +98,12 @@ impl Candidate {
         self.named.is_some() || self.gate > self.threshold
     }
 
+    /// Returns whether it warns of a command that the prompt names. That is no evidence that the store knows what the
+    /// prompt is about: most plans name what every change is checked with.
+    pub(crate) fn warns(&self) -> bool {
+        matches!(self.named, Some(Named::Command(_)))
+    }
+
     /// Returns whether it is a digest of a session and no judged memory.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8

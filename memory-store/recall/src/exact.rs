@@ -9,7 +9,9 @@ use super::query::{Query, Term};
 use super::score;
 use super::sources::{At, Source, Sources};
 use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
-use crate::index::record::FLAG_SIGNATURES;
+use crate::index::record::{
+    FLAG_HELD, FLAG_PATHS_ONLY, FLAG_SAID, FLAG_SIGNATURES, FLAG_SUPERSEDED,
+};
 use crate::index::segment::Segment;
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
@@ -20,6 +22,8 @@ const PATH_IN_PROMPT: f32 = 0.6;
 const COMMAND_IN_PROMPT: f32 = 0.6;
 /// Memories that the commands of a prompt bring, the surest first: plans name what every change is checked with.
 const WARNINGS_MAX: usize = 2;
+/// Memories of a command in an index that are looked at, the latest.
+const WARNINGS_READ_MAX: usize = 64;
 /// Gain of an equal error signature.
 const SAME_ERROR: f32 = 1.0;
 /// Gain by words of the error in its text.
@@ -62,41 +66,49 @@ pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candida
             }
         }
     }
-    let warnings = warnings(sources, &query.commands);
-    for (at, command) in warnings.into_iter().take(WARNINGS_MAX) {
+}
+
+/// Adds to a prompt's candidates the traps of the commands named in it, the surest ones that may be given.
+pub(crate) fn add_warnings(
+    sources: &Sources,
+    query: &Query,
+    candidates: &mut Vec<Candidate>,
+    may_answer: &dyn Fn(At) -> bool,
+) {
+    if query.commands.is_empty() {
+        return;
+    }
+    let mut found: Vec<(At, &str)> =
+        query.commands.iter().flat_map(|command| warning_of(sources, command)).collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.dedup_by_key(|(at, _)| *at);
+    let entries = found.into_iter().filter_map(|(at, command)| {
+        let entry = sources.entry(at)?;
+        let is_left = entry.has(FLAG_PATHS_ONLY | FLAG_SAID | FLAG_HELD | FLAG_SUPERSEDED);
+        (!is_left).then(|| (entry.confidence(), at, command))
+    });
+    let mut surest: Vec<(f32, At, &str)> = entries.collect();
+    surest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)).take(WARNINGS_MAX) {
         name(sources, candidates, at, Named::Command(command.to_owned()), COMMAND_IN_PROMPT);
     }
 }
 
-/// The memories that warn of one of these commands, each with the first that it warns of, the surest first.
-fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
-    if commands.is_empty() {
-        return Vec::new();
-    }
-    let mut warnings: Vec<(f32, At, &str)> = Vec::new();
+/// The memories that warn of a command.
+fn warning_of<'c>(sources: &Sources, command: &'c str) -> Vec<(At, &'c str)> {
+    let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
-        let mut add = |doc: u32, command: &'c str| {
-            let at = At { source: number, doc };
-            let is_new = warnings.iter().all(|(_, known, _)| *known != at);
-            if let Some(entry) = sources.entry(at).filter(|_| is_new) {
-                warnings.push((entry.confidence(), at, command));
-            }
-        };
-        for command in commands {
-            let mut docs = Vec::new();
-            segment_docs(sources, source, command_hash(command), &mut docs);
-            docs.into_iter().for_each(|doc| add(doc, command));
-        }
+        let mut docs = Vec::new();
+        segment_docs(sources, source, command_hash(command), &mut docs);
+        // Later memories have later places.
+        docs.drain(..docs.len().saturating_sub(WARNINGS_READ_MAX));
         let first = source.segment().map_or(0, Segment::docs);
-        for (doc, document) in (first..).zip(&source.loose) {
-            let known = document.commands();
-            if let Some(command) = commands.iter().find(|command| known.contains(command)) {
-                add(doc, command);
-            }
-        }
+        let warns = |document: &Document| document.commands().iter().any(|it| it == command);
+        let loose = (first..).zip(&source.loose).filter(|(_, document)| warns(document));
+        docs.extend(loose.map(|(doc, _)| doc));
+        found.extend(docs.into_iter().map(|doc| (At { source: number, doc }, command)));
     }
-    warnings.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    warnings.into_iter().map(|(_, at, command)| (at, command)).collect()
+    found
 }
 
 /// The memories that have an error's signature.

@@ -90,7 +90,8 @@ const FOLLOW_SLACK: f32 = 1.5;
 pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
-    let mut passing = candidates.iter().filter(may_open).filter(|candidate| candidate.passes());
+    let opens = |candidate: &&Candidate| candidate.passes() && !candidate.warns();
+    let mut passing = candidates.iter().filter(may_open).filter(opens);
     passing.any(|candidate| !is_held(candidate))
 }
 
@@ -202,11 +203,32 @@ fn quantile(tail: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::candidate::Named;
+    use crate::index::document::Document;
+    use crate::index::record::Record;
+    use crate::sources::At;
+    use memory_store_base::id::MemoryId;
+    use memory_store_base::time::Timestamp;
 
     #[test]
     fn the_normal_quantile_is_right() {
         for (tail, point) in [(0.5, 0.0), (0.05, 1.645), (0.01, 2.326), (0.001, 3.090)] {
             assert!((quantile(tail) - point).abs() < 2e-3, "{tail}: {}", quantile(tail));
+        }
+    }
+
+    #[test]
+    fn a_command_in_a_prompt_is_no_evidence_that_the_store_knows_its_subject() {
+        let record = Record { title: "`npm run test` is slow".to_owned(), ..Record::default() };
+        let id = MemoryId::new(Timestamp(0), [0; 10]);
+        let document = Document::of_record(id, Kind::Gotcha, 0.9, false, Timestamp(0), record);
+        let mut candidates = [Candidate::new(At { source: 0, doc: 0 }, document.entry)];
+        for (named, opens) in [
+            (Named::Command("npm run test".to_owned()), false),
+            (Named::Path("src/a.rs".to_owned()), true),
+        ] {
+            candidates[0].named = Some(named);
+            assert_eq!(is_open(&candidates, &|_| false), opens);
         }
     }
 

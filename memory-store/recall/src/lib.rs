@@ -522,6 +522,7 @@ impl Recall {
     ) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
+        exact::add_warnings(&self.sources, query, &mut candidates, &|at| self.may_answer(at, now));
         time_expression::favour(&mut candidates, text, now);
         gate::ease(&mut candidates, gate::PROMPT_EASE);
         candidates
@@ -595,9 +596,13 @@ impl Recall {
             CandidateOutcome::Said
         } else if candidate.entry.has(FLAG_HELD) {
             CandidateOutcome::Held
-        } else if asked.gated && !(asked.is_open && gate::follows(candidate)) {
+        } else if asked.gated && !candidate.warns() && !(asked.is_open && gate::follows(candidate))
+        {
             CandidateOutcome::Gate
-        } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
+        } else if asked.gated
+            && !candidate.warns()
+            && best.is_some_and(|best| candidate.fused < best * CUT)
+        {
             CandidateOutcome::Cut
         } else if hits >= asked.places {
             CandidateOutcome::Full

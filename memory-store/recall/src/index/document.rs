@@ -47,6 +47,9 @@ pub struct Document {
     pub vector: Option<Embedded>,
 }
 
+/// Bytes of a text that are looked at for commands.
+const COMMANDS_BYTES_MAX: usize = 4096;
+
 impl Document {
     /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
     /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
@@ -88,7 +91,8 @@ impl Document {
         if !kinds.contains(&self.entry.kind) {
             return Vec::new();
         }
-        crate::signature::named_commands(&format!("{}\n{}", self.record.title, self.record.text))
+        let text = &self.record.text[..self.record.text.floor_char_boundary(COMMANDS_BYTES_MAX)];
+        crate::signature::named_commands(&format!("{}\n{text}", self.record.title))
     }
 
     /// Makes a memory ready whose record is known already, with its words.

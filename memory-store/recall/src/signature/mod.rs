@@ -20,7 +20,10 @@ pub(crate) fn signature_hash(signature: &str) -> u64 {
     memory_store_base::text::term_hash(&signature.to_lowercase())
 }
 
+/// Makes the numbers of commands others than those of signatures, which a memory file may make up.
+const COMMANDS: u64 = 0x636f_6d6d_616e_6473;
+
 /// Returns the number that stands in an index for a command that a memory warns of.
 pub(crate) fn command_hash(command: &str) -> u64 {
-    signature_hash(&format!("$ {command}"))
+    memory_store_base::text::term_hash(command) ^ COMMANDS
 }
