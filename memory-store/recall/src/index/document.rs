@@ -47,9 +47,6 @@ pub struct Document {
     pub vector: Option<Embedded>,
 }
 
-/// Bytes of a text that are looked at for commands.
-const COMMANDS_BYTES_MAX: usize = 4096;
-
 impl Document {
     /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
     /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
@@ -91,7 +88,8 @@ impl Document {
         if !kinds.contains(&self.entry.kind) {
             return Vec::new();
         }
-        let text = &self.record.text[..self.record.text.floor_char_boundary(COMMANDS_BYTES_MAX)];
+        // A file that is read for want of an index is whole.
+        let text = &self.record.text[..self.record.text.floor_char_boundary(MEMORY_BYTES_MAX)];
         crate::signature::named_commands(&format!("{}\n{text}", self.record.title))
     }
 
