@@ -1,30 +1,17 @@
 //! A slip in a prompt costs no memory, and a word that is one is never taken for another.
 
-use crate::common::vectors::{Shipped, assets};
-use crate::common::{Fixture, NOW, id, memory};
-use memory_store::{Kind, MemoryId};
+use crate::common::{Fixture, id, memory};
+use memory_store::Kind;
 
 fn fixture(titles: &[&str]) -> Fixture {
-    let mut fixture = Fixture::filled();
-    fixture.dirs.models = Some(assets());
-    for (number, title) in (60..).zip(titles) {
-        fixture.write(memory(number, Kind::Convention, title, ""));
-    }
-    let vectors = Shipped::open();
-    let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), None);
-    fixture
-}
-
-fn given(fixture: &Fixture, prompt: &str) -> Vec<MemoryId> {
-    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
-    found.hits.iter().map(|hit| hit.id).collect()
+    let convention = |(number, title): (u8, &&str)| memory(number, Kind::Convention, title, "");
+    Fixture::with((60..).zip(titles).map(convention), &[])
 }
 
 #[test]
 fn a_slip_brings_what_the_word_brings() {
     let fixture = fixture(&["Before a commit the linter and the migrations of the ledger are run"]);
-    let right = given(&fixture, "what runs before committing migrations?");
+    let right = fixture.given("what runs before committing migrations?");
     assert_eq!(right, [id(60)]);
     for slip in [
         "what runs before comitting migrations?",
@@ -33,7 +20,7 @@ fn a_slip_brings_what_the_word_brings() {
         "what runs before committing migrationns?",
         "What runs before Comitting migrazions?",
     ] {
-        assert_eq!(given(&fixture, slip), right, "{slip}");
+        assert_eq!(fixture.given(slip), right, "{slip}");
     }
 }
 
@@ -41,14 +28,14 @@ fn a_slip_brings_what_the_word_brings() {
 fn a_word_of_its_own_is_no_slip() {
     // "slack" is in the embedder's vocabulary, though technical text of the table lacks it.
     let fixture = fixture(&["The stack is unwound before the worker stops"]);
-    assert_eq!(given(&fixture, "what is the stack?"), [id(60)]);
-    assert_eq!(given(&fixture, "what is the slack?"), []);
+    assert_eq!(fixture.given("what is the stack?"), [id(60)]);
+    assert_eq!(fixture.given("what is the slack?"), []);
 }
 
 #[test]
 fn a_word_that_the_store_knows_is_meant_as_it_stands() {
     let fixture =
         fixture(&["Comitt is the exporter of nightly invoices", "A commit needs a ticket"]);
-    assert_eq!(given(&fixture, "what is comitt?").first(), Some(&id(60)));
-    assert_eq!(given(&fixture, "what is a commti?").first(), Some(&id(61)));
+    assert_eq!(fixture.given("what is comitt?").first(), Some(&id(60)));
+    assert_eq!(fixture.given("what is a commti?").first(), Some(&id(61)));
 }

@@ -1,29 +1,13 @@
 //! A plan that names a command brings what is known to go wrong with it, whatever else the plan is about.
 
-use crate::common::vectors::{Shipped, assets};
 use crate::common::{self, Fixture, NOW, id, memory};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::journal;
 use memory_store::memory::{PathRef, Scope};
-use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use memory_store::{Kind, Memory, Timestamp};
 
 const PLAN: &str = "Implement the following plan:\n\n# Swatches in the sidebar\n\nThe sidebar shows a swatch for each \
                     theme. It gets a tooltip.\n\n## Check\n\n1. `npm run test` passes\n2. The swatches look right";
-
-fn fixture(memories: &[Memory]) -> Fixture {
-    let mut fixture = Fixture::filled();
-    fixture.dirs.models = Some(assets());
-    memories.iter().for_each(|memory| drop(fixture.write(memory.clone())));
-    let vectors = Shipped::open();
-    let publisher = fixture.publisher(&vectors);
-    fixture.publish_with(publisher, &fixture.list(), None);
-    fixture
-}
-
-fn given(fixture: &Fixture, prompt: &str) -> Vec<MemoryId> {
-    let found = fixture.recall().prompt(prompt, None, NOW, &|_| false);
-    found.hits.iter().map(|hit| hit.id).collect()
-}
 
 fn trap(number: u8, text: &str) -> Memory {
     memory(number, Kind::Gotcha, text, "They are not the project's own.")
@@ -32,18 +16,18 @@ fn trap(number: u8, text: &str) -> Memory {
 #[test]
 fn a_plan_brings_the_trap_of_a_command_it_names() {
     let clones = trap(60, "`npm run test` also runs what lies in cloned repositories");
-    let fixture = fixture(&[clones]);
-    assert_eq!(given(&fixture, PLAN), [id(60)]);
+    let fixture = Fixture::with([clones], &[]);
+    assert_eq!(fixture.given(PLAN), [id(60)]);
     let why = &fixture.recall().prompt(PLAN, None, NOW, &|_| false).hits[0].why;
     assert!(why.contains("the command `npm run test`"), "{why:?}");
     for other in ["npm run lint", "npm run test:e2e", "npm test"] {
-        assert!(given(&fixture, &PLAN.replace("npm run test", other)).is_empty(), "{other}");
+        assert!(fixture.given(&PLAN.replace("npm run test", other)).is_empty(), "{other}");
     }
     // Of the file alone, before it is in the index, too.
     let late = fixture.write(trap(61, "Without a display `npm run build` hangs"));
     let put = common::put(&late, fixture.root());
     journal::append(&fixture.index(), &put, LOCK_WAIT).unwrap();
-    assert_eq!(given(&fixture, &PLAN.replace("npm run test", "npm run build")), [id(61)]);
+    assert_eq!(fixture.given(&PLAN.replace("npm run test", "npm run build")), [id(61)]);
 }
 
 #[test]
@@ -60,7 +44,7 @@ fn a_trap_that_is_not_given_takes_no_place() {
     memories[1].superseded_by = Some(id(63));
     memories[2].scope = Scope::Paths;
     memories[2].paths = vec![PathRef { path: "packages/old/**".into(), seen: None }];
-    assert_eq!(given(&fixture(&memories), PLAN), [id(63)]);
+    assert_eq!(Fixture::with(memories, &[]).given(PLAN), [id(63)]);
 }
 
 #[test]
@@ -72,5 +56,5 @@ fn of_many_traps_of_one_command_two_come() {
             trap(number, &format!("On {place} `npm run test` needs more memory"))
         })
         .collect();
-    assert_eq!(given(&fixture(&traps), PLAN).len(), 2);
+    assert_eq!(Fixture::with(traps, &[]).given(PLAN).len(), 2);
 }

@@ -163,6 +163,26 @@ impl Fixture {
         fixture
     }
 
+    /// The made-up project with more memories, published with vectors under these names.
+    pub fn with(memories: impl IntoIterator<Item = Memory>, names: &[&str]) -> Self {
+        let mut fixture = Self::filled();
+        fixture.dirs.models = Some(vectors::assets());
+        for memory in memories {
+            fixture.write(memory);
+        }
+        let vectors = vectors::Shipped::open();
+        let mut publisher = fixture.publisher(&vectors);
+        publisher.names = names.iter().map(|&name| name.to_owned()).collect();
+        fixture.publish_with(publisher, &fixture.list(), None);
+        fixture
+    }
+
+    /// The memories that a prompt brings.
+    pub fn given(&self, prompt: &str) -> Vec<MemoryId> {
+        let found = self.recall().prompt(prompt, None, NOW, &|_| false);
+        found.hits.iter().map(|hit| hit.id).collect()
+    }
+
     pub fn root(&self) -> &Path {
         &self.tree.root
     }
