@@ -7,13 +7,12 @@ use std::io;
 use memory_store_base::Timestamp;
 use memory_store_base::background::{inbox_bytes, is_running};
 use memory_store_base::progress::Progress;
+use memory_store_base::time::MINUTE_MS;
 
 use crate::event::What;
 use crate::hook::Hook;
 use crate::output::Output;
 use crate::{background, inbox};
-
-const MINUTE_MS: i64 = 60_000;
 
 /// Takes note of a stop, a compaction or the end of a session.
 pub fn take_note(hook: &Hook) -> Output {

@@ -138,9 +138,7 @@ pub struct Miner<'a> {
 impl Miner<'_> {
     /// The working trees as extraction gets them.
     pub fn roots(&self) -> Roots {
-        let roots =
-            self.territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
-        Roots::new(roots.chain(self.folder_root.clone()))
+        Roots::new(self.territory.folders().chain(self.folder_root.clone()))
     }
 
     /// Returns the key of a session and its extractor: while the key stays, the drafts stay.

@@ -132,17 +132,13 @@ fn commit(root: &Path, typed: &str) -> Result<Side> {
     let name = if typed.is_empty() { "HEAD" } else { typed };
     match memories::commit(root, name) {
         Some(id) => Ok(Side::Commit { name: name.to_owned(), id }),
-        None if name == "HEAD" && processor::git::is_repository(root) => {
-            Err(Failure::new("nothing is committed here yet")
-                .code(exit::NOT_FOUND)
-                .hint("`throughline list` shows the memories that there are."))
-        }
-        None if processor::git::is_repository(root) => {
-            Err(Failure::new(format!("`{}` names no commit", plain(name)))
-                .code(exit::NOT_FOUND)
-                .hint("Name a branch, a tag or a commit, as in `throughline diff main..feature`."))
-        }
-        None => Err(memory_files::silent(root)),
+        None if !processor::git::is_repository(root) => Err(memory_files::silent(root)),
+        None if name == "HEAD" => Err(Failure::new("nothing is committed here yet")
+            .code(exit::NOT_FOUND)
+            .hint("`throughline list` shows the memories that there are.")),
+        None => Err(Failure::new(format!("`{}` names no commit", plain(name)))
+            .code(exit::NOT_FOUND)
+            .hint("Name a branch, a tag or a commit, as in `throughline diff main..feature`.")),
     }
 }
 

@@ -93,6 +93,11 @@ impl Kind {
         matches!(self, Self::Preference | Self::Convention)
     }
 
+    /// Returns whether it tells what goes wrong, or what cured that.
+    pub const fn is_of_failure(self) -> bool {
+        matches!(self, Self::Fix | Self::Gotcha | Self::FailedApproach)
+    }
+
     /// The kind of this name, or of a name it is also called by; `_` and `-` are the same.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");

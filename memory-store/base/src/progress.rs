@@ -5,9 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
-use crate::time::Timestamp;
-
-const MINUTE_MS: i64 = 60_000;
+use crate::time::{MINUTE_MS, Timestamp};
 
 /// Progress of the processor. Replaced whole, by rename.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
+/// Milliseconds of a minute.
+pub const MINUTE_MS: i64 = 60_000;
 
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z. Written as RFC 3339.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

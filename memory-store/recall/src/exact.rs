@@ -78,8 +78,7 @@ pub(crate) fn add_warnings(
     if query.commands.is_empty() {
         return;
     }
-    let mut found: Vec<(At, &str)> =
-        query.commands.iter().flat_map(|command| warning_of(sources, command)).collect();
+    let mut found = warnings(sources, &query.commands);
     found.sort_by_key(|(at, _)| *at);
     found.dedup_by_key(|(at, _)| *at);
     let entries = found.into_iter().filter_map(|(at, command)| {
@@ -94,19 +93,25 @@ pub(crate) fn add_warnings(
     }
 }
 
-/// The memories that warn of a command.
-fn warning_of<'c>(sources: &Sources, command: &'c str) -> Vec<(At, &'c str)> {
+/// The memories that warn of one of these commands, each with the command, some more than once.
+fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
     let mut found = Vec::new();
     for (number, source) in (0..).zip(&sources.list) {
-        let mut docs = Vec::new();
-        segment_docs(sources, source, command_hash(command), &mut docs);
-        // Later memories have later places.
-        docs.drain(..docs.len().saturating_sub(WARNINGS_READ_MAX));
+        let mut add = |doc, command| found.push((At { source: number, doc }, command));
+        for command in commands {
+            let mut docs = Vec::new();
+            segment_docs(sources, source, command_hash(command), &mut docs);
+            // Later memories have later places.
+            let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
+            read.into_iter().for_each(|doc| add(doc, command.as_str()));
+        }
         let first = source.segment().map_or(0, Segment::docs);
-        let warns = |document: &Document| document.commands().iter().any(|it| it == command);
-        let loose = (first..).zip(&source.loose).filter(|(_, document)| warns(document));
-        docs.extend(loose.map(|(doc, _)| doc));
-        found.extend(docs.into_iter().map(|doc| (At { source: number, doc }, command)));
+        for (doc, document) in (first..).zip(&source.loose) {
+            let known = document.commands();
+            if let Some(command) = commands.iter().find(|command| known.contains(command)) {
+                add(doc, command.as_str());
+            }
+        }
     }
     found
 }

@@ -124,10 +124,9 @@ const NEAR_CURE: f32 = 0.66;
 
 /// Opens the gate for what cured an error, or warns of it, that is very near this one in meaning.
 pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
-    let cures = [Kind::Fix, Kind::Gotcha, Kind::FailedApproach].map(|kind| kind as u8);
     for candidate in candidates {
         let is_near = candidate.features.cosine.is_some_and(|cosine| cosine >= NEAR_CURE);
-        if is_near && cures.contains(&candidate.entry.kind) {
+        if is_near && candidate.entry.kind_of().is_some_and(Kind::is_of_failure) {
             candidate.threshold = candidate.threshold.min(0.0);
         }
     }

@@ -592,17 +592,15 @@ impl Recall {
         hits: usize,
         asked: &Asked<'_>,
     ) -> CandidateOutcome {
+        // A trap of a command comes by its name alone.
+        let gated = asked.gated && !candidate.warns();
         if candidate.entry.has(FLAG_SAID) {
             CandidateOutcome::Said
         } else if candidate.entry.has(FLAG_HELD) {
             CandidateOutcome::Held
-        } else if asked.gated && !candidate.warns() && !(asked.is_open && gate::follows(candidate))
-        {
+        } else if gated && !(asked.is_open && gate::follows(candidate)) {
             CandidateOutcome::Gate
-        } else if asked.gated
-            && !candidate.warns()
-            && best.is_some_and(|best| candidate.fused < best * CUT)
-        {
+        } else if gated && best.is_some_and(|best| candidate.fused < best * CUT) {
             CandidateOutcome::Cut
         } else if hits >= asked.places {
             CandidateOutcome::Full

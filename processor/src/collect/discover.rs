@@ -97,6 +97,11 @@ impl Territory {
         &self.roots
     }
 
+    /// The roots as extraction takes them.
+    pub fn folders(&self) -> impl Iterator<Item = String> {
+        self.roots.iter().filter_map(|root| root.to_str()).map(str::to_owned)
+    }
+
     /// The root of the working tree that a recorded working directory lies in. A repository inside
     /// that is a project of its own is not part of this one.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {

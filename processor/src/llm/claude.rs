@@ -369,7 +369,7 @@ mod tests {
         assert!(matches!(old.answer, Err(Fault::Old(_))));
         let barred = Fake::new("");
         let program = barred.folder.path().join("claude");
-        // What is to run it may not be run.
+        // Its interpreter may not be run.
         fs::write(&program, "#!/etc/passwd\n").unwrap();
         assert!(
             matches!(barred.ask().answer, Err(Fault::Start { program: it, .. }) if it == program)

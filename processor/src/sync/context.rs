@@ -26,6 +26,12 @@ use crate::state::{State, read_roots};
 /// Folder below the project's private one in which a model's answers are kept.
 pub(crate) const LLM_DIR: &str = "llm";
 
+/// Returns the working directories of the sessions that the user gave by `--from`.
+fn brought_cwds(state: &State) -> impl Iterator<Item = &str> {
+    let brought = state.sessions.values().filter(|session| session.from_folder);
+    brought.flat_map(|session| session.cwds.iter().map(String::as_str))
+}
+
 /// Options, places, settings and secrets of one sync.
 pub(super) struct SyncContext<'a> {
     /// The request.
@@ -105,24 +111,19 @@ impl<'a> SyncContext<'a> {
     /// Returns what the project is called: as its main tree's folder is, and the uppermost one that sessions of other
     /// machines ran in. A linked worktree is called after its work, not after the project.
     pub fn names(&self, state: &State) -> BTreeSet<String> {
-        let roots = self.territory.roots().iter().filter_map(|root| root.to_str());
-        let roots = Roots::new(roots.map(str::to_owned));
-        let brought = state.sessions.values().filter(|session| session.from_folder);
-        let cwds = brought.flat_map(|session| session.cwds.iter().map(String::as_str));
+        let outside = Roots::new(self.territory.folders()).outside(brought_cwds(state));
         let main = self.options.tree.main_root.to_str().map(str::to_owned);
-        let folders = main.into_iter().chain(roots.outside(cwds));
+        let folders = main.into_iter().chain(outside);
         folders.filter_map(|folder| Some(folder.rsplit('/').next()?.to_owned())).collect()
     }
 
     /// Returns the reader of archived sessions, which also mines them.
     pub fn miner<'m>(&'m self, state: &'m State, ownership: &'m Ownership) -> Miner<'m> {
-        let named = state.sessions.values().filter(|session| session.from_folder);
-        let cwds = named.flat_map(|session| session.cwds.iter().map(String::as_str));
         Miner {
             home: &self.home,
             archive: &self.sessions.archive,
             territory: &self.territory,
-            folder_root: discover::common_root(cwds),
+            folder_root: discover::common_root(brought_cwds(state)),
             ownership,
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {

@@ -84,8 +84,7 @@ impl Document {
 
     /// Returns the commands that a trap, a fix or a failed approach is about: a prompt that names one of them is to bring it.
     pub(crate) fn commands(&self) -> Vec<String> {
-        let kinds = [Kind::Gotcha, Kind::Fix, Kind::FailedApproach].map(|kind| kind as u8);
-        if !kinds.contains(&self.entry.kind) {
+        if !self.entry.kind_of().is_some_and(Kind::is_of_failure) {
             return Vec::new();
         }
         // A file that is read for want of an index is whole.

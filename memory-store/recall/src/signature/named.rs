@@ -6,7 +6,6 @@ use super::{classify, normalise_command};
 const COMMAND_BYTES_MAX: usize = 120;
 /// Commands of one text.
 const COMMANDS_MAX: usize = 8;
-
 /// Pieces of code that are looked at, the last: a plan says at its end what it is checked with.
 const CODES_MAX: usize = 64;
 
@@ -44,7 +43,7 @@ mod tests {
     fn commands_are_told_from_other_code() {
         let text = "Then `npm run test` and `cd web && npm run lint 2>&1 | tail -5`; see `src/a.rs`,\n\
                     `cargo`, `let test = 1` and again `npm run test`. An odd ` closes nothing: npm run build.";
-        // What an odd mark leaves open is no code.
+        // Code that an odd mark leaves open is none.
         assert_eq!(named_commands(text), ["npm run test", "npm run lint"]);
         assert_eq!(named_commands("`CI=1 pytest` `make` ` cargo test and more"), [""; 0]);
         let many: String = (0..20).map(|number| format!("`npm run test:{number}` ")).collect();
