@@ -17,7 +17,7 @@ use memory_store::neighbour::{CONTRADICTS, Statement};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
-use crate::extract::draft::Draft;
+use crate::extract::draft::{Draft, PATHS_MAX};
 
 pub use budget::room;
 pub use fold::PASSED_MIN;
@@ -129,7 +129,6 @@ const CONFIDENCE_MAX: f32 = 0.95;
 const REPEAT_SHARE: f32 = 0.5;
 
 /// Bounds of what a memory unites.
-const PATHS_MAX: usize = 8;
 const TAGS_MAX: usize = 10;
 const SIGNATURES_MAX: usize = 8;
 const TURNS_MAX: usize = 12;

@@ -5,6 +5,9 @@ use memory_store::neighbour::Statement;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
+/// Files of one memory.
+pub const PATHS_MAX: usize = 8;
+
 /// A proposed memory with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {

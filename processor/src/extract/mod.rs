@@ -25,6 +25,7 @@ mod pattern;
 mod plans;
 mod prose;
 mod quoted;
+mod roots;
 pub mod score;
 mod sets;
 mod shell;
@@ -45,8 +46,8 @@ use episode::Episode;
 pub use clean::{cut, plain};
 pub use episode::goes_on;
 pub use fixes::{COMMAND_CURE_WORTH, REACH_STEPS, fails_at_end, is_sibling};
-pub use paths::Roots;
 pub use quoted::{own_words, retells_order as text_retells_order};
+pub use roots::Roots;
 pub use sets::{WORDS_FEW, overlap, word_set};
 pub use tasks::OPEN;
 
@@ -77,7 +78,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/12";
+pub const EXTRACTOR: &str = "rules/13";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;

@@ -55,6 +55,7 @@ impl Story {
     fn call(self, input: Input, output: &str, failed: bool) -> Self {
         let tool = if matches!(input, Input::Edit { .. }) { "Edit" } else { "Bash" }.to_owned();
         let call = Call {
+            id: format!("c{}", self.at),
             input,
             tool,
             output: output.to_owned(),
@@ -346,6 +347,23 @@ fn no_path_of_a_machine_is_remembered() {
         .mined();
     let told: Vec<&str> = drafts.iter().map(|draft| draft.body.as_str()).collect();
     assert_eq!(told, ["src/cart.py was read before main, so that each start lost the items."]);
+}
+
+#[test]
+fn files_that_git_lists_from_a_folder_are_told_from_the_root() {
+    let drafts = Story::default()
+        .prompt("the cart forgets its items")
+        .edits("src/db/items.py", "a", "b")
+        .runs("cd src && git status --short", " M db/items.py\n M db/rows.py")
+        .runs(
+            "grep -rn -C1 lost . ; git commit -m \"Write the cart\" -m \"It was written at logout only, so that a closed tab lost all of it.\"",
+            "db/items.py-12-def write():\n src/db/rows.py | 4 ++--",
+        )
+        .prompt("the names too")
+        .runs("cd /home/a/shop && git show --stat", " src/db/rows.py | 4 ++--")
+        .mined();
+    let paths: Vec<&[String]> = drafts.iter().map(|draft| draft.paths.as_slice()).collect();
+    assert_eq!(paths, [["src/db/items.py", "src/db/rows.py"]], "{drafts:#?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ask::ANSWERS_MAX;
 use crate::extract::cut;
+use crate::extract::draft::PATHS_MAX;
 
 /// Bytes of an answer that are read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
@@ -19,8 +20,6 @@ const TEXT_CHARS_MAX: usize = 440;
 const TITLE_CHARS_MAX: usize = 160;
 /// Characters of a quote.
 const QUOTE_CHARS_MAX: usize = 600;
-/// Paths of one memory.
-const PATHS_MAX: usize = 8;
 /// Importance when the model gives none that can be read.
 const IMPORTANCE_DEFAULT: f32 = 0.4;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use memory_store::Kind;
 
 use super::window::Window;
-use crate::extract::draft::Draft;
+use crate::extract::draft::{Draft, PATHS_MAX};
 use crate::extract::{COMMAND_CURE_WORTH, overlap, word_set};
 
 /// Words that two drafts of the same record share from which they are about the same thing.
@@ -19,8 +19,6 @@ const SAME_CURE_SHARE: f32 = 0.5;
 /// Worth of a cure by a change that the model does not tell of: readers found such cards to be slips of the hour. Only
 /// a third session that saw it makes a memory of it (`consolidate/budget.rs`).
 const UNTOLD_WORTH: f32 = -1.0;
-/// Paths of one draft.
-const PATHS_MAX: usize = 8;
 
 /// Returns the drafts of a session: the model's, the rules' of windows that it did not answer, and
 /// commands. A cure that the model tells of gets the signature of the error that it was seen to cure.
