@@ -338,7 +338,7 @@ mod tests {
         );
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!((settings.start_tokens, settings.notice), (500, Notice::Each));
-        assert_eq!(settings.promote, Promote::Auto);
+        assert_eq!(settings.promote, Promote::Sure);
         assert_eq!(settings.kinds, [Kind::Fix, Kind::Task]);
         assert_eq!(settings.half_life_days(Kind::Fix), 90);
         assert_eq!(settings.half_life_days(Kind::Task), 30);
@@ -420,7 +420,7 @@ mod tests {
         );
         // Readable lines of a file that is not TOML hold, and the settings that it does not name are unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
-        assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Auto));
+        assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Sure));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
         // Of several lines nobody can say which one counts, and of another encoding none can be read.

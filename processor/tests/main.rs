@@ -30,5 +30,6 @@ mod sync;
 mod thinking;
 mod transcript;
 mod untrusted_tree;
+mod waiting;
 mod watch;
 mod worktrees;

@@ -80,7 +80,12 @@ fn kept(sealed: &Sealed) -> Kept {
         path.extension().is_some_and(|end| end == "md") && !path.ends_with("README.md")
     };
     let memories = sealed.files(|path| !is_memory(path));
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    // A waiting file keeps the name that it was given first; what stays of it is the end, the id.
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let waits = path.parent().is_some_and(|folder| folder.ends_with("drafts"));
+        name.rsplit('-').next().filter(|_| waits).map_or(name.clone(), str::to_owned)
+    };
     let memories = memories.into_iter();
     let memories =
         memories.map(|(path, bytes)| (name(&path), String::from_utf8(bytes).unwrap())).collect();

@@ -45,7 +45,8 @@ fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
 
 /// Returns the texts of all memories, their file names included.
 fn memories(sealed: &Sealed) -> String {
-    let files = sealed.files(|path| !path.starts_with("work/.throughline/memories"));
+    let is_folder = |path: &Path| path.ends_with("memories") || path.ends_with("drafts");
+    let files = sealed.files(|path| !path.parent().is_some_and(is_folder));
     let text = files
         .into_iter()
         .map(|(path, bytes)| format!("{}\n{}\n", path.display(), String::from_utf8_lossy(&bytes)));
@@ -505,6 +506,8 @@ fn history_that_still_holds_a_secret_is_told() {
     first.prompt("Please look at how the operators log in.");
     uses(&mut first, "Brightotter7714");
     sealed.write_script(&first);
+    fs::create_dir_all(&sealed.dirs.config).unwrap();
+    fs::write(sealed.dirs.config_file(), "promote = \"auto\"\n").unwrap();
     sealed.sync();
     assert!(memories(&sealed).contains("Brightotter7714"));
     git(&["add", "-A"]);

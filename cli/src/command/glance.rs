@@ -135,8 +135,9 @@ impl Glance {
             )?,
             (waiting, _) => writeln!(
                 out,
-                "{} not in the repository yet: `throughline review` takes them in, one key each.",
-                format_args!("{waiting} {}", view::are(waiting))
+                "{waiting} {} private so far: sessions are given them, and `throughline review` takes \
+                 them into the repository, one key each.",
+                view::are(waiting)
             )?,
         }
         Ok(())

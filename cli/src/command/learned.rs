@@ -60,8 +60,8 @@ pub struct Item {
     pub stale: Option<Staleness>,
 }
 
-/// The memories that wait, those that were learned since a person last looked, and those whose files changed
-/// much since they were learned, by kind and best first. What is held back is not among them.
+/// The memories that were learned since a person last looked, those whose files changed much since they were learned,
+/// and at the end those that wait, by kind and best first. What is held back is not among them.
 pub fn items(
     world: &World,
     stores: &Stores,
@@ -88,10 +88,10 @@ pub fn items(
     let waiting = waiting.iter().map(|stored| item(stored.clone(), true));
     let mut items: Vec<Item> = waiting.chain(standing).collect();
     items.retain(|item| !held.contains(&item.stored.memory.id));
-    items.sort_by(|one, other| {
-        let (one, other) = (&one.stored.memory, &other.stored.memory);
-        rank(one.kind)
-            .cmp(&rank(other.kind))
+    items.sort_by(|one_item, other_item| {
+        let (one, other) = (&one_item.stored.memory, &other_item.stored.memory);
+        (one_item.waits, rank(one.kind))
+            .cmp(&(other_item.waits, rank(other.kind)))
             .then(other.confidence.total_cmp(&one.confidence))
             .then(one.id.cmp(&other.id))
     });

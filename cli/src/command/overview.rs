@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use memory_store::memory::{Memory, Status};
+use memory_store::settings::Promote;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
@@ -107,7 +108,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
     });
     let review = review::counts(world, &stores)?;
     let problems = summary.problems();
-    let (next, next_means) = next(&summary, &problems, &review);
+    let (next, next_means) = next(&summary, &problems, &review, stores.settings.promote);
     let overview = Overview {
         set_up: true,
         learned: learned.collect(),
@@ -168,7 +169,12 @@ fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
 }
 
 /// The command that helps most now, and what for.
-fn next(summary: &Summary, problems: &[String], review: &Counts) -> (&'static str, &'static str) {
+fn next(
+    summary: &Summary,
+    problems: &[String],
+    review: &Counts,
+    promote: Promote,
+) -> (&'static str, &'static str) {
     if summary.off_by_variable {
         return ("unset THROUGHLINE", "end the silence of this environment");
     }
@@ -181,7 +187,9 @@ fn next(summary: &Summary, problems: &[String], review: &Counts) -> (&'static st
     if !problems.is_empty() {
         return ("throughline doctor", "check every part, each with a remedy");
     }
-    if review.waiting + review.stale + review.contradictions + review.held + review.new > 0 {
+    // What waits because it is not sure may stay private.
+    let waits = promote == Promote::Review && review.waiting > 0;
+    if waits || review.stale + review.contradictions + review.held + review.new > 0 {
         return ("throughline review", "look at them, one key each");
     }
     if summary.memories == 0 {
@@ -192,9 +200,10 @@ fn next(summary: &Summary, problems: &[String], review: &Counts) -> (&'static st
 
 fn show(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
     let root = view::folder(&overview.root, &world.home);
-    let kept = match overview.mode {
-        "private" => "private",
-        _ => "committed with the project",
+    let kept = match (overview.mode, overview.review.waiting) {
+        ("private", _) => "private".to_owned(),
+        (_, 0) => "committed with the project".to_owned(),
+        (_, waiting) => format!("{waiting} of them private until you take them in"),
     };
     let memories = plural(overview.memories, "memory");
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, format!("{memories}, {kept}")))?;

@@ -284,18 +284,18 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         .iter()
         .filter_map(|kind| Some(kind.counted(*summary.by_kind.get(kind.name())?)))
         .collect();
+    let waiting = summary.waiting_for_review;
+    let in_folder = summary.memories.saturating_sub(waiting);
+    let private = if waiting > 0 { format!(", {waiting} private") } else { String::new() };
     line(
         "memories",
-        format!("{} in {} ({})", summary.memories, summary.folder.display(), summary.mode),
+        format!("{in_folder} in {} ({}){private}", summary.folder.display(), summary.mode),
     )?;
     if !kinds.is_empty() {
         line("", kinds.join(", "))?;
     }
-    if summary.waiting_for_review > 0 {
-        line(
-            "review",
-            format!("{} to be taken in: `throughline review`", summary.waiting_for_review),
-        )?;
+    if waiting > 0 {
+        line("review", format!("{waiting} to be taken in: `throughline review`"))?;
     }
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;

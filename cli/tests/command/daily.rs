@@ -33,13 +33,12 @@ fn without_ids(machine: &Machine, text: &str) -> String {
 fn the_overview_is_one_screen() {
     let machine = learned();
     insta::assert_snapshot!(without_ids(&machine, &machine.ok(&[])), @r#"
-    ~/work  2 memories, committed with the project
+    ~/work  2 memories, 1 of them private until you take them in
 
     Known       1 decision, 1 preference
-    Learned     2 so far
-                [id]  decision    The total was computed in f64, which loses ce...
+    Learned     1 so far
                 [id]  preference  From now on, never use floats for money: alwa...
-    Review      2 not looked at yet
+    Review      1 to be taken in, 1 not looked at yet
     Given       nothing to a session yet
     Health      good, last sync just now
 
@@ -268,7 +267,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
     insta::assert_snapshot!(text, @r#"
     Memories about src/price.rs
     [id]  2026-10-02  fact            Prices are rounded once
-    [id]  2026-10-01  decision        The total was computed in f64, which loses cents; it is now computed with i64::from, and all tests pass
+    [id]  2026-10-01  decision        The total was computed in f64, which loses cents; it is now computed with i64::from, and all tests pass [waits for review]
     [id]  2026-10-01  preference      From now on, never use floats for money: always keep amounts as integer cents
 
     Sessions that touched src/price.rs

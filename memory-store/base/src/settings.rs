@@ -115,8 +115,11 @@ pub enum Notice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promote {
-    /// It is written into the folder at once.
+    /// It is written into the folder at once, unless rules found it in Claude's prose alone: that is recalled, but stays
+    /// private until `throughline review`.
     #[default]
+    Sure,
+    /// It is written into the folder at once.
     Auto,
     /// It is recalled, but stays private until `throughline review`.
     Review,
@@ -328,7 +331,7 @@ impl Default for Settings {
             alpha: 0.05,
             due_minutes: 5,
             notice: Notice::First,
-            promote: Promote::Auto,
+            promote: Promote::Sure,
             pulled: Pulled::All,
             retention_days: 365,
             archive_bytes_max: 2 << 30,

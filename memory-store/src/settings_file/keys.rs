@@ -120,8 +120,8 @@ pub(super) static KEYS: [SettingKey; 21] = [
     ),
     user(
         "promote",
-        || Form::OneOf(vec!["auto", "review"]),
-        "new memories are written into the folder (`\"auto\"`) or stay private until `throughline review` (`\"review\"`)",
+        || Form::OneOf(vec!["sure", "auto", "review"]),
+        "new memories are written into the folder (`\"auto\"`), or stay private until `throughline review` (`\"review\"`); by default (`\"sure\"`) those stay private that rules found in Claude's messages and commit messages alone",
         promote,
     ),
     user(

@@ -64,7 +64,7 @@ fn guarded<T>(
 }
 
 pub(super) fn promote(settings: &mut Settings, value: Value) -> Result<(), String> {
-    let read = parsed(value, "\"auto\" or \"review\"");
+    let read = parsed(value, "\"sure\", \"auto\" or \"review\"");
     let instead = "what is learned waits for `throughline review`";
     guarded(&mut settings.promote, read, Promote::Review, instead)
 }

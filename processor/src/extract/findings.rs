@@ -10,7 +10,7 @@ use super::episode::Episode;
 use super::pattern::Pattern;
 use super::sets::{self, Words, word_set};
 use super::unit::{self, Unit};
-use super::{DraftText, SessionMiner, words};
+use super::{DraftText, EXTRACTOR, SessionMiner, words};
 use crate::transcript::session::{Input, PromptBy, Step, StepKind, Turn};
 
 /// Confidence in a paragraph that gives a reason; of eleven that gave none readers would keep one.
@@ -169,7 +169,7 @@ fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> O
     } else {
         Kind::Fact
     };
-    miner.draft(
+    let mut draft = miner.draft(
         std::slice::from_ref(place.episode),
         DraftText {
             kind,
@@ -183,7 +183,11 @@ fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> O
             confidence: SURE,
             worth,
         },
-    )
+    )?;
+    if unit.is_labelled() {
+        EXTRACTOR.clone_into(&mut draft.extractor);
+    }
+    Some(draft)
 }
 
 /// Returns the worth of a unit; `None` where it is too little.

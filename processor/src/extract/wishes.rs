@@ -8,7 +8,7 @@ use super::clean::capital;
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
 use super::score::Channel;
-use super::{DraftText, SessionMiner, paths, unit, words};
+use super::{DraftText, EXTRACTOR, SessionMiner, paths, unit, words};
 
 /// Words of a wish: fewer say nothing alone, more are a document.
 const WORDS_MIN: usize = 5;
@@ -93,6 +93,7 @@ fn draft(miner: &SessionMiner<'_>, episode: &Episode<'_>, wish: &Statement) -> O
     };
     let mut draft = miner.draft(std::slice::from_ref(episode), said)?;
     draft.standing = alone;
+    EXTRACTOR.clone_into(&mut draft.extractor);
     limit(miner, wish, &mut draft);
     Some(draft)
 }
