@@ -174,11 +174,6 @@ impl Ledger {
         self.entries.get(&id)
     }
 
-    /// Returns whether the file of a memory was in the folder when that was last looked at.
-    pub fn is_in_folder(&self, id: MemoryId) -> bool {
-        self.entry(id).is_some_and(|entry| entry.placed && entry.aside == Aside::No)
-    }
-
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }

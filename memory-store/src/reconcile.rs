@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::ledger::{Ledger, LedgerLine, text_hash};
-use crate::memory::Memory;
+use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::Store;
 use crate::succession;
@@ -33,7 +33,7 @@ use survey::Survey;
 /// A memory that was derived from transcripts and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// The memory. Status `Draft` holds it back for review.
+    /// The memory. Status `Draft` holds it back for review, unless it is in the folder already.
     pub memory: Memory,
     /// The root of the working tree its session ran in. When that is gone, or keeps its memories
     /// elsewhere, the main tree takes it.
@@ -117,10 +117,11 @@ fn run(
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(&store.home)?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
-    let (wanted, refused) = wanted(without_forgotten_successors(desired, &ledger));
+    let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
+    let (wanted, refused) = wanted(desired);
     // Memories derived here belong to this machine, whatever the ledger knows.
     let mut texts = ledger.texts();
-    wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
+    wanted.values().flat_map(Wanted::texts).for_each(|text| texts.own(&text_hash(text)));
     let survey = Survey::look(store, &ledger, &texts, trees)?;
     let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, keeps));
     plan.outcome.refused.splice(0..0, refused);
@@ -142,15 +143,29 @@ fn run(
     Ok(plan.outcome)
 }
 
-/// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired.
-fn without_forgotten_successors(mut desired: Vec<Desired>, ledger: &Ledger) -> Vec<Desired> {
-    let forgotten = ledger.tombstones().into_iter().map(|tombstone| tombstone.id).collect();
+/// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired. One that
+/// waits stands for nothing that does not: whoever has the folder alone would have nothing in its place.
+fn with_successors_that_count(
+    mut desired: Vec<Desired>,
+    ledger: &Ledger,
+    is_private: bool,
+) -> Vec<Desired> {
+    let forgotten: BTreeSet<MemoryId> =
+        ledger.tombstones().into_iter().map(|tombstone| tombstone.id).collect();
+    let waits = |memory: &Memory| {
+        let known = ledger.entry(memory.id);
+        memory.status == Status::Draft && !known.is_some_and(|it| it.was_in_folder(is_private))
+    };
+    let waiting: BTreeSet<MemoryId> =
+        desired.iter().map(|it| &it.memory).filter(|it| waits(it)).map(|it| it.id).collect();
     let next = desired
         .iter()
         .filter_map(|desired| Some((desired.memory.id, desired.memory.superseded_by?)))
         .collect();
+    let absent = forgotten.union(&waiting).copied().collect();
     for Desired { memory, .. } in &mut desired {
-        memory.superseded_by = succession::current(&next, &forgotten, memory.id);
+        let left_out = if waiting.contains(&memory.id) { &forgotten } else { &absent };
+        memory.superseded_by = succession::current(&next, left_out, memory.id);
     }
     desired
 }
@@ -205,7 +220,6 @@ mod tests {
     use super::*;
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
-    use crate::memory::Status;
     use crate::store::Forget;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);

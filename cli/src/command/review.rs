@@ -395,6 +395,9 @@ fn not_held(stored: &Stored) -> Failure {
 }
 
 fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
+    let count = waiting.len();
+    let are = view::are(count);
+    writeln!(out, "\n{count} {are} private so far, and given to sessions all the same:\n")?;
     waiting.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
     writeln!(
         out,

@@ -79,6 +79,14 @@ impl Entry {
         }
     }
 
+    /// Returns whether the memory's file is in the folder, or was before git or a person took it away: a review let it
+    /// in, or settings did. Of a project that `is_private` no more, what its private folder has was never let in.
+    pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
+        let in_place = self.aside == Aside::No && !self.name.is_empty();
+        let of_folder = is_private || !self.root.as_os_str().is_empty();
+        self.promoted || self.aside == Aside::Held || in_place && of_folder
+    }
+
     /// Returns whether we wrote this text.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         self.written.contains(&text_hash(text))

@@ -1,6 +1,5 @@
 //! Decision about one memory in a reconciliation: what its file should be, against what it is.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::Desired;
@@ -17,31 +16,34 @@ use crate::store::{Read, free_path_in, read_file};
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
-#[derive(Clone)]
 pub(super) struct Wanted {
     pub memory: Memory,
     root: PathBuf,
     text: String,
+    /// Of one that is held back: as it is in the folder, where that was let in.
+    in_folder: Option<Box<Self>>,
 }
 
 impl Wanted {
     pub(crate) fn new(desired: Desired) -> Result<Self> {
-        let file = MemoryFile::new(desired.memory)?;
-        Ok(Self { text: file.text().to_owned(), memory: file.memory, root: desired.root })
+        let Desired { memory, root } = desired;
+        let in_folder = (memory.status == Status::Draft).then(|| {
+            let memory = Memory { status: Status::Active, ..memory.clone() };
+            Self::new(Desired { memory, root: root.clone() }).map(Box::new)
+        });
+        let file = MemoryFile::new(memory)?;
+        let text = file.text().to_owned();
+        Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
-    /// The text of its file.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// The texts that its file may have.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
     }
 
-    /// A memory that a review let into the folder is not held back again.
-    fn as_reviewed(&self, entry: &Entry) -> Result<Cow<'_, Self>> {
-        if !entry.promoted || self.memory.status != Status::Draft {
-            return Ok(Cow::Borrowed(self));
-        }
-        let memory = Memory { status: Status::Active, ..self.memory.clone() };
-        Self::new(Desired { memory, root: self.root.clone() }).map(Cow::Owned)
+    /// The memory as it is in the folder.
+    fn in_folder(&self) -> &Self {
+        self.in_folder.as_deref().unwrap_or(self)
     }
 }
 
@@ -63,14 +65,17 @@ impl<'r> Decision<'r, '_> {
         let root = self.survey.root_for(id, known, Some(&wanted.root));
         let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
         let entry = Entry { root, ..before.clone() };
-        let wanted = &*wanted.as_reviewed(&before)?;
         if self.survey.is_being_edited(&before) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
         let survey: &'r Survey = self.survey;
+        // What is in the folder, or was, is not held back again, whatever the settings are by now.
+        let was_in_folder = before.was_in_folder(survey.is_private());
+        let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
         match survey.in_tree(&before, &entry.root) {
             InTree::Files(files) => {
+                let wanted = wanted.in_folder();
                 let file = self.choose(&entry, &files, wanted);
                 return self.present(&before, entry, file, wanted);
             }

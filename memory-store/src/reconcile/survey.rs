@@ -90,6 +90,11 @@ impl<'a> Survey<'a> {
         Ok(survey)
     }
 
+    /// Whether memories are kept privately, apart from all working trees.
+    pub(crate) const fn is_private(&self) -> bool {
+        self.store.root.is_none()
+    }
+
     /// Returns whether a memory's file is where the ledger says, readable or not, or another that took its place.
     fn is_there(&self, entry: &Entry) -> bool {
         let has_file = |read: &Read| self.is_own(read);

@@ -1,10 +1,11 @@
 //! The step of a sync that has the ledger write the files of memories.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
 use memory_store::memory::Status;
@@ -12,7 +13,6 @@ use memory_store::reconcile::{self, Desired, GitState, Outcome};
 use memory_store::settings::Promote;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
-use memory_store::{Memory, MemoryId};
 
 use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
@@ -57,28 +57,24 @@ pub(super) fn reconcile(
     if store.root.is_some() {
         names = HiddenNames::open(settings, options.ollama_host, &context.home);
     }
-    let ledger = open_ledger(context, &mut warnings)?;
     let is_held_back = |memory: &Memory| match settings.promote {
         Promote::Review => true,
         Promote::Sure => store.root.is_some() && is_prose(memory),
         Promote::Auto => false,
     };
-    // What is in the folder stays there: a review let it in, or other settings did.
-    let waits = |memory: &Memory| is_held_back(memory) && !ledger.is_in_folder(memory.id);
-    let mut desired: Vec<Desired> = memories
+    let desired = memories
         .into_iter()
         .map(|mut memory| {
             redactor.redact_memory(&mut memory);
-            if !names.hide(&mut memory, &redactor) || waits(&memory) {
+            if !names.hide(&mut memory, &redactor) || is_held_back(&memory) {
                 memory.status = Status::Draft;
             }
             desired(context, memory, &homes)
         })
         .collect();
-    let_stand(&mut desired);
     warnings.extend(names.warning());
     // First the states, so that what git does during the look is noticed.
-    let states = git_states(context, &ledger)?;
+    let states = git_states(context, &mut warnings)?;
     trust::look(options.dirs, &context.trees, settings, options.now)?;
     let lost = RefCell::default();
     let keeps = |memory: &Memory| lost::rests_on_lost_turns(context, state, (memory, mined), &lost);
@@ -90,17 +86,11 @@ pub(super) fn reconcile(
     Ok(Reconciled { files, around, warnings })
 }
 
-/// Lets memories stand that only waiting ones replace: who has the folder has nothing in their place.
-fn let_stand(desired: &mut [Desired]) {
-    let (waiting, standing): (Vec<_>, Vec<_>) =
-        desired.iter_mut().partition(|it| it.memory.status == Status::Draft);
-    let waiting: BTreeSet<MemoryId> = waiting.iter().map(|it| it.memory.id).collect();
-    for Desired { memory, .. } in standing {
-        memory.superseded_by = memory.superseded_by.filter(|by| !waiting.contains(by));
-    }
-}
-
-fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
+fn desired(
+    context: &SyncContext<'_>,
+    memory: Memory,
+    homes: &BTreeMap<&str, PathBuf>,
+) -> Desired {
     let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
     Desired {
         root: home.cloned().unwrap_or_else(|| context.options.tree.main_root.clone()),
@@ -108,7 +98,7 @@ fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, Pat
     }
 }
 
-fn open_ledger(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Ledger> {
+fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {
     let ledger = Ledger::open(&context.home)?;
     // One torn line is what a crash leaves.
     if ledger.damaged > 1 {
@@ -118,10 +108,6 @@ fn open_ledger(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<
             path.display()
         ));
     }
-    Ok(ledger)
-}
-
-fn git_states(context: &SyncContext<'_>, ledger: &Ledger) -> Result<Vec<GitState>> {
     let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
     let state_of = |tree: &Tree| {
         let head = heads.get(&tree.root).map(String::as_str);
@@ -132,30 +118,4 @@ fn git_states(context: &SyncContext<'_>, ledger: &Ledger) -> Result<Vec<GitState
         Ok(GitState { branch, ..state })
     };
     context.trees.iter().map(state_of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use memory_store::{Kind, Timestamp};
-
-    use super::*;
-
-    #[test]
-    fn only_a_memory_that_stands_replaces_one_that_does() {
-        let id = |number: u8| MemoryId::new(Timestamp(0), [number; 10]);
-        let replaced = |number: u8, by: u8, status: Status| {
-            let memory = Memory::new(id(number), Kind::Decision, "A", "B", Timestamp(0));
-            let memory = Memory { superseded_by: Some(id(by)), status, ..memory };
-            Desired { root: PathBuf::new(), memory }
-        };
-        let mut desired = [
-            replaced(1, 3, Status::Active),
-            replaced(2, 3, Status::Draft),
-            replaced(3, 4, Status::Draft),
-            replaced(5, 6, Status::Active),
-        ];
-        let_stand(&mut desired);
-        let by = desired.map(|it| it.memory.superseded_by);
-        assert_eq!(by, [None, Some(id(3)), Some(id(4)), Some(id(6))]);
-    }
 }
