@@ -401,11 +401,14 @@ impl Store {
         let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
         ledger.inherit(file.text(), origin)?;
-        let was_at =
-            ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
+        let tombstone = ledger.tombstone(stored.memory.id);
+        // What waited was not in the folder, and waits again.
+        let was_at = tombstone
+            .filter(|_| file.memory.status != Status::Draft)
+            .and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
             Some(path) if self.may_create(&path) => path,
-            Some(_) | None => self.free_path(&stored.memory)?,
+            Some(_) | None => self.free_path(&file.memory)?,
         };
         self.write(&path, file.text().as_bytes())?;
         ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
@@ -484,10 +487,12 @@ impl Store {
         Ok(draft)
     }
 
-    /// Lists what waits for review.
+    /// Lists what waits for review, but for what something newer replaces.
     pub fn drafts(&self) -> Result<Listing> {
         let mut listing = listing::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
-        listing.memories.retain(|stored| stored.memory.status == Status::Draft);
+        listing.memories.retain(|Stored { memory, .. }| {
+            memory.status == Status::Draft && memory.superseded_by.is_none()
+        });
         Ok(listing)
     }
 

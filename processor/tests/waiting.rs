@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
 use crate::scripts::{Script, Sealed, now};
-use memory_store::identity::Mode;
+use memory_store::identity::{self, Mode, Observed};
 use memory_store::memory::Status;
 use memory_store::recall::{Recall, Search};
-use memory_store::store::Store;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::store::{Forget, Store};
 
 const COMMITTED: &str = "Write the cart on each change";
 const LABELLED: &str = "the tide tables have no entry for leap days";
@@ -88,4 +90,105 @@ fn nothing_waits_in_a_private_project() {
     let sealed = with_session(Mode::Private);
     sealed.sync();
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+}
+
+fn git(sealed: &Sealed, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(&sealed.tree.root)
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A repository in which all was let in and committed on a branch, and that only takes in what is sure since then.
+fn with_all_committed() -> Sealed {
+    let sealed = with_session(Mode::Committed);
+    git(&sealed, &["init", "-q", "-b", "main"]);
+    git(&sealed, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&sealed, &["switch", "-q", "-c", "topic"]);
+    promote(&sealed, "auto");
+    git(&sealed, &["add", "-A"]);
+    git(&sealed, &["commit", "-q", "-m", "memories"]);
+    promote(&sealed, "sure");
+    sealed
+}
+
+/// Syncs, with a reason to write: sessions that go on change nothing of what is asked here.
+fn sync_again(sealed: &Sealed, number: u32) {
+    let mut script = Script::new(&format!("s{number}"), sealed.root());
+    script.prompt(&format!("From now on, always check table {number} of the tides twice."));
+    script.say("Noted.");
+    sealed.write_script(&script);
+    sealed.sync();
+}
+
+/// What git says of the memory that only Claude told.
+fn change_of_committed(sealed: &Sealed) -> String {
+    let changes = git(sealed, &["status", "--short", "--untracked-files=all"]);
+    changes.lines().filter(|line| line.contains("write-the-cart")).collect()
+}
+
+#[test]
+fn what_git_took_away_comes_back_as_it_was() {
+    let sealed = with_all_committed();
+    git(&sealed, &["switch", "-q", "main"]);
+    sync_again(&sealed, 2);
+    sync_again(&sealed, 3);
+    git(&sealed, &["switch", "-q", "topic"]);
+    sync_again(&sealed, 4);
+    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(change_of_committed(&sealed), "");
+}
+
+#[test]
+fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
+    let sealed = with_all_committed();
+    let home = sealed.dirs.project(sealed.tree.project);
+    fs::remove_file(&home.ledger).unwrap();
+    sync_again(&sealed, 2);
+    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(change_of_committed(&sealed), "");
+    git(&sealed, &["rm", "-rq", "--cached", ".throughline"]);
+    git(&sealed, &["commit", "-q", "-m", "not here"]);
+    git(&sealed, &["stash", "-q", "-u"]);
+    sync_again(&sealed, 3);
+    sync_again(&sealed, 4);
+    git(&sealed, &["stash", "pop", "-q"]);
+    sync_again(&sealed, 5);
+    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+}
+
+#[test]
+fn a_memory_that_is_put_aside_comes_back_to_where_it_was() {
+    for (value, place) in [("sure", WAITS), ("auto", IN_FOLDER)] {
+        let sealed = with_session(Mode::Committed);
+        promote(&sealed, value);
+        let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+        let listed = store.list().unwrap().memories;
+        let told = listed.iter().find(|stored| stored.memory.title == COMMITTED).unwrap();
+        let id = told.memory.id.to_string();
+        let redactor = Redactor::new(&RedactOptions::default());
+        store.forget(&id, Forget::Archive, &redactor, now()).unwrap();
+        promote(&sealed, "sure");
+        store.restore(&id, &redactor).unwrap().unwrap();
+        assert_eq!(stands(&sealed, COMMITTED), place, "{value}");
+        sync_again(&sealed, 2);
+        assert_eq!(stands(&sealed, COMMITTED), place, "{value}");
+    }
+}
+
+#[test]
+fn a_private_project_that_is_committed_gives_away_only_what_is_sure() {
+    let sealed = with_session(Mode::Private);
+    sealed.sync();
+    let observed = Observed { root: sealed.tree.root.clone(), ..Observed::default() };
+    identity::vouch(&sealed.dirs, &observed, Some(Mode::Committed), [9; 16], now()).unwrap();
+    sync_again(&sealed, 2);
+    assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
 }

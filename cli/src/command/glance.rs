@@ -66,7 +66,8 @@ impl Glance {
         Ok(Self::over(memories, sessions, worth))
     }
 
-    /// Counts memories, and picks the best: those worth keeping before fixes, fixes before commands, each by its worth.
+    /// Counts memories, and picks the best: those worth keeping before fixes, fixes before commands, each by its worth,
+    /// and what waits after all others.
     fn over(mut memories: Vec<Memory>, sessions: usize, worth: impl Fn(&Memory) -> f32) -> Self {
         let mut glance = Self { sessions, ..Self::default() };
         for memory in &memories {
@@ -80,8 +81,9 @@ impl Glance {
             glance.waiting += usize::from(memory.status == Status::Draft);
         }
         memories.sort_by(|one, other| {
-            Rank::of(one)
-                .cmp(&Rank::of(other))
+            let waits = |memory: &Memory| memory.status == Status::Draft;
+            (waits(one), Rank::of(one))
+                .cmp(&(waits(other), Rank::of(other)))
                 .then(worth(other).total_cmp(&worth(one)))
                 .then(Reverse(one.confidence.to_bits()).cmp(&Reverse(other.confidence.to_bits())))
                 .then(one.id.cmp(&other.id))
@@ -135,8 +137,7 @@ impl Glance {
             )?,
             (waiting, _) => writeln!(
                 out,
-                "{waiting} {} private so far: sessions are given them, and `throughline review` takes \
-                 them into the repository, one key each.",
+                "{waiting} {} not taken in yet: given to sessions, but private until `throughline review`.",
                 view::are(waiting)
             )?,
         }

@@ -85,7 +85,9 @@ pub fn items(
     });
     let standing = standing.map(|stored| item(stored, false));
     let standing = standing.filter(|item| item.new || item.stale.is_some());
-    let waiting = waiting.iter().map(|stored| item(stored.clone(), true));
+    // One that a person left private is not asked about again.
+    let waiting = waiting.iter().filter(|stored| !seen.ids.contains(&stored.memory.id));
+    let waiting = waiting.map(|stored| item(stored.clone(), true));
     let mut items: Vec<Item> = waiting.chain(standing).collect();
     items.retain(|item| !held.contains(&item.stored.memory.id));
     items.sort_by(|one_item, other_item| {
@@ -171,6 +173,8 @@ pub enum LearnedWord {
     Drop,
     /// Another one replaces it.
     Supersede,
+    /// It stays private, and is not asked about again.
+    Leave,
     /// Nothing is said about it now.
     Skip,
     /// Nothing more is said.
@@ -186,7 +190,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
         let kind = stored.memory.kind;
         let place = format!("{} of {all}", number + 1);
         loop {
-            let waiting = if waits { ", waits to be taken in" } else { "" };
+            let waiting = if waits { ", private so far" } else { "" };
             writeln!(out, "\n{} {}{waiting}", paint(STRONG, &place), paint(QUIET, kind.name()))?;
             view::whole(&stored, out)?;
             if let Some(stale) = &stale {
@@ -197,7 +201,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
                 .filter(|near| near.asks())
                 .try_for_each(|near| neighbours::line(near, out))?;
             out.flush()?;
-            let word = ask()?;
+            let word = ask(waits)?;
             if word == LearnedWord::Quit {
                 return Ok(());
             }
@@ -239,7 +243,7 @@ pub fn decide(
         }
         LearnedWord::Keep if waits => review::accept(world, stores, stored, out)?,
         LearnedWord::Keep if stale => confirm(world, stores, stored, out)?,
-        LearnedWord::Keep => note(&stores.project, |reviewed| {
+        LearnedWord::Keep | LearnedWord::Leave => note(&stores.project, |reviewed| {
             reviewed.ids.insert(id);
         })?,
         LearnedWord::Drop if waits => review::reject(world, stores, stored, out)?,
@@ -322,14 +326,18 @@ fn change(
     Ok(())
 }
 
-/// Waits for a key that means something.
-fn ask() -> Result<LearnedWord> {
+/// Waits for a key that means something. Of what waits nothing comes into the repository by Enter alone.
+fn ask(waits: bool) -> Result<LearnedWord> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    terminal.write_str("[k]eep  [e]dit  [d]rop  [s]upersede  [n]ext  [q]uit > ").map_err(failed)?;
+    let first = if waits { "[t]ake in  [l]eave private" } else { "[k]eep" };
+    let keys = format!("{first}  [e]dit  [d]rop  [s]upersede  [n]ext  [q]uit > ");
+    terminal.write_str(&keys).map_err(failed)?;
     loop {
         let word = match terminal.read_key().map_err(failed)? {
-            Key::Char('k') | Key::Enter => LearnedWord::Keep,
+            Key::Char('t') if waits => LearnedWord::Keep,
+            Key::Char('l') | Key::Enter if waits => LearnedWord::Leave,
+            Key::Char('k') | Key::Enter if !waits => LearnedWord::Keep,
             Key::Char('e') => LearnedWord::Edit,
             Key::Char('d') => LearnedWord::Drop,
             Key::Char('s') => LearnedWord::Supersede,

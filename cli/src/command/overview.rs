@@ -39,6 +39,8 @@ struct Overview {
     root: PathBuf,
     mode: &'static str,
     memories: usize,
+    /// Memories that stay private until a review takes them in.
+    private: usize,
     by_kind: BTreeMap<&'static str, usize>,
     user_memories: usize,
     /// The last time that a person looked; without one all is new.
@@ -117,6 +119,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
         root: summary.root,
         mode: summary.mode,
         memories: summary.memories,
+        private: summary.waiting_for_review,
         by_kind: summary.by_kind,
         user_memories: summary.user_memories,
         last_sync: summary.last_sync,
@@ -200,10 +203,10 @@ fn next(
 
 fn show(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
     let root = view::folder(&overview.root, &world.home);
-    let kept = match (overview.mode, overview.review.waiting) {
+    let kept = match (overview.mode, overview.private) {
         ("private", _) => "private".to_owned(),
         (_, 0) => "committed with the project".to_owned(),
-        (_, waiting) => format!("{waiting} of them private until you take them in"),
+        (_, private) => format!("committed with the project but for {private}"),
     };
     let memories = plural(overview.memories, "memory");
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, format!("{memories}, {kept}")))?;

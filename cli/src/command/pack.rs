@@ -155,7 +155,8 @@ fn choose(
 
 fn serves(stored: &Stored, now: Timestamp) -> bool {
     let memory = &stored.memory;
-    matches!(memory.status, Status::Active | Status::Draft)
+    // What waits was not found good by anybody yet.
+    memory.status == Status::Active
         && !memory.is_expired(now)
         && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)
 }

@@ -1,5 +1,5 @@
 //! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (`promote = "review"`), what may be true no longer since its files changed, and what is held back because it looks like an order to the model or is from the repository.
+//! (prose of the rules, and all with `promote = "review"`), what may be true no longer since its files changed, and what is held back because it looks like an order to the model or is from the repository.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -397,11 +397,12 @@ fn not_held(stored: &Stored) -> Failure {
 fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
-    writeln!(out, "\n{count} {are} private so far, and given to sessions all the same:\n")?;
+    writeln!(out, "\n{count} {are} not taken in yet: given to sessions, but private.\n")?;
     waiting.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
     writeln!(
         out,
-        "\n`throughline review --accept ID` takes one into {}, `--reject ID` turns it down.",
+        "\n`throughline review --accept ID` takes one into {}, `--accept-all` all of them; `--reject ID` drops one. \
+         They may stay as they are.",
         store.folder.display()
     )?;
     Ok(())

@@ -102,6 +102,7 @@ struct HitView {
     score: f32,
     why: String,
     superseded: bool,
+    draft: bool,
     held: bool,
     from_repository: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +146,7 @@ impl HitView {
             score: hit.score,
             why: hit.why,
             superseded: hit.superseded,
+            draft: hit.draft,
             held: hit.held,
             from_repository: hit.from_repository,
             stale: hit.staleness.as_ref().map(ToString::to_string),
@@ -313,10 +315,11 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
             out,
-            "{}  {date}  {:<15} {}",
+            "{}  {date}  {:<15} {}{}",
             paint(NAME, hit.id.short()),
             hit.kind.name(),
-            plain(&hit.title)
+            plain(&hit.title),
+            paint(QUIET, if hit.draft { view::WAITS } else { "" }),
         )?,
         Collection::Turns | Collection::Thinking => {
             let session = short_session(hit.session.as_deref().unwrap_or_default());

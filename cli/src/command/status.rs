@@ -62,7 +62,7 @@ pub struct Summary {
     promote: memory_store::settings::Promote,
     /// Memories of the project.
     pub memories: usize,
-    waiting_for_review: usize,
+    pub waiting_for_review: usize,
     held_back: usize,
     /// Memories that were neither learned, written nor released on this machine.
     from_repository: usize,
@@ -140,8 +140,9 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     for stored in &listing.memories {
         *by_kind.entry(stored.memory.kind.name()).or_default() += 1;
     }
-    let waiting =
-        listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
+    let memories = listing.memories.iter().map(|stored| &stored.memory);
+    let waiting = memories
+        .filter(|memory| memory.status == MemoryStatus::Draft && memory.superseded_by.is_none());
     let has_history = archived_sessions > 0;
     let elsewhere =
         if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };
@@ -285,17 +286,16 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         .filter_map(|kind| Some(kind.counted(*summary.by_kind.get(kind.name())?)))
         .collect();
     let waiting = summary.waiting_for_review;
-    let in_folder = summary.memories.saturating_sub(waiting);
-    let private = if waiting > 0 { format!(", {waiting} private") } else { String::new() };
     line(
         "memories",
-        format!("{in_folder} in {} ({}){private}", summary.folder.display(), summary.mode),
+        format!("{} in {} ({})", summary.memories, summary.folder.display(), summary.mode),
     )?;
     if !kinds.is_empty() {
         line("", kinds.join(", "))?;
     }
     if waiting > 0 {
-        line("review", format!("{waiting} to be taken in: `throughline review`"))?;
+        let text = format!("{waiting} of them private: `throughline review` takes them in");
+        line("", text)?;
     }
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;

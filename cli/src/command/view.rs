@@ -126,6 +126,9 @@ pub fn date(memory: &Memory) -> Timestamp {
     memory.occurred.unwrap_or(memory.created)
 }
 
+/// Mark of a memory that waits, behind its title.
+pub const WAITS: &str = " [waits for review]";
+
 /// Prints one line about a memory.
 pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
     marked_line(memory, "", out)
@@ -139,7 +142,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     }
     match memory.status {
         Status::Active => {}
-        Status::Draft => marks.push_str(" [waits for review]"),
+        Status::Draft => marks.push_str(WAITS),
         Status::Rejected => marks.push_str(" [rejected]"),
         Status::Archived => marks.push_str(" [put aside]"),
     }

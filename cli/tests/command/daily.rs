@@ -33,7 +33,7 @@ fn without_ids(machine: &Machine, text: &str) -> String {
 fn the_overview_is_one_screen() {
     let machine = learned();
     insta::assert_snapshot!(without_ids(&machine, &machine.ok(&[])), @r#"
-    ~/work  2 memories, 1 of them private until you take them in
+    ~/work  2 memories, committed with the project but for 1
 
     Known       1 decision, 1 preference
     Learned     1 so far

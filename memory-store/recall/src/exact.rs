@@ -18,12 +18,14 @@ use memory_store_base::time::Timestamp;
 
 /// Gain of a named path in a prompt's ranking.
 const PATH_IN_PROMPT: f32 = 0.6;
-/// Memories that the commands of a prompt bring, the surest first: plans name what every change is checked with.
+/// Gain of a command that the prompt names and the memory warns of.
+const COMMAND_IN_PROMPT: f32 = 0.6;
+/// Memories that the commands of a prompt bring, the surest first, but those of the repository last: plans name what every change is checked with.
 const WARNINGS_MAX: usize = 2;
 /// Memories of a command in an index that are looked at, the latest.
 const WARNINGS_READ_MAX: usize = 64;
-/// Gain of what fits exactly: an equal error signature, a trap of a command that the prompt names.
-const SAME_SIGNATURE: f32 = 1.0;
+/// Gain of an equal error signature.
+const SAME_ERROR: f32 = 1.0;
 /// Gain by words of the error in its text.
 const QUOTED_ERROR: f32 = 0.6;
 /// Candidates whose text is looked at for words of the error, best first: each is read.
@@ -86,8 +88,20 @@ pub(crate) fn add_warnings(
     });
     let mut surest: Vec<(f32, At, &str)> = entries.collect();
     surest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)).take(WARNINGS_MAX) {
-        name(sources, candidates, at, Named::Command(command.to_owned()), SAME_SIGNATURE);
+    let (mut given, mut pulled) = (Vec::new(), None);
+    for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)) {
+        // How sure it is says the file itself: of the repository's at most one, where room is left.
+        if sources.is_from_repository(at) {
+            pulled.get_or_insert((at, command));
+        } else {
+            given.push((at, command));
+        }
+        if given.len() == WARNINGS_MAX {
+            break;
+        }
+    }
+    for (at, command) in given.into_iter().chain(pulled).take(WARNINGS_MAX) {
+        name(sources, candidates, at, Named::Command(command.to_owned()), COMMAND_IN_PROMPT);
     }
 }
 
@@ -139,7 +153,7 @@ pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
 /// Adds to an error's candidates those that have its signature.
 pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
     for &at in known {
-        name(sources, candidates, at, Named::Signature, SAME_SIGNATURE);
+        name(sources, candidates, at, Named::Signature, SAME_ERROR);
     }
 }
 

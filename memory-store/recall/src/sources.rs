@@ -211,6 +211,12 @@ impl Sources {
         self.source(at).from_files
     }
 
+    /// Returns whether a memory came with the repository, as far as its record can be read.
+    pub(crate) fn is_from_repository(&self, at: At) -> bool {
+        let record = self.entry(at).and_then(|entry| self.record(at, &entry).ok());
+        record.is_some_and(|record| record.from_repository)
+    }
+
     /// Returns whether what is from the repository is held there, whatever the index says.
     pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased

@@ -18,6 +18,7 @@ use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
 use crate::extract::draft::{Draft, PATHS_MAX};
+use crate::extract::is_prose;
 
 pub use budget::room;
 pub use fold::PASSED_MIN;
@@ -103,6 +104,9 @@ impl DraftEntry {
             self.draft.importance = other.importance;
         }
         self.draft.standing |= other.standing;
+        if is_prose(&self.draft.extractor) && !is_prose(&other.extractor) {
+            self.draft.extractor.clone_from(&other.extractor);
+        }
         unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
         unite(&mut self.draft.cues, &other.cues, CUES_MAX);
         unite(&mut self.draft.tags, &other.tags, TAGS_MAX);

@@ -58,6 +58,7 @@ pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                     at: at.what.at,
                     step: at.step,
                     by_user: true,
+                    is_prose: true,
                     confidence: SURE,
                     worth: WORTH,
                 };

@@ -138,6 +138,7 @@ fn correction(
             at: if by_user { at } else { reply.at },
             step,
             by_user,
+            is_prose: !by_user,
             confidence: SURE,
             worth: WORTH,
         },

@@ -10,7 +10,7 @@ use super::episode::Episode;
 use super::pattern::Pattern;
 use super::sets::{self, Words, word_set};
 use super::unit::{self, Unit};
-use super::{DraftText, EXTRACTOR, SessionMiner, words};
+use super::{DraftText, SessionMiner, is_prose, words};
 use crate::transcript::session::{Input, PromptBy, Step, StepKind, Turn};
 
 /// Confidence in a paragraph that gives a reason; of eleven that gave none readers would keep one.
@@ -107,7 +107,9 @@ pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>], told: &[Words]) 
             }
         }
     }
-    found.retain(|(_, words)| told.iter().all(|told| sets::within(words, told) < SAME_SHARE));
+    // What Claude labels is surer than a commit that says the same.
+    let is_new = |words: &Words| told.iter().all(|told| sets::within(words, told) < SAME_SHARE);
+    found.retain(|(draft, words)| !is_prose(&draft.extractor) || is_new(words));
     found.into_iter().map(|(draft, _)| draft).collect()
 }
 
@@ -169,7 +171,7 @@ fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> O
     } else {
         Kind::Fact
     };
-    let mut draft = miner.draft(
+    miner.draft(
         std::slice::from_ref(place.episode),
         DraftText {
             kind,
@@ -180,14 +182,11 @@ fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> O
             at: place.last.at,
             step: place.step,
             by_user: false,
+            is_prose: !unit.is_labelled(),
             confidence: SURE,
             worth,
         },
-    )?;
-    if unit.is_labelled() {
-        EXTRACTOR.clone_into(&mut draft.extractor);
-    }
-    Some(draft)
+    )
 }
 
 /// Returns the worth of a unit; `None` where it is too little.

@@ -10,7 +10,7 @@ use super::commits::signs;
 use super::draft::{Draft, Effect};
 use super::episode::Episode;
 use super::unit::{self, Unit};
-use super::{DraftText, EXTRACTOR, SessionMiner, words};
+use super::{DraftText, SessionMiner, words};
 use crate::transcript::session::Input;
 
 /// Confidence in a unit, and in the existence of a file.
@@ -110,12 +110,12 @@ fn told(miner: &SessionMiner<'_>, written: &UnitSource<'_, '_>) -> Option<Draft>
         at: written.at,
         step: written.step,
         by_user: false,
+        is_prose: false,
         confidence: UNIT_SURE,
         worth: WORTH + SIGN_GAIN * f32::from(signs(&unit.text)),
     };
     let draft = miner.draft(std::slice::from_ref(written.episode), said)?;
-    let (paths, extractor) = (vec![written.path.clone()], EXTRACTOR.to_owned());
-    Some(Draft { paths, extractor, effect: Effect::Confirms { key }, ..draft })
+    Some(Draft { paths: vec![written.path.clone()], effect: Effect::Confirms { key }, ..draft })
 }
 
 /// Mark that an archive puts where it left something out.
@@ -143,10 +143,11 @@ fn file(miner: &SessionMiner<'_>, place: UnitSource<'_, '_>, text: &str) -> Opti
         at: place.at,
         step: place.step,
         by_user: false,
+        is_prose: false,
         confidence: FILE_SURE,
         worth: FILE_WORTH,
     };
     let draft = miner.draft(std::slice::from_ref(place.episode), said)?;
     let effect = Effect::Confirms { key: format!("knowledge file {}", place.path) };
-    Some(Draft { paths: vec![place.path], extractor: EXTRACTOR.to_owned(), effect, ..draft })
+    Some(Draft { paths: vec![place.path], effect, ..draft })
 }

@@ -20,6 +20,7 @@ mod findings;
 mod fixes;
 mod knowledge;
 mod landed;
+mod listings;
 mod paths;
 mod pattern;
 mod plans;
@@ -37,7 +38,7 @@ mod words;
 use std::collections::HashMap;
 
 use memory_store::memory::{SaidBy, Scope};
-use memory_store::{Kind, Memory, Timestamp, text};
+use memory_store::{Kind, Timestamp, text};
 
 use crate::transcript::session::Session;
 use draft::{Draft, Effect};
@@ -77,17 +78,18 @@ pub mod episodes {
     }
 }
 
-/// The name and version of this extractor, as memories carry it: of what the user asked for, what was seen in tool calls,
-/// what was written into knowledge files, and what Claude itself labels as a rule, a decision or a trap.
+/// The name and version of this extractor, as memories carry it: of what the user wished or corrected, what was seen in
+/// tool calls, what was written into knowledge files, and what Claude itself labels as a rule, a decision or a trap.
 pub const EXTRACTOR: &str = "rules/13";
 
-/// The same, of what Claude's messages, plans and commit messages tell besides. Strict readers would keep 4 in 100 of such
-/// memories in a repository and 68 of the others (`docs/measuring.md`), but recall finds answers in both.
-pub const PROSE_EXTRACTOR: &str = "rules/13 prose";
+/// The same, of the rules' *prose*: what Claude's messages, plans, questions and commit messages tell besides. Strict
+/// readers would keep 4 in 100 of such memories in a repository and 68 of the others (`docs/measuring.md`), but recall
+/// finds answers in both.
+const PROSE_EXTRACTOR: &str = "rules/13 prose";
 
-/// Returns whether rules found a memory in Claude's prose alone.
-pub fn is_prose(memory: &Memory) -> bool {
-    memory.source.extractor.as_deref() == Some(PROSE_EXTRACTOR)
+/// Returns whether this is the name of an extractor, of any version, for prose of the rules.
+pub fn is_prose(extractor: &str) -> bool {
+    extractor.starts_with("rules/") && extractor.ends_with(" prose")
 }
 
 /// Tags of a memory.
@@ -216,12 +218,14 @@ struct DraftText<'a> {
     /// The step it was said in, counted over its episode.
     step: usize,
     by_user: bool,
+    /// Whether nothing but Claude's prose, or what was picked from it, tells it.
+    is_prose: bool,
     confidence: f32,
     worth: f32,
 }
 
 impl SessionMiner<'_> {
-    /// Makes a draft of what Claude told in the last of some episodes, for what all of them asked.
+    /// Makes a draft of what was said in the last of some episodes, for what all of them asked.
     fn draft(&self, episodes: &[Episode<'_>], said: DraftText<'_>) -> Option<Draft> {
         let title = title(&self.roots.strip(&said.title));
         let body = self.roots.strip(said.body.trim());
@@ -246,7 +250,7 @@ impl SessionMiner<'_> {
             paths,
             signatures: Vec::new(),
             command: None,
-            extractor: PROSE_EXTRACTOR.to_owned(),
+            extractor: if said.is_prose { PROSE_EXTRACTOR } else { EXTRACTOR }.to_owned(),
             worth: said.worth,
             importance: None,
             standing: false,

@@ -7,7 +7,7 @@ use super::draft::PATHS_MAX;
 use super::episode::Episode;
 use super::roots::Roots;
 use super::sets::{self, Words};
-use super::{shell, words};
+use super::{listings, words};
 use crate::transcript::session::{Call, Input, Session, StepKind};
 
 /// Calls on files looked at on each side of the evidence.
@@ -53,13 +53,6 @@ const STEM_CHARS_MIN: usize = 6;
 /// Share of a file that was only read: it was looked at on the way.
 const READ_SHARE: f32 = 0.4;
 
-/// The files that a call of git listed, as it spelled them, and the folder below the root that it ran in.
-struct Listing<'a> {
-    call: &'a Call,
-    folder: String,
-    names: Vec<String>,
-}
-
 impl TouchedFiles {
     /// Takes the files of a session.
     pub fn of(session: &Session, roots: &Roots) -> Self {
@@ -77,61 +70,26 @@ impl TouchedFiles {
             file.names.extend(sets::names_in_code(text));
         };
         let mut known: BTreeSet<String> = BTreeSet::new();
-        let mut listings: Vec<Listing<'_>> = Vec::new();
-        for turn in &session.turns {
-            // The shell stays where a command went.
-            let mut folder = turn.cwd.clone();
-            let calls = turn.steps.iter().filter_map(|step| match &step.what {
-                StepKind::Call(call) if !call.denied => Some(call),
-                _ => None,
-            });
-            for call in calls {
-                match &call.input {
-                    Input::Edit { path, old, new } if !call.failed => {
-                        if let Some(path) = roots.relative(path) {
-                            add(path.clone(), true, old);
-                            add(path.clone(), true, new);
-                            known.insert(path);
-                        }
-                    }
-                    Input::Read { path } if !call.failed => {
-                        if let Some(path) = roots.relative(path) {
-                            add(path.clone(), false, &call.output);
-                            known.insert(path);
-                        }
-                    }
-                    Input::Shell { command, .. } => {
-                        let there = shell::went(&folder, &turn.cwd, command);
-                        if words::LISTS_CHANGES.is_match(command) {
-                            let text = roots.strip(&format!("{command}\n{}", call.output));
-                            listings.push(Listing {
-                                call,
-                                folder: roots.directory(&there, "").unwrap_or_default(),
-                                names: named(roots, &text),
-                            });
-                        }
-                        if !call.failed {
-                            folder = there;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let of_root = listings.iter().filter(|listing| listing.folder == ".");
-        known.extend(of_root.flat_map(|listing| listing.names.iter().cloned()));
-        let mut listed: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for Listing { call, folder, names } in listings {
-            let below = |name: String| {
-                // Git tells some lists from the folder that it runs in and some from the root.
-                let whole = format!("{folder}/{name}");
-                if !known.contains(&name) && known.contains(&whole) { whole } else { name }
+        let steps = session.turns.iter().flat_map(|turn| &turn.steps);
+        for call in steps.filter_map(|step| match &step.what {
+            StepKind::Call(call) if !call.denied && !call.failed => Some(call),
+            _ => None,
+        }) {
+            let Some(path) = touched(call).and_then(|(path, _)| roots.relative(path)) else {
+                continue;
             };
-            let names: Vec<String> = names.into_iter().map(below).collect();
-            // Files that git lists were changed, no matter by whom.
-            names.iter().for_each(|name| add(name.clone(), true, ""));
-            listed.insert(call.id.clone(), names);
+            match &call.input {
+                Input::Edit { old, new, .. } => {
+                    add(path.clone(), true, old);
+                    add(path.clone(), true, new);
+                }
+                _ => add(path.clone(), false, &call.output),
+            }
+            known.insert(path);
         }
+        let listed = listings::of(session, roots, known);
+        // Files that git lists were changed, no matter by whom.
+        listed.values().flatten().for_each(|path| add(path.clone(), true, ""));
         Self { files: files.into_values().collect(), listed }
     }
 

@@ -78,6 +78,7 @@ fn of_plan(
                 at,
                 step,
                 by_user: true,
+                is_prose: true,
                 confidence: SURE,
                 worth: WORTH + SECTION_GAIN,
             };
@@ -101,6 +102,7 @@ fn of_plan(
                 at,
                 step,
                 by_user: true,
+                is_prose: true,
                 confidence: SURE,
                 worth: WORTH + SIGN_GAIN * f32::from(signs(&unit.text)),
             };

@@ -42,6 +42,9 @@ pub fn commands(line: &str) -> Vec<Simple> {
     found
 }
 
+/// Bytes of a folder, as of paths on Linux (`PATH_MAX`, `limits.h`).
+const FOLDER_BYTES_MAX: usize = 4096;
+
 /// Returns the folder that a shell is in after a command line that began in `folder`.
 pub fn went(folder: &str, first: &str, line: &str) -> String {
     // A command in parentheses does not change the folder of the shell.
@@ -54,6 +57,10 @@ pub fn went(folder: &str, first: &str, line: &str) -> String {
         if let ["cd" | "pushd", to, ..] = words[..] {
             let to = to.trim_matches(['"', '\'']);
             at = join(start(&at, first, to), to);
+            // Steps back and forth would lengthen it for ever.
+            if at.len() > FOLDER_BYTES_MAX {
+                first.clone_into(&mut at);
+            }
         }
     }
     at

@@ -83,6 +83,7 @@ fn todos(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
             at: at.what.at,
             step: at.step,
             by_user: false,
+            is_prose: true,
             confidence: SURE,
             worth: WORTH,
         },
@@ -171,6 +172,7 @@ fn said(statement: &Statement, title: String, body: String) -> DraftText<'_> {
         at: statement.at,
         step: statement.step,
         by_user: matches!(statement.channel, Channel::User | Channel::Plan),
+        is_prose: true,
         confidence: SURE,
         worth: WORTH,
     }

@@ -354,10 +354,10 @@ fn files_that_git_lists_from_a_folder_are_told_from_the_root() {
     let drafts = Story::default()
         .prompt("the cart forgets its items")
         .edits("src/db/items.py", "a", "b")
-        .runs("cd src && git status --short", " M db/items.py\n M db/rows.py")
+        .runs("cd src && git status --short && cd ..", " M db/items.py\n M db/rows.py")
         .runs(
             "grep -rn -C1 lost . ; git commit -m \"Write the cart\" -m \"It was written at logout only, so that a closed tab lost all of it.\"",
-            "db/items.py-12-def write():\n src/db/rows.py | 4 ++--",
+            "db/items.py-12-def write():\nPASS tests/db/other.py (4 tests)\n src/db/rows.py | 4 ++--",
         )
         .prompt("the names too")
         .runs("cd /home/a/shop && git show --stat", " src/db/rows.py | 4 ++--")

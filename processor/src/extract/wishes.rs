@@ -8,7 +8,7 @@ use super::clean::capital;
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
 use super::score::Channel;
-use super::{DraftText, EXTRACTOR, SessionMiner, paths, unit, words};
+use super::{DraftText, SessionMiner, paths, unit, words};
 
 /// Words of a wish: fewer say nothing alone, more are a document.
 const WORDS_MIN: usize = 5;
@@ -88,12 +88,12 @@ fn draft(miner: &SessionMiner<'_>, episode: &Episode<'_>, wish: &Statement) -> O
         at: wish.at,
         step: wish.step,
         by_user: true,
+        is_prose: false,
         confidence: if alone { ALONE_SURE } else { INSIDE_SURE },
         worth: if alone { ALONE_WORTH } else { INSIDE_WORTH },
     };
     let mut draft = miner.draft(std::slice::from_ref(episode), said)?;
     draft.standing = alone;
-    EXTRACTOR.clone_into(&mut draft.extractor);
     limit(miner, wish, &mut draft);
     Some(draft)
 }

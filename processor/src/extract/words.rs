@@ -149,6 +149,8 @@ patterns! {
     LABEL = r"(?i)^(?:the )?(?:(?:root )?cause|(?:actual |real |core |main )?(?:issue|problem|bug|reason|finding|culprit)|fix|cure|solution|(?:root )?cause (?:found|confirmed)(?: and fixed)?|(?:quick )?(?:note|summary|result|verdict|background|context)|one (?:more )?(?:thing|note|caveat|detail)|also|important|confirmed|fixed|correction|tl;dr)\s*(?:[:—–]|-\s)\s*";
     /// A command that names the files that were changed.
     LISTS_CHANGES = r"\bgit\s+(?:-\S+\s+\S+\s+)*(?:add|commit|status|show|diff\s+(?:\S+\s+)*--(?:stat|name-only|name-status))\b";
+    /// A line in which git names a file: of its status, of what a commit did to files, of a `--stat` or a diff.
+    OF_GIT = r"^\s*(?:[MADRCTU?!]{1,2}\s+|(?:create|delete|rename|copy|mode change) |(?:modified|new file|deleted|renamed|both modified):\s|diff --git |[-+]{3} [ab]/|[0-9-]+\t[0-9-]+\t)|\|\s+(?:[0-9]+\b|Bin )|^\s*[^\s:]+/[^\s:]+$";
     /// What `grep -C` writes behind the name of a file: the number of a line, and the line.
     LINE_OF_GREP = r"\.[A-Za-z][A-Za-z0-9]{0,7}(-[0-9]+(?:-[\w*@-]*)?)$";
     /// Mark that Claude adds to the option it would take.

@@ -59,7 +59,9 @@ pub(super) fn reconcile(
     }
     let is_held_back = |memory: &Memory| match settings.promote {
         Promote::Review => true,
-        Promote::Sure => store.root.is_some() && is_prose(memory),
+        Promote::Sure => {
+            store.root.is_some() && memory.source.extractor.as_deref().is_some_and(is_prose)
+        }
         Promote::Auto => false,
     };
     let desired = memories
@@ -86,11 +88,7 @@ pub(super) fn reconcile(
     Ok(Reconciled { files, around, warnings })
 }
 
-fn desired(
-    context: &SyncContext<'_>,
-    memory: Memory,
-    homes: &BTreeMap<&str, PathBuf>,
-) -> Desired {
+fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
     let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
     Desired {
         root: home.cloned().unwrap_or_else(|| context.options.tree.main_root.clone()),
