@@ -251,6 +251,13 @@ mod tests {
             run(&self.store, &redactor, desired.collect(), &trees, NOW, (keeps, steps)).unwrap()
         }
 
+        fn successors(&self, desired: [Memory; 5]) -> Vec<Option<MemoryId>> {
+            let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
+            let ledger = Ledger::open(&self.store.home).unwrap();
+            let counted = with_successors_that_count(desired.to_vec(), &ledger, false);
+            counted.into_iter().map(|it| it.memory.superseded_by).collect()
+        }
+
         fn files(&self, below: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let walk = walkdir::WalkDir::new(below).into_iter().map(|entry| entry.unwrap());
             walk.filter(|entry| entry.file_type().is_file())
@@ -273,6 +280,25 @@ mod tests {
     fn memory(n: u8, title: &str, body: &str) -> Memory {
         let id = MemoryId::new(Timestamp(NOW.0 + i64::from(n)), [n; 10]);
         Memory::new(id, Kind::Fact, title, body, NOW)
+    }
+
+    #[test]
+    fn only_a_memory_that_stands_replaces_one_that_does() {
+        let of = |n: u8, status: Status, by: Option<u8>| Memory {
+            status,
+            superseded_by: by.map(|by| memory(by, "", "").id),
+            ..memory(n, "One of a chain", "a")
+        };
+        let (stands, waits) = (Status::Active, Status::Draft);
+        let chain = [
+            of(1, stands, Some(2)),
+            of(2, waits, Some(3)),
+            of(3, stands, Some(4)),
+            of(4, waits, Some(5)),
+            of(5, waits, None),
+        ];
+        let by = |n: u8| Some(memory(n, "", "").id);
+        assert_eq!(home().successors(chain), [by(3), by(3), None, by(5), None]);
     }
 
     #[test]

@@ -147,6 +147,16 @@ fn what_git_took_away_comes_back_as_it_was() {
 }
 
 #[test]
+fn what_git_took_away_for_good_is_written_as_it_was() {
+    let sealed = with_all_committed();
+    git(&sealed, &["switch", "-q", "main"]);
+    sync_again(&sealed, 2);
+    git(&sealed, &["branch", "-qD", "topic"]);
+    sync_again(&sealed, 3);
+    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+}
+
+#[test]
 fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
     let sealed = with_all_committed();
     let home = sealed.dirs.project(sealed.tree.project);

@@ -20,7 +20,8 @@ use memory_store_base::time::Timestamp;
 const PATH_IN_PROMPT: f32 = 0.6;
 /// Gain of a command that the prompt names and the memory warns of.
 const COMMAND_IN_PROMPT: f32 = 0.6;
-/// Memories that the commands of a prompt bring, the surest first, but those of the repository last: plans name what every change is checked with.
+/// Memories that the commands of a prompt bring, the surest first and those of the repository last: plans name what
+/// every change is checked with.
 const WARNINGS_MAX: usize = 2;
 /// Memories of a command in an index that are looked at, the latest.
 const WARNINGS_READ_MAX: usize = 64;
