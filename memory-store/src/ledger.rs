@@ -196,9 +196,18 @@ impl Ledger {
         self.seen.get(root)
     }
 
-    /// Notes that a review let a memory into the folder.
-    pub(crate) fn promoted(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
-        entry.will_write(text);
+    /// Notes that a review let a memory into the folder; of one that `was_changed` before by a person the text is theirs.
+    pub(crate) fn promoted(
+        &mut self,
+        mut entry: Entry,
+        name: &str,
+        (text, was_changed): (&str, bool),
+    ) -> Result<()> {
+        if was_changed {
+            entry.will_change(text);
+        } else {
+            entry.will_write(text);
+        }
         entry.will_name(name);
         entry.placed = true;
         entry.promoted = true;

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::id::MemoryId;
-use crate::ledger::{Ledger, LedgerLine, text_hash};
+use crate::ledger::{Aside, Ledger, LedgerLine, text_hash};
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::Store;
@@ -144,7 +144,8 @@ fn run(
 }
 
 /// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired. One that
-/// waits stands for nothing that does not: whoever has the folder alone would have nothing in its place.
+/// waits, or that git keeps elsewhere, stands for nothing in the folder: whoever has that alone would have nothing in
+/// its place.
 fn with_successors_that_count(
     mut desired: Vec<Desired>,
     ledger: &Ledger,
@@ -154,7 +155,9 @@ fn with_successors_that_count(
         ledger.tombstones().into_iter().map(|tombstone| tombstone.id).collect();
     let waits = |memory: &Memory| {
         let known = ledger.entry(memory.id);
-        memory.status == Status::Draft && !known.is_some_and(|it| it.was_in_folder(is_private))
+        let is_let_in = known.is_some_and(|it| it.was_in_folder(is_private));
+        let is_elsewhere = known.is_some_and(|it| it.aside == Aside::Held);
+        memory.status == Status::Draft && !is_let_in || is_elsewhere
     };
     let waiting: BTreeSet<MemoryId> =
         desired.iter().map(|it| &it.memory).filter(|it| waits(it)).map(|it| it.id).collect();

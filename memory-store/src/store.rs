@@ -458,18 +458,19 @@ impl Store {
         let draft = self.find_draft(id)?;
         self.check_folder()?;
         let Read { mut file, .. } = listing::read(&draft.path)?;
-        file.set(&Memory { status: Status::Active, ..file.memory.clone() })?;
-        file.redact(redactor)?;
-        let path = self.free_path(&file.memory)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
         let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
+        let was_changed = !entry.wrote(file.text());
+        file.set(&Memory { status: Status::Active, ..file.memory.clone() })?;
+        file.redact(redactor)?;
+        let path = self.free_path(&file.memory)?;
         self.write(&path, file.text().as_bytes())?;
         let name = self.relative(&path).unwrap_or_default();
         ledger.promoted(
             Entry { root: self.ledger_root().to_owned(), ..entry },
             &name,
-            file.text(),
+            (file.text(), was_changed),
         )?;
         remove(&draft.path)?;
         Ok(listing::read(&path)?.stored)

@@ -9,7 +9,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::memory::Status;
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::{RedactOptions, Redactor};
-use memory_store::store::{Forget, Store};
+use memory_store::store::{Forget, Store, Stored};
 
 const COMMITTED: &str = "Write the cart on each change";
 const LABELLED: &str = "the tide tables have no entry for leap days";
@@ -201,4 +201,44 @@ fn a_private_project_that_is_committed_gives_away_only_what_is_sure() {
     identity::vouch(&sealed.dirs, &observed, Some(Mode::Committed), [9; 16], now()).unwrap();
     sync_again(&sealed, 2);
     assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
+}
+
+fn told(store: &Store) -> Stored {
+    let listed = store.list().unwrap().memories.into_iter();
+    listed.into_iter().find(|stored| stored.memory.title.starts_with("Write the")).unwrap()
+}
+
+#[test]
+fn what_a_person_changed_and_took_in_stays_theirs() {
+    let sealed = with_session(Mode::Committed);
+    sealed.sync();
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let redactor = Redactor::new(&RedactOptions::default());
+    let waiting = told(&store);
+    let text = fs::read_to_string(&waiting.path).unwrap().replace("at logout", "when people left");
+    fs::write(&waiting.path, text).unwrap();
+    store.promote(&waiting.memory.id.to_string(), &redactor).unwrap();
+    sync_again(&sealed, 2);
+    let stored = told(&store);
+    assert!(stored.memory.body.contains("when people left"), "{stored:?}");
+    assert!(stored.path.starts_with(&store.folder));
+}
+
+#[test]
+fn what_was_taken_in_stays_when_its_session_says_it_anew() {
+    let sealed = with_session(Mode::Committed);
+    sealed.sync();
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let redactor = Redactor::new(&RedactOptions::default());
+    let id = told(&store).memory.id;
+    store.promote(&id.to_string(), &redactor).unwrap();
+    let path = sealed.transcript("s1.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    let kept =
+        lines.lines().filter(|line| !line.contains(COMMITTED)).map(|line| format!("{line}\n"));
+    fs::write(&path, kept.collect::<String>()).unwrap();
+    let home = sealed.dirs.project(sealed.tree.project);
+    fs::remove_dir_all(&home.archive).unwrap();
+    sync_again(&sealed, 2);
+    assert_eq!(told(&store).memory.id, id);
 }

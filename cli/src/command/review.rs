@@ -172,7 +172,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
     if items.is_empty() && held.is_empty() && pairs.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
-        return Ok(());
+        return if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
     if world.interactive && world.is_seen {
@@ -348,6 +348,9 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
         Some(_) => format!(
             "It is held back: `throughline review --release {id}` lets it out, `throughline forget {id}` puts it aside."
         ),
+        None if stored.memory.superseded_by.is_some() => {
+            format!("Something newer replaces it; `throughline forget {id}` puts it aside.")
+        }
         None => format!(
             "It was taken in already, or written by hand; `throughline forget {id}` puts it aside."
         ),

@@ -30,8 +30,6 @@ pub struct Settings {
     /// Notice to a person that something was injected.
     pub notice: Notice,
     /// Handling of new memories.
-    /// The default is not written into an index: earlier programs know no such value, and read what is missing as theirs.
-    #[serde(skip_serializing_if = "Promote::is_sure")]
     pub promote: Promote,
     /// Rule for memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
@@ -125,13 +123,6 @@ pub enum Promote {
     Auto,
     /// It is recalled, but stays private until `throughline review`.
     Review,
-}
-
-impl Promote {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-    const fn is_sure(&self) -> bool {
-        matches!(self, Self::Sure)
-    }
 }
 
 /// Rule for memories that are from the repository; each variant gives less than the one before.

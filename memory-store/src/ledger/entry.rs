@@ -84,7 +84,7 @@ impl Entry {
     pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
         let in_place = self.aside == Aside::No && !self.name.is_empty();
         let of_folder = is_private || !self.root.as_os_str().is_empty();
-        self.promoted || self.aside == Aside::Held || in_place && of_folder
+        self.aside == Aside::Held || of_folder && (self.promoted || in_place)
     }
 
     /// Returns whether we wrote this text.

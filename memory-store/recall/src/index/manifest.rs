@@ -32,6 +32,15 @@ const DEFAULTS: &str = concat!(
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 
+/// The default of `promote`, which no reader of an index asks for. It is left out, for programs before it know no such
+/// value, and read what is missing as their own default.
+const PROMOTE: &str = r#""promote":"sure","#;
+
+/// Returns settings as an index has them.
+fn text_of(settings: &Settings) -> serde_json::Result<String> {
+    Ok(serde_json::to_string(settings)?.replacen(PROMOTE, "", 1))
+}
+
 /// Kind of documents that a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -139,7 +148,7 @@ impl Manifest {
     /// # Errors
     /// Says what of it is more than a reader takes: segments, or bytes in all.
     pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
-        let settings = serde_json::to_vec(&self.settings).map_err(|error| error.to_string())?;
+        let settings = text_of(&self.settings).map_err(|error| error.to_string())?.into_bytes();
         if self.segments.len() > SEGMENTS_MAX as usize {
             return Err(format!("{} segments, and {SEGMENTS_MAX} may be", self.segments.len()));
         }
@@ -298,7 +307,7 @@ mod tests {
         let config = Some(Stamp { bytes: 20, modified_ns: 1_790_000_000_000_000_001 });
         let read = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
         assert_eq!(Manifest::decode(path, &read.encode().unwrap()).unwrap(), read);
-        let defaults = serde_json::to_string(&plain.settings).unwrap();
+        let defaults = text_of(&plain.settings).unwrap();
         assert_eq!(DEFAULTS, defaults, "a changed default is to be changed there, too");
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
