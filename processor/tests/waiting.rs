@@ -10,6 +10,7 @@ use memory_store::memory::Status;
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::store::{Forget, Store, Stored};
+use processor::upkeep::purge::{What, purge};
 
 const COMMITTED: &str = "Write the cart on each change";
 const LABELLED: &str = "the tide tables have no entry for leap days";
@@ -225,20 +226,13 @@ fn what_a_person_changed_and_took_in_stays_theirs() {
 }
 
 #[test]
-fn what_was_taken_in_stays_when_its_session_says_it_anew() {
+fn what_was_taken_in_is_purged_with_its_session() {
     let sealed = with_session(Mode::Committed);
     sealed.sync();
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-    let redactor = Redactor::new(&RedactOptions::default());
-    let id = told(&store).memory.id;
-    store.promote(&id.to_string(), &redactor).unwrap();
-    let path = sealed.transcript("s1.jsonl");
-    let lines = fs::read_to_string(&path).unwrap();
-    let kept =
-        lines.lines().filter(|line| !line.contains(COMMITTED)).map(|line| format!("{line}\n"));
-    fs::write(&path, kept.collect::<String>()).unwrap();
-    let home = sealed.dirs.project(sealed.tree.project);
-    fs::remove_dir_all(&home.archive).unwrap();
-    sync_again(&sealed, 2);
-    assert_eq!(told(&store).memory.id, id);
+    let id = told(&store).memory.id.to_string();
+    let path = store.promote(&id, &Redactor::new(&RedactOptions::default())).unwrap().path;
+    assert!(path.starts_with(&store.folder) && path.exists());
+    purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    assert!(!path.exists());
 }

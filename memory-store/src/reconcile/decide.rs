@@ -110,9 +110,7 @@ impl<'r> Decision<'r, '_> {
             return self.unwanted_and_missing(before, entry);
         };
         if before.wrote(file.file.text()) && !before.saved {
-            // What a review took in stays until a person puts it aside.
-            let is_taken_in = before.promoted && before.aside == Aside::No;
-            if is_taken_in || (self.keeps)(&file.file.memory) {
+            if (self.keeps)(&file.file.memory) {
                 self.plan.outcome.unchanged += 1;
             } else {
                 self.withdraw(before, entry);
