@@ -402,7 +402,7 @@ impl Store {
         file.redact(redactor)?;
         ledger.inherit(file.text(), origin)?;
         let tombstone = ledger.tombstone(stored.memory.id);
-        // What waited was not in the folder, and waits again.
+        // A waiting memory was not in the folder, and waits again.
         let was_at = tombstone
             .filter(|_| file.memory.status != Status::Draft)
             .and_then(|tombstone| tombstone.name.clone());
@@ -491,9 +491,7 @@ impl Store {
     /// Lists what waits for review, but for what something newer replaces.
     pub fn drafts(&self) -> Result<Listing> {
         let mut listing = listing::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
-        listing.memories.retain(|Stored { memory, .. }| {
-            memory.status == Status::Draft && memory.superseded_by.is_none()
-        });
+        listing.memories.retain(|stored| stored.memory.waits());
         Ok(listing)
     }
 

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::scripts::{Sealed, eventful, now};
+use crate::scripts::{Sealed, eventful, git, now};
 use memory_store::layout::Tree;
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
@@ -231,20 +230,6 @@ fn more_places_than_are_told_are_mentioned() {
     put(&file, &format!("use {} here\n", token()).repeat(1_001));
     let report = audited(&sealed, false);
     assert_eq!((report.found.len(), report.truncated), (1_000, true));
-}
-
-fn git(root: &Path, arguments: &[&str]) {
-    let status = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    assert!(status.unwrap().success(), "git {arguments:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::scripts::{self, Script, Sealed, now};
+use crate::scripts::{self, Script, Sealed, git, now};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
@@ -490,17 +490,7 @@ fn everyday_values_are_not_spread() {
 #[test]
 fn history_that_still_holds_a_secret_is_told() {
     let sealed = Sealed::new();
-    let git = |arguments: &[&str]| {
-        let status = Command::new("git")
-            .arg("-C")
-            .arg(&sealed.tree.root)
-            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
-            .args(arguments)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_SYSTEM", "/dev/null")
-            .output();
-        assert!(status.unwrap().status.success(), "git {arguments:?}");
-    };
+    let git = |arguments: &[&str]| git(&sealed.tree.root, arguments);
     git(&["init", "-q", "-b", "main"]);
     let mut first = Script::new("s1", sealed.root());
     first.prompt("Please look at how the operators log in.");

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
-use crate::scripts::{Script, Sealed, now};
+use crate::scripts::{Script, Sealed, git, now};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::memory::Status;
 use memory_store::recall::{Recall, Search};
@@ -32,7 +31,7 @@ fn with_session(mode: Mode) -> Sealed {
     sealed
 }
 
-/// What is stored, each with whether it waits, and whether its file is in the folder.
+/// Everything that is stored, each with whether it waits, and whether its file is in the folder.
 fn stored(sealed: &Sealed) -> BTreeMap<String, (bool, bool)> {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let listed = store.list().unwrap().memories;
@@ -48,6 +47,12 @@ fn stands(sealed: &Sealed, part: &str) -> (bool, bool) {
     let all = stored(sealed);
     let found = all.iter().find(|(text, _)| text.contains(&part.to_lowercase()));
     *found.unwrap_or_else(|| panic!("{part}: {all:#?}")).1
+}
+
+/// Returns the memory that only Claude told.
+fn told(store: &Store) -> Stored {
+    let mut listed = store.list().unwrap().memories.into_iter();
+    listed.find(|stored| stored.memory.title == COMMITTED).unwrap()
 }
 
 fn promote(sealed: &Sealed, value: &str) {
@@ -93,29 +98,15 @@ fn nothing_waits_in_a_private_project() {
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
 }
 
-fn git(sealed: &Sealed, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(&sealed.tree.root)
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// A repository in which all was let in and committed on a branch, and that only takes in what is sure since then.
 fn with_all_committed() -> Sealed {
     let sealed = with_session(Mode::Committed);
-    git(&sealed, &["init", "-q", "-b", "main"]);
-    git(&sealed, &["commit", "-q", "--allow-empty", "-m", "first"]);
-    git(&sealed, &["switch", "-q", "-c", "topic"]);
+    git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
+    git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&sealed.tree.root, &["switch", "-q", "-c", "topic"]);
     promote(&sealed, "auto");
-    git(&sealed, &["add", "-A"]);
-    git(&sealed, &["commit", "-q", "-m", "memories"]);
+    git(&sealed.tree.root, &["add", "-A"]);
+    git(&sealed.tree.root, &["commit", "-q", "-m", "memories"]);
     promote(&sealed, "sure");
     sealed
 }
@@ -129,19 +120,19 @@ fn sync_again(sealed: &Sealed, number: u32) {
     sealed.sync();
 }
 
-/// What git says of the memory that only Claude told.
+/// Change that git tells of the memory that only Claude told.
 fn change_of_committed(sealed: &Sealed) -> String {
-    let changes = git(sealed, &["status", "--short", "--untracked-files=all"]);
+    let changes = git(&sealed.tree.root, &["status", "--short", "--untracked-files=all"]);
     changes.lines().filter(|line| line.contains("write-the-cart")).collect()
 }
 
 #[test]
 fn what_git_took_away_comes_back_as_it_was() {
     let sealed = with_all_committed();
-    git(&sealed, &["switch", "-q", "main"]);
+    git(&sealed.tree.root, &["switch", "-q", "main"]);
     sync_again(&sealed, 2);
     sync_again(&sealed, 3);
-    git(&sealed, &["switch", "-q", "topic"]);
+    git(&sealed.tree.root, &["switch", "-q", "topic"]);
     sync_again(&sealed, 4);
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
     assert_eq!(change_of_committed(&sealed), "");
@@ -150,9 +141,9 @@ fn what_git_took_away_comes_back_as_it_was() {
 #[test]
 fn what_git_took_away_for_good_is_written_as_it_was() {
     let sealed = with_all_committed();
-    git(&sealed, &["switch", "-q", "main"]);
+    git(&sealed.tree.root, &["switch", "-q", "main"]);
     sync_again(&sealed, 2);
-    git(&sealed, &["branch", "-qD", "topic"]);
+    git(&sealed.tree.root, &["branch", "-qD", "topic"]);
     sync_again(&sealed, 3);
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
 }
@@ -165,12 +156,12 @@ fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
     sync_again(&sealed, 2);
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
     assert_eq!(change_of_committed(&sealed), "");
-    git(&sealed, &["rm", "-rq", "--cached", ".throughline"]);
-    git(&sealed, &["commit", "-q", "-m", "not here"]);
-    git(&sealed, &["stash", "-q", "-u"]);
+    git(&sealed.tree.root, &["rm", "-rq", "--cached", ".throughline"]);
+    git(&sealed.tree.root, &["commit", "-q", "-m", "not here"]);
+    git(&sealed.tree.root, &["stash", "-q", "-u"]);
     sync_again(&sealed, 3);
     sync_again(&sealed, 4);
-    git(&sealed, &["stash", "pop", "-q"]);
+    git(&sealed.tree.root, &["stash", "pop", "-q"]);
     sync_again(&sealed, 5);
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
 }
@@ -181,9 +172,7 @@ fn a_memory_that_is_put_aside_comes_back_to_where_it_was() {
         let sealed = with_session(Mode::Committed);
         promote(&sealed, value);
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-        let listed = store.list().unwrap().memories;
-        let told = listed.iter().find(|stored| stored.memory.title == COMMITTED).unwrap();
-        let id = told.memory.id.to_string();
+        let id = told(&store).memory.id.to_string();
         let redactor = Redactor::new(&RedactOptions::default());
         store.forget(&id, Forget::Archive, &redactor, now()).unwrap();
         promote(&sealed, "sure");
@@ -202,11 +191,6 @@ fn a_private_project_that_is_committed_gives_away_only_what_is_sure() {
     identity::vouch(&sealed.dirs, &observed, Some(Mode::Committed), [9; 16], now()).unwrap();
     sync_again(&sealed, 2);
     assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
-}
-
-fn told(store: &Store) -> Stored {
-    let listed = store.list().unwrap().memories.into_iter();
-    listed.into_iter().find(|stored| stored.memory.title.starts_with("Write the")).unwrap()
 }
 
 #[test]

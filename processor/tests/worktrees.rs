@@ -3,32 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use crate::scripts::{self, Sealed, eventful};
+use crate::scripts::{self, Sealed, eventful, git};
 use memory_store::handoff::Handoff;
-
-fn git(root: &Path, arguments: &[&str]) {
-    let status = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args([
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=ada@example.com",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success(), "git {arguments:?}");
-}
 
 fn memories(root: &Path) -> usize {
     fs::read_dir(root.join(".throughline/memories")).map_or(0, Iterator::count)

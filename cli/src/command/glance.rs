@@ -78,12 +78,11 @@ impl Glance {
                 Rank::More => &mut glance.more,
             };
             *counted += 1;
-            glance.waiting += usize::from(memory.status == Status::Draft);
+            glance.waiting += usize::from(memory.waits());
         }
         memories.sort_by(|one, other| {
-            let waits = |memory: &Memory| memory.status == Status::Draft;
-            (waits(one), Rank::of(one))
-                .cmp(&(waits(other), Rank::of(other)))
+            (one.waits(), Rank::of(one))
+                .cmp(&(other.waits(), Rank::of(other)))
                 .then(worth(other).total_cmp(&worth(one)))
                 .then(Reverse(one.confidence.to_bits()).cmp(&Reverse(other.confidence.to_bits())))
                 .then(one.id.cmp(&other.id))

@@ -190,7 +190,7 @@ fn next(
     if !problems.is_empty() {
         return ("throughline doctor", "check every part, each with a remedy");
     }
-    // What waits because it is not sure may stay private.
+    // Prose of the rules may stay private.
     let waits = promote == Promote::Review && review.waiting > 0;
     if waits || review.stale + review.contradictions + review.held + review.new > 0 {
         return ("throughline review", "look at them, one key each");

@@ -155,7 +155,7 @@ fn choose(
 
 fn serves(stored: &Stored, now: Timestamp) -> bool {
     let memory = &stored.memory;
-    // What waits was not found good by anybody yet.
+    // Nobody found good yet what waits.
     memory.status == Status::Active
         && !memory.is_expired(now)
         && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)

@@ -9,7 +9,6 @@ use clap::Args;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
-use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::Recall;
@@ -140,9 +139,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     for stored in &listing.memories {
         *by_kind.entry(stored.memory.kind.name()).or_default() += 1;
     }
-    let memories = listing.memories.iter().map(|stored| &stored.memory);
-    let waiting = memories
-        .filter(|memory| memory.status == MemoryStatus::Draft && memory.superseded_by.is_none());
+    let waiting = listing.memories.iter().filter(|stored| stored.memory.waits());
     let has_history = archived_sessions > 0;
     let elsewhere =
         if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };

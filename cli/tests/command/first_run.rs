@@ -184,7 +184,7 @@ fn where_memories_are_kept_is_a_question_with_flags() {
         (status["mode"].as_str().unwrap().to_owned(), waiting)
     };
     for (flag, keys, mode, waits) in [
-        // What Claude told waits.
+        // Prose of the rules waits.
         ("--committed", ENTER.to_owned(), "committed", true),
         ("--drafts", format!("{DOWN}{ENTER}"), "committed", true),
         ("--private", format!("{DOWN}{DOWN}{ENTER}"), "private", false),

@@ -198,7 +198,7 @@ fn a_person_is_shown_what_is_there_and_chooses_where_it_goes() {
         (in_repository, review.iter().filter(|one| one["new"] == true).count(), review.len())
     };
     let (in_repository, new, all) = chosen("\r");
-    // What Claude told waits.
+    // Prose of the rules waits.
     assert!(in_repository > 0 && new > 0 && new < all, "{in_repository} {new} {all}");
     assert_eq!(chosen("\x1b[B\r"), (0, 0, all), "drafts");
     assert_eq!(chosen("\x1b[B\x1b[B\r"), (0, all, all), "private");

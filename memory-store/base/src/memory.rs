@@ -81,6 +81,11 @@ impl Memory {
         self.valid_until.is_some_and(|until| until < now)
     }
 
+    /// Returns whether a review may take it in: it waits, and nothing newer replaces it.
+    pub fn waits(&self) -> bool {
+        self.status == Status::Draft && self.superseded_by.is_none()
+    }
+
     /// A memory that says this and nothing more; all else has its default.
     pub fn new(
         id: MemoryId,

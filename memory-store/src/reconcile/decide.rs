@@ -70,7 +70,7 @@ impl<'r> Decision<'r, '_> {
             return Ok(());
         }
         let survey: &'r Survey = self.survey;
-        // What is in the folder, or was, is not held back again, whatever the settings are by now.
+        // Nothing that is in the folder, or was, is held back again, whatever the settings are by now.
         let was_in_folder = before.was_in_folder(survey.is_private());
         let wanted = if was_in_folder { wanted.in_folder() } else { wanted };
         match survey.in_tree(&before, &entry.root) {

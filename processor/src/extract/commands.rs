@@ -10,7 +10,7 @@ use memory_store::{Kind, Timestamp};
 use super::clean::{cut, plain};
 use super::draft::{Draft, Effect};
 use super::{EXTRACTOR, QUOTE_CHARS_MAX, SessionMiner, shell, unit, words};
-use crate::transcript::session::{Call, Input, StepKind};
+use crate::transcript::session::Call;
 
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
 const LINE_CHARS_MAX: usize = 120;
@@ -35,15 +35,8 @@ struct CommandUse {
 pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
     let mut seen: BTreeMap<(String, String), CommandUse> = BTreeMap::new();
     for turn in &miner.session.turns {
-        // The shell stays where a command went.
-        let mut folder = turn.cwd.clone();
-        for step in &turn.steps {
-            let StepKind::Call(call) = &step.what else { continue };
-            let Input::Shell { command, description } = &call.input else { continue };
-            let at = folder.clone();
-            if !call.failed && !call.denied {
-                folder = shell::went(&folder, &turn.cwd, command);
-            }
+        for run in shell::calls(turn) {
+            let shell::ShellCall { step, call, command, description, .. } = run;
             if call.failed || !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
@@ -59,18 +52,13 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
                 if line.chars().count() > LINE_CHARS_MAX || is_passing(&simple.line) {
                     continue;
                 }
-                let Some(directory) = miner
-                    .roots
-                    .directory(shell::start(&at, &turn.cwd, &simple.directory), &simple.directory)
-                else {
-                    continue;
-                };
+                let Some(directory) = run.folder(&simple.directory, miner.roots) else { continue };
                 let entry =
                     seen.entry((directory.clone(), line.clone())).or_insert_with(|| CommandUse {
                         class,
                         uuid: step.uuid.clone(),
                         at: step.at,
-                        written: command.clone(),
+                        written: command.to_owned(),
                         description: String::new(),
                         record: CommandRecord {
                             line,
@@ -82,7 +70,7 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
                     });
                 entry.record.passed += 1;
                 if alone && entry.description.is_empty() {
-                    entry.description.clone_from(description);
+                    description.clone_into(&mut entry.description);
                 }
             }
         }

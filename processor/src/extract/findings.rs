@@ -107,7 +107,7 @@ pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>], told: &[Words]) 
             }
         }
     }
-    // What Claude labels is surer than a commit that says the same.
+    // A labelled unit is surer than a commit that says the same.
     let is_new = |words: &Words| told.iter().all(|told| sets::within(words, told) < SAME_SHARE);
     found.retain(|(draft, words)| !is_prose(&draft.extractor) || is_new(words));
     found.into_iter().map(|(draft, _)| draft).collect()

@@ -17,7 +17,8 @@ use crate::transcript::session::Input;
 const UNIT_SURE: f32 = 0.75;
 const FILE_SURE: f32 = 0.15;
 
-/// Worth of a unit, above that of a commit, for readers would keep nearly all of them; the gain for each sign of a reason, and the worth of the existence of a file.
+/// Worth of a unit, above that of a commit, for readers would keep nearly all of them; the gain for each sign of a
+/// reason; and the worth of the existence of a file.
 const WORTH: f32 = 1.4;
 const SIGN_GAIN: f32 = 0.3;
 const FILE_WORTH: f32 = 0.9;

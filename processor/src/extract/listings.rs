@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paths::named;
 use super::roots::Roots;
 use super::{shell, words};
-use crate::transcript::session::{Call, Input, Session, StepKind, Turn};
+use crate::transcript::session::{Call, Session, Turn};
 
-/// What one call of git listed, as it spelled it.
+/// The files that one call of git listed, as it spelled them.
 struct Listing<'a> {
     call: &'a Call,
     /// The folder that git ran in, below the root; `.` is the root, and `None` is outside.
@@ -29,40 +29,28 @@ pub fn of(
 }
 
 fn of_turn<'a>(turn: &'a Turn, roots: &Roots) -> Vec<Listing<'a>> {
-    let mut listings = Vec::new();
-    // The shell stays where a command went.
-    let mut folder = turn.cwd.clone();
-    for step in &turn.steps {
-        let StepKind::Call(call) = &step.what else { continue };
-        let Input::Shell { command, .. } = &call.input else { continue };
-        if call.denied {
-            continue;
+    let lists = |command: &str| words::LISTS_CHANGES.is_match(command);
+    let listing = shell::calls(turn).filter(|run| !run.call.denied && lists(run.command));
+    let listing = listing.map(|run| {
+        let commands = shell::commands(run.command);
+        let git = commands.iter().find(|it| lists(&it.line));
+        Listing {
+            call: run.call,
+            folder: run.folder(git.map_or("", |it| it.directory.as_str()), roots),
+            names: named(roots, &roots.strip(&text_of(run.command, &run.call.output))),
         }
-        if words::LISTS_CHANGES.is_match(command) {
-            let commands = shell::commands(command);
-            let lists = commands.iter().find(|it| words::LISTS_CHANGES.is_match(&it.line));
-            let inner = lists.map_or("", |it| it.directory.as_str());
-            listings.push(Listing {
-                call,
-                folder: roots.directory(shell::start(&folder, &turn.cwd, inner), inner),
-                names: named(roots, &roots.strip(&listing(command, &call.output))),
-            });
-        }
-        if !call.failed {
-            folder = shell::went(&folder, &turn.cwd, command);
-        }
-    }
-    listings
+    });
+    listing.collect()
 }
 
 /// The command, whose arguments name files, and of its output what git says: hooks and tests print other files.
-fn listing(command: &str, output: &str) -> String {
-    let mut listing = command.to_owned();
+fn text_of(command: &str, output: &str) -> String {
+    let mut text = command.to_owned();
     for line in output.lines().filter(|line| words::OF_GIT.is_match(line)) {
-        listing.push('\n');
-        listing.push_str(line);
+        text.push('\n');
+        text.push_str(line);
     }
-    listing
+    text
 }
 
 impl Listing<'_> {

@@ -82,7 +82,7 @@ pub mod episodes {
 /// tool calls, what was written into knowledge files, and what Claude itself labels as a rule, a decision or a trap.
 pub const EXTRACTOR: &str = "rules/13";
 
-/// The same, of the rules' *prose*: what Claude's messages, plans, questions and commit messages tell besides. Strict
+/// The name for the rules' *prose*: what Claude's messages, plans, questions and commit messages tell besides. Strict
 /// readers would keep 4 in 100 of such memories in a repository and 68 of the others (`docs/measuring.md`), but recall
 /// finds answers in both.
 const PROSE_EXTRACTOR: &str = "rules/13 prose";

@@ -34,7 +34,7 @@ struct Touched {
 #[derive(Clone, Debug, Default)]
 pub struct TouchedFiles {
     files: Vec<Touched>,
-    /// What each call of git listed, by the call's id.
+    /// The files that each call of git listed, by the call's id.
     listed: BTreeMap<String, Vec<String>>,
 }
 

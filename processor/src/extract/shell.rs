@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use super::pattern::{Pattern, pattern};
+use super::roots::Roots;
 use super::words;
+use crate::transcript::session::{Call, Input, Step, StepKind, Turn};
 use memory_store::signature::{CommandClass, classify, normalise_command, shell};
 
 /// One command of a line, normalised, with the folder it runs in.
@@ -45,8 +47,45 @@ pub fn commands(line: &str) -> Vec<Simple> {
 /// Bytes of a folder, as of paths on Linux (`PATH_MAX`, `limits.h`).
 const FOLDER_BYTES_MAX: usize = 4096;
 
+/// A shell command of a turn.
+pub struct ShellCall<'a> {
+    /// The step that made it.
+    pub step: &'a Step,
+    /// The call itself.
+    pub call: &'a Call,
+    /// The command line.
+    pub command: &'a str,
+    /// Claude's description of its purpose.
+    pub description: &'a str,
+    /// The folder that the shell stood in before it.
+    at: String,
+    /// The folder that the turn began in.
+    first: &'a str,
+}
+
+impl ShellCall<'_> {
+    /// Returns the folder below the root in which a part of the line ran that names `inner` for its folder.
+    pub fn folder(&self, inner: &str, roots: &Roots) -> Option<String> {
+        roots.directory(start(&self.at, self.first, inner), inner)
+    }
+}
+
+/// Returns the shell commands of a turn, in order: the shell stays where a command went that passed.
+pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
+    let mut folder = turn.cwd.clone();
+    turn.steps.iter().filter_map(move |step| {
+        let StepKind::Call(call) = &step.what else { return None };
+        let Input::Shell { command, description } = &call.input else { return None };
+        let at = folder.clone();
+        if !call.failed && !call.denied {
+            folder = went(&folder, &turn.cwd, command);
+        }
+        Some(ShellCall { step, call, command, description, at, first: &turn.cwd })
+    })
+}
+
 /// Returns the folder that a shell is in after a command line that began in `folder`.
-pub fn went(folder: &str, first: &str, line: &str) -> String {
+fn went(folder: &str, first: &str, line: &str) -> String {
     // A command in parentheses does not change the folder of the shell.
     if line.contains('(') {
         return folder.to_owned();
@@ -68,7 +107,7 @@ pub fn went(folder: &str, first: &str, line: &str) -> String {
 
 /// Returns the folder from which a shell that stood in `at` went to `to`: one that passed and is there already was
 /// set back to the session's `first` folder before.
-pub fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
+fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
     let there = !to.is_empty()
         && !to.starts_with("..")
         && at.ends_with(&format!("/{}", to.trim_end_matches('/')));

@@ -151,7 +151,7 @@ patterns! {
     LISTS_CHANGES = r"\bgit\s+(?:-\S+\s+\S+\s+)*(?:add|commit|status|show|diff\s+(?:\S+\s+)*--(?:stat|name-only|name-status))\b";
     /// A line in which git names a file: of its status, of what a commit did to files, of a `--stat` or a diff.
     OF_GIT = r"^\s*(?:[MADRCTU?!]{1,2}\s+|(?:create|delete|rename|copy|mode change) |(?:modified|new file|deleted|renamed|both modified):\s|diff --git |[-+]{3} [ab]/|[0-9-]+\t[0-9-]+\t)|\|\s+(?:[0-9]+\b|Bin )|^\s*[^\s:]+/[^\s:]+$";
-    /// What `grep -C` writes behind the name of a file: the number of a line, and the line.
+    /// Number of a line, and the line, as `grep -C` writes them behind the name of a file.
     LINE_OF_GREP = r"\.[A-Za-z][A-Za-z0-9]{0,7}(-[0-9]+(?:-[\w*@-]*)?)$";
     /// Mark that Claude adds to the option it would take.
     RECOMMENDED = r"(?i)\s*\((?:recommended|suggested|default)\)";

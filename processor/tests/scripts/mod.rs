@@ -316,6 +316,22 @@ impl Sealed {
     }
 }
 
+/// Runs git as somebody without a configuration; returns what it printed.
+pub fn git(root: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(["-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// A session in which things happen that are worth remembering, different for each seed.
 pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let start = format!("2026-11-{:02}T09:{:02}:00Z", 1 + seed % 20, seed % 60);
