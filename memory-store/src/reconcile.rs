@@ -156,8 +156,8 @@ fn with_successors_that_count(
     let waits = |memory: &Memory| {
         let known = ledger.entry(memory.id);
         let is_let_in = known.is_some_and(|it| it.was_in_folder(is_private));
-        let is_elsewhere = known.is_some_and(|it| it.aside == Aside::Held);
-        memory.status == Status::Draft && !is_let_in || is_elsewhere
+        let is_elsewhere = known.is_some_and(|it| it.aside == Aside::Parked);
+        memory.status == Status::Held && !is_let_in || is_elsewhere
     };
     let waiting: BTreeSet<MemoryId> =
         desired.iter().map(|it| &it.memory).filter(|it| waits(it)).map(|it| it.id).collect();
@@ -292,7 +292,7 @@ mod tests {
             superseded_by: by.map(|by| memory(by, "", "").id),
             ..memory(n, "One of a chain", "a")
         };
-        let (stands, waits) = (Status::Active, Status::Draft);
+        let (stands, waits) = (Status::Active, Status::Held);
         let chain = [
             of(1, stands, Some(2)),
             of(2, waits, Some(3)),
@@ -308,7 +308,7 @@ mod tests {
     fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
         let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
         // A new text, a new title, one gone, one new, one that waits for review.
-        let draft = Memory { status: Status::Draft, ..memory(5, "Five", "e") };
+        let draft = Memory { status: Status::Held, ..memory(5, "Five", "e") };
         let second =
             [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
         let third = [memory(1, "Eins", "A"), memory(3, "Three", "c"), draft];

@@ -22,7 +22,7 @@ use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::pulled_setting;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
-use crate::settings::{Embedder, Llm, NameFinder, Promote, Pulled, RedactSettings, Settings};
+use crate::settings::{Embedder, Llm, NameFinder, Pulled, RedactSettings, Settings};
 pub use form::{Described, Field, Form};
 use keys::KEYS;
 pub use values::CONTEXT_TOKENS;
@@ -171,6 +171,11 @@ impl Loaded {
             }
         };
         for (name, value) in table {
+            if is_users && name == "promote" {
+                let message = values::promote(&mut self.settings, &value);
+                self.warn(path, &name, message);
+                continue;
+            }
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
                 self.warn(path, &name, "is no setting; it is ignored".to_owned());
                 continue;
@@ -209,13 +214,18 @@ impl Loaded {
         for key in KEYS.iter().filter(|key| GUARDED.contains(&key.name)) {
             let lines = text.iter().flat_map(|text| text.lines());
             let lines = lines.filter(|line| !line.trim_start().starts_with('#'));
-            let said: Vec<&str> = lines.filter(|line| line.contains(key.name)).collect();
+            let is_of_key = |line: &&str| {
+                let line = line.trim_start().trim_start_matches(['[', '"', '\'']);
+                line.starts_with(key.name) || key.name == "review" && line.starts_with("promote")
+            };
+            let said: Vec<&str> = lines.filter(is_of_key).collect();
             // The line may be sound where another one is not; of several nobody can say which one counts.
             let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
             let value = match *said {
                 [] if text.is_some() => continue,
-                [line] => value(line).unwrap_or(Value::Boolean(false)),
-                _ => Value::Boolean(false),
+                [line] => value(line).unwrap_or(Value::Float(f64::NAN)),
+                // No setting takes it, so the strictest value is in effect.
+                _ => Value::Float(f64::NAN),
             };
             if key.name != "pulled" {
                 drop((key.set)(&mut self.settings, value));
@@ -272,7 +282,7 @@ fn without_path(error: Error, path: &Path) -> String {
 
 /// Settings whose default keeps less in, or out, than the user may have wanted: where one cannot be read, the strictest
 /// holds. Redaction has its own way.
-const GUARDED: [&str; 4] = ["promote", "pulled", "ignore_paths", "names"];
+const GUARDED: [&str; 4] = ["review", "pulled", "ignore_paths", "names"];
 
 #[cfg(test)]
 mod tests {
@@ -333,18 +343,18 @@ mod tests {
     fn the_repository_comes_after_the_user_and_sets_only_what_is_safe() {
         let files = files(
             "start_tokens = 800\nnotice = \"each\"\n[llm]\nprovider = \"ollama\"\nmodel = \"m\"\n",
-            "start_tokens = 500\nkinds = [\"fix\", \"todo\"]\nnotice = \"off\"\npromote = \"review\"\n\
+            "start_tokens = 500\nkinds = [\"fix\", \"todo\"]\nnotice = \"off\"\nreview = true\n\
              [half_life_days]\nfix = 90\n[llm]\nprovider = \"ollama\"\nmodel = \"evil\"\nhost = \"http://evil\"\n",
         );
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!((settings.start_tokens, settings.notice), (500, Notice::Each));
-        assert_eq!(settings.promote, Promote::Sure);
+        assert!(!settings.review);
         assert_eq!(settings.kinds, [Kind::Fix, Kind::Task]);
         assert_eq!(settings.half_life_days(Kind::Fix), 90);
         assert_eq!(settings.half_life_days(Kind::Task), 30);
         assert_eq!(settings.llm.unwrap().model, "m");
         let refused: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
-        assert_eq!(refused, ["llm", "notice", "promote"]);
+        assert_eq!(refused, ["llm", "notice", "review"]);
         assert!(warnings[0].to_string().contains("config.toml: llm: may only be set"));
         assert_eq!(load(&files.dirs, None).0.start_tokens, 800);
     }
@@ -404,11 +414,11 @@ mod tests {
     fn what_is_to_be_kept_in_or_out_is_closed_by_a_slip() {
         let load = |text: &str| load(&files(text, "").dirs, None);
         for text in [
-            "pulled = \"author\"\npromote = 1\nignore_paths = \"secret\"\n[names]\nmodle = \"m\"\n",
-            "alpha = = 1\npulled = \"author\"\npromote = 1\nignore_paths = [\n\"a\"]\n[names]\nmodel = \"m\"\n",
+            "pulled = \"author\"\nreview = 1\nignore_paths = \"secret\"\n[names]\nmodle = \"m\"\n",
+            "alpha = = 1\npulled = \"author\"\nreview = 1\nignore_paths = [\n\"a\"]\n[names]\nmodel = \"m\"\n",
         ] {
             let (settings, warnings) = load(text);
-            assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Review));
+            assert_eq!((settings.pulled, settings.review), (Pulled::Reviewed, true));
             assert!(settings.ignores_unknown && settings.names.unwrap().model.is_empty());
             assert!(warnings.iter().all(|warning| warning.is_grave), "{warnings:?}");
             assert!(!warnings.is_empty());
@@ -420,18 +430,15 @@ mod tests {
         );
         // Readable lines of a file that is not TOML hold, and the settings that it does not name are unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
-        assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Sure));
+        assert_eq!((settings.pulled, settings.review), (Pulled::Reviewed, false));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
         // Of several lines nobody can say which one counts, and of another encoding none can be read.
-        let twice = "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\npromote = \"auto\"\npromote = \"review\"\n";
+        let twice =
+            "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\nreview = false\nreview = true\n";
         for text in [twice, "a = 1\rpulled = \"all\"\r", "a\0 = 1\n"] {
             let settings = load(text).0;
-            assert_eq!(
-                (settings.promote, settings.ignores_unknown),
-                (Promote::Review, true),
-                "{text:?}"
-            );
+            assert_eq!((settings.review, settings.ignores_unknown), (true, true), "{text:?}");
         }
         // Values of older versions count as the stricter ones, with a warning.
         let (settings, warnings) = load("pulled = \"authors\"\n");

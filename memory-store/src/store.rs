@@ -404,7 +404,7 @@ impl Store {
         let tombstone = ledger.tombstone(stored.memory.id);
         // A waiting memory was not in the folder, and waits again.
         let was_at = tombstone
-            .filter(|_| file.memory.status != Status::Draft)
+            .filter(|_| file.memory.status != Status::Held)
             .and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
             Some(path) if self.may_create(&path) => path,
@@ -462,7 +462,9 @@ impl Store {
         let entry = ledger.entry(draft.memory.id).cloned();
         let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
         let was_changed = !entry.wrote(file.text());
-        file.set(&Memory { status: Status::Active, ..file.memory.clone() })?;
+        let mut released = file.memory.clone();
+        released.release();
+        file.set(&released)?;
         file.redact(redactor)?;
         let path = self.free_path(&file.memory)?;
         self.write(&path, file.text().as_bytes())?;
@@ -601,7 +603,7 @@ impl Store {
     /// A path for a new memory's file that nothing has yet.
     pub(crate) fn free_path(&self, memory: &Memory) -> Result<PathBuf> {
         let folder = match memory.status {
-            Status::Draft => &self.home.drafts,
+            Status::Held => &self.home.drafts,
             Status::Active | Status::Rejected | Status::Archived => &self.folder,
         };
         free_path_in(folder, memory)
@@ -744,7 +746,7 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
 }
 
 fn is_same(stored: &Stored, memory: &Memory) -> bool {
-    let live = matches!(stored.memory.status, Status::Active | Status::Draft);
+    let live = matches!(stored.memory.status, Status::Active | Status::Held);
     stored.memory.id == memory.id
         || live
             // A statement that was replaced, or is over, and is said again holds again, as a memory of its own.

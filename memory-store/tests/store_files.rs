@@ -130,7 +130,7 @@ prop_compose! {
         (id, kind, title, body) in (id(), proptest::sample::select(Kind::ALL.to_vec()), hostile(), hostile()),
         (scope, status, pinned, confidence) in (
             proptest::sample::select(vec![Scope::Project, Scope::User, Scope::Paths]),
-            proptest::sample::select(vec![Status::Active, Status::Draft, Status::Rejected, Status::Archived]),
+            proptest::sample::select(vec![Status::Active, Status::Held, Status::Rejected, Status::Archived]),
             any::<bool>(),
             0.0f32..=1.0,
         ),

@@ -724,7 +724,7 @@ fn what_replaces_a_file_is_noted_or_the_file_is_named() {
 #[test]
 fn a_private_copy_goes_when_its_memory_is_in_the_tree_whatever_secret_it_holds() {
     let home = Home::new();
-    let draft = Memory { status: Status::Draft, ..memory(1, Kind::Fact, "One", "Derived.") };
+    let draft = Memory { status: Status::Held, ..memory(1, Kind::Fact, "One", "Derived.") };
     home.sync(&[&draft], None, &[]);
     let aside = home.store().list().unwrap().find(&draft.id.to_string()).unwrap().path;
     let text = fs::read_to_string(&aside).unwrap().replace("Derived.", &token());

@@ -358,7 +358,7 @@ impl Anchors {
 /// Whether a memory may become untrue by what happens to its files. A wish stays what was asked for, and what
 /// a session did stays done.
 fn depends(memory: &Memory) -> bool {
-    matches!(memory.status, Status::Active | Status::Draft)
+    matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
         && !matches!(memory.kind, Kind::Preference | Kind::Session)
 }

@@ -32,7 +32,7 @@ fn sealed(host: &str) -> Sealed {
 /// The text of the memories, and how many of them wait.
 fn memories(sealed: &Sealed) -> (String, usize) {
     let listed = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap().memories;
-    let waiting = listed.iter().filter(|stored| stored.memory.status == Status::Draft).count();
+    let waiting = listed.iter().filter(|stored| stored.memory.status == Status::Held).count();
     let text = |title: &str, body: &str, quote: Option<&str>| {
         format!("{title}\n{body}\n{}\n", quote.unwrap_or_default())
     };

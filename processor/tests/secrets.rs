@@ -496,9 +496,11 @@ fn history_that_still_holds_a_secret_is_told() {
     first.prompt("Please look at how the operators log in.");
     uses(&mut first, "Brightotter7714");
     sealed.write_script(&first);
-    fs::create_dir_all(&sealed.dirs.config).unwrap();
-    fs::write(sealed.dirs.config_file(), "promote = \"auto\"\n").unwrap();
     sealed.sync();
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    for held in store.drafts().unwrap().memories {
+        store.promote(&held.memory.id.to_string(), &Redactor::default()).unwrap();
+    }
     assert!(memories(&sealed).contains("Brightotter7714"));
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "memories"]);

@@ -36,7 +36,7 @@ fn stored(sealed: &Sealed) -> BTreeMap<String, (bool, bool)> {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let listed = store.list().unwrap().memories;
     let each = listed.iter().map(|stored| {
-        let waits = stored.memory.status == Status::Draft;
+        let waits = stored.memory.status == Status::Held;
         let text = format!("{}\n{}", stored.memory.title, stored.memory.body).to_lowercase();
         (text, (waits, stored.path.starts_with(&store.folder)))
     });
@@ -55,10 +55,20 @@ fn told(store: &Store) -> Stored {
     listed.find(|stored| stored.memory.title == COMMITTED).unwrap()
 }
 
-fn promote(sealed: &Sealed, value: &str) {
+/// Sets whether every new memory is held, and syncs.
+fn review(sealed: &Sealed, value: bool) {
     fs::create_dir_all(&sealed.dirs.config).unwrap();
-    fs::write(sealed.dirs.config_file(), format!("promote = \"{value}\"\n")).unwrap();
+    fs::write(sealed.dirs.config_file(), format!("review = {value}\n")).unwrap();
     sealed.sync();
+}
+
+/// Syncs and accepts every held memory, as a person does in a review.
+fn accept_all(sealed: &Sealed) {
+    sealed.sync();
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    for held in store.drafts().unwrap().memories {
+        store.promote(&held.memory.id.to_string(), &Redactor::default()).unwrap();
+    }
 }
 
 const WAITS: (bool, bool) = (true, false);
@@ -79,14 +89,14 @@ fn what_claude_told_alone_waits_and_is_found() {
 #[test]
 fn what_is_in_the_folder_stays_there_whatever_the_settings() {
     let sealed = with_session(Mode::Committed);
-    promote(&sealed, "review");
+    review(&sealed, true);
     assert_eq!(stands(&sealed, ASKED), WAITS);
-    promote(&sealed, "sure");
+    review(&sealed, false);
     assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
-    promote(&sealed, "auto");
+    accept_all(&sealed);
     assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
-    for value in ["sure", "review"] {
-        promote(&sealed, value);
+    for value in [false, true] {
+        review(&sealed, value);
         assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER, "{value}");
     }
 }
@@ -104,10 +114,9 @@ fn with_all_committed() -> Sealed {
     git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
     git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
     git(&sealed.tree.root, &["switch", "-q", "-c", "topic"]);
-    promote(&sealed, "auto");
+    accept_all(&sealed);
     git(&sealed.tree.root, &["add", "-A"]);
     git(&sealed.tree.root, &["commit", "-q", "-m", "memories"]);
-    promote(&sealed, "sure");
     sealed
 }
 
@@ -168,18 +177,21 @@ fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
 
 #[test]
 fn a_memory_that_is_put_aside_comes_back_to_where_it_was() {
-    for (value, place) in [("sure", WAITS), ("auto", IN_FOLDER)] {
+    for (accepts, place) in [(false, WAITS), (true, IN_FOLDER)] {
         let sealed = with_session(Mode::Committed);
-        promote(&sealed, value);
+        sealed.sync();
+        if accepts {
+            accept_all(&sealed);
+        }
         let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
         let id = told(&store).memory.id.to_string();
         let redactor = Redactor::new(&RedactOptions::default());
         store.forget(&id, Forget::Archive, &redactor, now()).unwrap();
-        promote(&sealed, "sure");
+        sealed.sync();
         store.restore(&id, &redactor).unwrap().unwrap();
-        assert_eq!(stands(&sealed, COMMITTED), place, "{value}");
+        assert_eq!(stands(&sealed, COMMITTED), place, "{accepts}");
         sync_again(&sealed, 2);
-        assert_eq!(stands(&sealed, COMMITTED), place, "{value}");
+        assert_eq!(stands(&sealed, COMMITTED), place, "{accepts}");
     }
 }
 

@@ -38,7 +38,8 @@ fn told(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
 #[test]
 fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
     let sample = Sample::with_history().unwrap();
-    sample.run(&["config", "set", "promote", "auto"]).unwrap();
+    sample.sync().unwrap();
+    sample.run(&["review", "--accept-all"]).unwrap();
     sample.sync().unwrap();
     let prompt =
         Moment::prompt("Should the archive import insert from several threads in parallel?");

@@ -100,7 +100,7 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
 /// Whether a memory that counts names the file, a folder above it, or something below it; of the root, which has an
 /// empty path, anything in the project.
 fn is_about(memory: &Memory, path: &str) -> bool {
-    let counts = matches!(memory.status, Status::Active | Status::Draft);
+    let counts = matches!(memory.status, Status::Active | Status::Held);
     counts
         && memory.superseded_by.is_none()
         && memory.paths.iter().any(|named| match path {

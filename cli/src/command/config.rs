@@ -399,12 +399,12 @@ pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<Stri
 
 /// Lets what is learned wait for a review, in all projects of this user.
 pub fn use_drafts(world: &World) -> Result {
-    edit(&world.dirs.config_file(), |document| document["promote"] = value("review"))
+    edit(&world.dirs.config_file(), |document| document["review"] = value(true))
 }
 
 /// Tells of [`use_drafts`] what it sets in `file`.
 pub fn told_drafts(file: &str) -> String {
-    format!("`promote = \"review\"` in {file}, for all your projects")
+    format!("`review = true` in {file}, for all your projects")
 }
 
 /// Changes our own settings file; comments and order stay.

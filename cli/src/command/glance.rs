@@ -186,5 +186,5 @@ impl Rank {
 fn is_learned(memory: &Memory) -> bool {
     memory.superseded_by.is_none()
         && memory.source.extractor.as_deref().is_some_and(|by| by != "cli")
-        && matches!(memory.status, Status::Active | Status::Draft)
+        && matches!(memory.status, Status::Active | Status::Held)
 }

@@ -132,9 +132,9 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
 
 /// Two examples for each command below another one, and for commands that programs run.
 const NESTED_EXAMPLES: [(&str, [&str; 2]); 16] = [
-    ("config get", ["config get start_tokens", "config get promote --json"]),
-    ("config set", ["config set start_tokens 700", "config set promote review --dry-run"]),
-    ("config unset", ["config unset start_tokens", "config unset promote --dry-run"]),
+    ("config get", ["config get start_tokens", "config get review --json"]),
+    ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
+    ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
     ("config edit", ["config edit", "config edit -v"]),
     ("config schema", ["config schema", "config schema >settings.schema.json"]),
     ("config llm", ["config llm rules", "config llm claude haiku --usd-per-day 0.50 --dry-run"]),

@@ -20,7 +20,7 @@ pub struct Init {
     /// Keep memories in the repository, which is the default for a new project
     #[arg(long, hide_short_help = true, conflicts_with = "private")]
     pub committed: bool,
-    /// Let what is learned wait for `throughline review` before it comes into the repository; sets `promote` in
+    /// Let what is learned wait for `throughline review` before it comes into the repository; sets `review = true` in
     /// your settings, for all projects
     #[arg(long, conflicts_with = "private")]
     pub drafts: bool,

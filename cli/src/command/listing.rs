@@ -165,7 +165,7 @@ impl ListFilter {
     fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
         let memory = &stored.memory;
         let current = match memory.status {
-            Status::Active | Status::Draft => memory.superseded_by.is_none(),
+            Status::Active | Status::Held => memory.superseded_by.is_none(),
             Status::Archived => self.archived,
             Status::Rejected => false,
         };

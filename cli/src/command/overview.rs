@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use memory_store::memory::{Memory, Status};
-use memory_store::settings::Promote;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
@@ -110,7 +109,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
     });
     let review = review::counts(world, &stores)?;
     let problems = summary.problems();
-    let (next, next_means) = next(&summary, &problems, &review, stores.settings.promote);
+    let (next, next_means) = next(&summary, &problems, &review, stores.settings.review);
     let overview = Overview {
         set_up: true,
         learned: learned.collect(),
@@ -176,7 +175,7 @@ fn next(
     summary: &Summary,
     problems: &[String],
     review: &Counts,
-    promote: Promote,
+    reviews_all: bool,
 ) -> (&'static str, &'static str) {
     if summary.off_by_variable {
         return ("unset THROUGHLINE", "end the silence of this environment");
@@ -191,7 +190,7 @@ fn next(
         return ("throughline doctor", "check every part, each with a remedy");
     }
     // Prose of the rules may stay private.
-    let waits = promote == Promote::Review && review.waiting > 0;
+    let waits = reviews_all && review.waiting > 0;
     if waits || review.stale + review.contradictions + review.held + review.new > 0 {
         return ("throughline review", "look at them, one key each");
     }

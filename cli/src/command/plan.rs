@@ -58,7 +58,7 @@ pub struct Plan {
     /// Files that the extras of `--with` go into.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extras: Vec<PathBuf>,
-    /// The user's settings file, where it gets `promote`, for all projects.
+    /// The user's settings file, where it gets `review = true`, for all projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     drafts_set_in: Option<PathBuf>,
     read_by: Option<String>,

@@ -1,5 +1,5 @@
 //! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (prose of the rules, and all with `promote = "review"`), what may be true no longer since its files changed, and
+//! (prose of the rules, and all with `review = true`), what may be true no longer since its files changed, and
 //! what is held back because it looks like an order to the model or is from the repository.
 
 use std::collections::BTreeSet;

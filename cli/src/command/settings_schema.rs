@@ -40,6 +40,7 @@ fn schema(form: &Form) -> Map<String, Value> {
         Form::Number { least, most } => {
             json!({ "type": "number", "minimum": least, "maximum": most })
         }
+        Form::Flag => json!({ "type": "boolean" }),
         Form::Text => json!({ "type": "string" }),
         Form::Name => json!({ "type": "string", "minLength": 1 }),
         Form::Variable => json!({ "type": "string", "pattern": "^([A-Z_][A-Z0-9_]*)?$" }),

@@ -58,7 +58,8 @@ pub struct Summary {
     /// Whether the environment silences, which `throughline on` does not end.
     #[serde(skip)]
     pub off_by_variable: bool,
-    promote: memory_store::settings::Promote,
+    /// Whether every new memory is held for review.
+    review: bool,
     /// Memories of the project.
     pub memories: usize,
     pub waiting_for_review: usize,
@@ -161,7 +162,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         off_until: off::until(world).flatten(),
         off_by_variable: world.mode == Mode::Off,
-        promote: settings.promote,
+        review: settings.review,
         waiting_for_review: waiting.count(),
         held_back: survey.held()?.len(),
         from_repository,

@@ -142,7 +142,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
     }
     match memory.status {
         Status::Active => {}
-        Status::Draft => marks.push_str(WAITS),
+        Status::Held => marks.push_str(WAITS),
         Status::Rejected => marks.push_str(" [rejected]"),
         Status::Archived => marks.push_str(" [put aside]"),
     }
@@ -200,7 +200,7 @@ fn status(memory: &Memory) -> &'static str {
     match (memory.status, memory.pinned) {
         (Status::Active, true) => "active, pinned",
         (Status::Active, false) => "active",
-        (Status::Draft, _) => "waits for review",
+        (Status::Held, _) => "waits for review",
         (Status::Rejected, _) => "rejected",
         (Status::Archived, _) => "put aside; `throughline restore` brings it back",
     }

@@ -20,7 +20,6 @@ fn ids(machine: &Machine) -> Vec<String> {
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
-    machine.ok(&["config", "set", "promote", "auto"]);
     machine.ok(&["init", "--yes", "--no-register"]);
     for (kind, title) in [
         ("fact", "The harbour list is fetched at noon"),
@@ -108,7 +107,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
 fn what_waits_is_taken_in_or_turned_down_by_key() {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
-    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.write("home/.config/throughline/config.toml", "review = true\n");
     machine.ok(&["init", "--yes", "--no-register"]);
     let before = ids(&machine);
     assert!(before.len() > 1, "{before:?}");
@@ -118,11 +117,11 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     assert!(!machine.ok(&["list", "--json"]).contains("\"status\": \"active\""));
     machine.at_terminal(&["review"], &[("private so far", ""), ("[l]eave private", "t")]);
     let listed = || machine.json(&["list", "--json"]).as_array().unwrap().clone();
-    assert_eq!(listed().iter().filter(|one| one["status"] == "draft").count(), before.len() - 1);
+    assert_eq!(listed().iter().filter(|one| one["status"] == "held").count(), before.len() - 1);
     let said = machine.ok(&["review"]);
     assert!(said.starts_with("Nothing waits for review.\n\n1 is not taken in yet"), "{said}");
     let waits = machine.json(&["review", "--json"]);
-    let rest = waits.as_array().unwrap().iter().find(|one| one["status"] == "draft").unwrap();
+    let rest = waits.as_array().unwrap().iter().find(|one| one["status"] == "held").unwrap();
     machine.ok(&["review", "--reject", rest["id"].as_str().unwrap()]);
     assert_eq!(listed().len(), before.len() - 1);
 }
@@ -131,7 +130,7 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
 fn what_replaces_a_draft_names_it() {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
-    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.write("home/.config/throughline/config.toml", "review = true\n");
     machine.ok(&["init", "--yes", "--no-register"]);
     let better = machine.json(&["add", "Amounts are kept in whole cents", "--json"]);
     let before = ids(&machine);
@@ -209,7 +208,7 @@ fn drafts_may_be_asked_for_without_a_person() {
     let machine = with_transcript();
     machine.ok(&["init", "--yes", "--drafts", "--no-register"]);
     assert_eq!(machine.ok(&["list", "--json"]).matches("\"status\": \"active\"").count(), 0);
-    assert!(machine.read("home/.config/throughline/config.toml").contains("promote = \"review\""));
+    assert!(machine.read("home/.config/throughline/config.toml").contains("review = true"));
     assert!(!learned(&machine).is_empty());
 }
 

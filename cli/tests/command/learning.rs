@@ -91,7 +91,7 @@ fn all_projects_are_served() {
 #[test]
 fn what_waits_for_review_is_taken_in_or_turned_down() {
     let machine = with_transcript();
-    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.write("home/.config/throughline/config.toml", "review = true\n");
     machine.ok(&["init", "--yes", "--no-register"]);
     let waiting = machine.json(&["review", "--json"]);
     let waiting = waiting.as_array().unwrap();

@@ -81,7 +81,7 @@ fn a_plan_names_the_files_of_extras_and_of_drafts() {
         "~/work/AGENTS.md",
         "~/work/.gitattributes",
         "~/work/.git/config",
-        "`promote = \"review\"` in ~/.config/throughline/config.toml, for all your projects",
+        "`review = true` in ~/.config/throughline/config.toml, for all your projects",
     ];
     for file in files {
         assert!(told.contains(file), "{file}: {told}");

@@ -4,12 +4,12 @@ use std::path::{Component, Path};
 
 use memory_store::index::journal;
 use memory_store::layout::Tree;
-use memory_store::memory::{Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
+use memory_store::memory::{HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
 use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
-use memory_store::settings::{Promote, Settings};
+use memory_store::settings::Settings;
 use memory_store::store::{By, Change, Saved, Store, read_below};
 use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
@@ -225,7 +225,7 @@ impl Local {
         if is_told {
             self.knows(memory.id, &project.tree);
         }
-        let waits = memory.status == Status::Draft;
+        let waits = memory.status == Status::Held;
         if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
@@ -408,10 +408,9 @@ impl Local {
         let mut random = [0; 10];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
-        let waits = settings.promote == Promote::Review;
         let id = MemoryId::new(now, random);
         let kind = request.kind.unwrap_or(Kind::Fact);
-        Ok(Memory {
+        let mut memory = Memory {
             occurred: Some(now),
             confidence: CONFIDENCE,
             source: Source {
@@ -424,9 +423,12 @@ impl Local {
             pinned: request.pin.unwrap_or_default(),
             valid_until,
             tags: request.tags,
-            status: if waits { Status::Draft } else { Status::Active },
             ..Memory::new(id, kind, request.title, request.text, now)
-        })
+        };
+        if settings.review {
+            memory.hold(HeldFor::Review);
+        }
+        Ok(memory)
     }
 }
 

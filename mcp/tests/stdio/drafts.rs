@@ -1,4 +1,4 @@
-//! Drafts: with `promote = "review"` all that is saved waits for the user, and changes nothing until then.
+//! Drafts: with `review = true` all that is saved waits for the user, and changes nothing until then.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 fn reviewing() -> (World, Server) {
     let world = World::searched(SearchMode::Scan);
     fs::create_dir_all(&world.dirs.config).unwrap();
-    fs::write(world.dirs.config_file(), "promote = \"review\"\n").unwrap();
+    fs::write(world.dirs.config_file(), "review = true\n").unwrap();
     let helm = Memory { kind: Kind::Decision, ..fact(1, "We deploy with Helm", "Charts.") };
     serving(world, vec![by(SaidBy::Assistant, helm)])
 }

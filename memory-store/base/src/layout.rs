@@ -133,7 +133,7 @@ pub struct ProjectDir {
     pub private_memories: PathBuf,
     /// The memories put aside by `forget`.
     pub archived_memories: PathBuf,
-    /// New memories that wait for review (`promote = "review"`).
+    /// Held memories.
     pub drafts: PathBuf,
     /// Every derived memory and what became of it.
     pub ledger: PathBuf,

@@ -61,6 +61,8 @@ pub struct Memory {
     pub pinned: bool,
     /// State in recall.
     pub status: Status,
+    /// Why it is [`Status::Held`]; `None` for any other status, and where nobody recorded a reason.
+    pub held_for: Option<HeldFor>,
     /// Name of the writer.
     pub author: Option<String>,
     /// Of a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
@@ -81,9 +83,21 @@ impl Memory {
         self.valid_until.is_some_and(|until| until < now)
     }
 
-    /// Returns whether a review may take it in: it waits, and nothing newer replaces it.
+    /// Returns whether a review may take it in: it is held, and nothing newer replaces it.
     pub fn waits(&self) -> bool {
-        self.status == Status::Draft && self.superseded_by.is_none()
+        self.status == Status::Held && self.superseded_by.is_none()
+    }
+
+    /// Keeps it out of the repository until `throughline review` accepts it. A reason that is there already stays.
+    pub fn hold(&mut self, reason: HeldFor) {
+        self.status = Status::Held;
+        self.held_for.get_or_insert(reason);
+    }
+
+    /// Lets it into the repository.
+    pub fn release(&mut self) {
+        self.status = Status::Active;
+        self.held_for = None;
     }
 
     /// A memory that says this and nothing more; all else has its default.
@@ -117,6 +131,7 @@ impl Memory {
             superseded_by: None,
             pinned: false,
             status: Status::default(),
+            held_for: None,
             author: None,
             signatures: Vec::new(),
             command: None,
@@ -144,12 +159,62 @@ pub enum Status {
     /// It takes part.
     #[default]
     Active,
-    /// It takes part, but waits for review before it is put into the committed folder.
-    Draft,
+    /// It takes part, but stays private until `throughline review` accepts it. Version 0.1.0 wrote `draft`.
+    #[serde(alias = "draft")]
+    Held,
     /// A person said no.
     Rejected,
     /// Put aside by `forget`; `restore` brings it back.
     Archived,
+}
+
+/// Reason why a memory is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldFor {
+    /// The setting `review` holds every new memory, or a person put it back.
+    Review,
+    /// Some of its text looks like a credential.
+    Credential,
+    /// Another reader than before proposes it, about a session whose memories a person owns.
+    Proposal,
+    /// It is from the repository, written by others, and not released.
+    Others,
+    /// Rules found it in prose.
+    Rule,
+}
+
+impl HeldFor {
+    /// The reasons, in the order in which `throughline review` lists them.
+    pub const ALL: [Self; 5] =
+        [Self::Credential, Self::Review, Self::Proposal, Self::Others, Self::Rule];
+
+    /// Name in front matter and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Review => "review",
+            Self::Credential => "credential",
+            Self::Proposal => "proposal",
+            Self::Others => "others",
+            Self::Rule => "rule",
+        }
+    }
+
+    /// Reads a [`Self::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// Explains the reason to a person, as the rest of a sentence that begins with "held because".
+    pub const fn because(self) -> &'static str {
+        match self {
+            Self::Review => "this project reviews new memories",
+            Self::Credential => "it contains something that looks like a credential",
+            Self::Proposal => "another reader proposes it",
+            Self::Others => "it came with the repository",
+            Self::Rule => "rules found it in prose",
+        }
+    }
 }
 
 /// Provenance of a memory.

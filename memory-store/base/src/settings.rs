@@ -29,8 +29,9 @@ pub struct Settings {
     pub due_minutes: u32,
     /// Notice to a person that something was injected.
     pub notice: Notice,
-    /// Handling of new memories.
-    pub promote: Promote,
+    /// Whether every new memory is held until `throughline review` accepts it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// Rule for memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
@@ -109,20 +110,6 @@ pub enum Notice {
     First,
     /// Each time.
     Each,
-}
-
-/// Handling of a new memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Promote {
-    /// It is written into the folder at once, unless rules found it in Claude's prose alone: that is recalled, but stays
-    /// private until `throughline review`.
-    #[default]
-    Sure,
-    /// It is written into the folder at once.
-    Auto,
-    /// It is recalled, but stays private until `throughline review`.
-    Review,
 }
 
 /// Rule for memories that are from the repository; each variant gives less than the one before.
@@ -331,7 +318,7 @@ impl Default for Settings {
             alpha: 0.05,
             due_minutes: 5,
             notice: Notice::First,
-            promote: Promote::Sure,
+            review: false,
             pulled: Pulled::All,
             retention_days: 365,
             archive_bytes_max: 2 << 30,

@@ -142,7 +142,7 @@ fn parse(text: &str) -> Option<Document> {
     let (title, body) = title_and_body(lines);
     let status = match fields.value("status") {
         None | Some("active") => Status::Active,
-        Some("draft") => Status::Draft,
+        Some("held" | "draft") => Status::Held,
         Some(_) => return None,
     };
     let id: MemoryId = fields.value("id")?.parse().ok()?;

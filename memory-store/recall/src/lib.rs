@@ -793,7 +793,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         collection,
         said_by: record.said_by,
         noted: record.noted,
-        draft: record.status == Status::Draft,
+        draft: record.status == Status::Held,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
         expired: None,

@@ -9,7 +9,7 @@ use gray_matter::Pod;
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{
-    CommandRecord, Fact, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
 };
 use crate::time::Timestamp;
 
@@ -87,8 +87,11 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
         pinned: front.get("pinned").flag()?.unwrap_or_default(),
         status: front
             .get("status")
-            .named("active, draft, rejected, archived", status)?
+            .named("active, held, rejected, archived", status)?
             .unwrap_or_default(),
+        held_for: front
+            .get("held_for")
+            .named("review, credential, proposal, others, rule", HeldFor::from_name)?,
         author: front.get("author").text()?,
         signatures: front.get("signatures").bounded()?.texts()?,
         command: command(&front.get("command"))?,
@@ -119,7 +122,8 @@ fn scope(name: &str) -> Option<Scope> {
 fn status(name: &str) -> Option<Status> {
     match name {
         "active" => Some(Status::Active),
-        "draft" => Some(Status::Draft),
+        // Version 0.1.0 wrote `draft`.
+        "held" | "draft" => Some(Status::Held),
         "rejected" => Some(Status::Rejected),
         "archived" => Some(Status::Archived),
         _ => None,

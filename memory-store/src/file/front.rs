@@ -6,16 +6,17 @@ use super::yaml::{self, Style};
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{
-    CommandRecord, Fact, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
 };
 use crate::time::Timestamp;
 
 /// The keys we own, in the order they are written.
-pub(super) const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 24] = [
     "id",
     "kind",
     "scope",
     "status",
+    "held_for",
     "pinned",
     "created",
     "occurred",
@@ -67,6 +68,8 @@ struct MemoryFront {
     scope: Scope,
     #[serde(skip_serializing_if = "is_default")]
     status: Status,
+    #[serde(skip_serializing_if = "is_default")]
+    held_for: Option<HeldFor>,
     #[serde(skip_serializing_if = "is_default")]
     pinned: bool,
     created: Timestamp,

@@ -604,7 +604,7 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     let mut documents: Vec<Document> = memories
         .iter()
         .filter(|stored| match stored.memory.status {
-            Status::Active | Status::Draft => true,
+            Status::Active | Status::Held => true,
             Status::Rejected | Status::Archived => false,
         })
         .map(|stored| document(stored, root))

@@ -57,7 +57,8 @@ pub(crate) enum Aside {
     Review,
     /// It vanished with a move, and git keeps its path in another branch or a stash. Writing it
     /// there again would block the way back.
-    Held,
+    #[serde(rename = "held")]
+    Parked,
 }
 
 impl Entry {
@@ -84,7 +85,7 @@ impl Entry {
     pub(crate) fn was_in_folder(&self, is_private: bool) -> bool {
         let in_place = self.aside == Aside::No && !self.name.is_empty();
         let of_folder = is_private || !self.root.as_os_str().is_empty();
-        self.aside == Aside::Held || of_folder && (self.promoted || in_place)
+        self.aside == Aside::Parked || of_folder && (self.promoted || in_place)
     }
 
     /// Returns whether we wrote this text.

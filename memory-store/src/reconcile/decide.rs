@@ -27,8 +27,9 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(crate) fn new(desired: Desired) -> Result<Self> {
         let Desired { memory, root } = desired;
-        let in_folder = (memory.status == Status::Draft).then(|| {
-            let memory = Memory { status: Status::Active, ..memory.clone() };
+        let in_folder = (memory.status == Status::Held).then(|| {
+            let mut memory = memory.clone();
+            memory.release();
             Self::new(Desired { memory, root: root.clone() }).map(Box::new)
         });
         let file = MemoryFile::new(memory)?;
@@ -124,7 +125,7 @@ impl<'r> Decision<'r, '_> {
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
         let mut entry = Entry { saved: true, text: self.kept(before, file), ..entry };
         if in_tree.is_none() {
-            if entry.aside == Aside::Held && !self.survey.holds(&entry) {
+            if entry.aside == Aside::Parked && !self.survey.holds(&entry) {
                 let text = entry.text.clone();
                 return self.return_from_aside(before, entry, file, &text);
             }
@@ -277,8 +278,8 @@ impl<'r> Decision<'r, '_> {
         let theirs = self.kept(&entry, file);
         let text = if is_ours { wanted.text.as_str() } else { &theirs };
         let waits = match entry.aside {
-            Aside::Held => self.survey.holds(&entry),
-            Aside::No | Aside::Review => wanted.memory.status == Status::Draft || !is_ours,
+            Aside::Parked => self.survey.holds(&entry),
+            Aside::No | Aside::Review => wanted.memory.status == Status::Held || !is_ours,
         };
         entry.placed = true;
         if !waits {
@@ -373,8 +374,8 @@ impl<'r> Decision<'r, '_> {
     ) -> Result<()> {
         let is_held = !before.name.is_empty() && self.survey.holds(before);
         entry.aside = match (memory.status, is_held) {
-            (Status::Draft, _) => Aside::Review,
-            (_, true) => Aside::Held,
+            (Status::Held, _) => Aside::Review,
+            (_, true) => Aside::Parked,
             (_, false) => Aside::No,
         };
         if entry.aside == Aside::No {

@@ -114,7 +114,7 @@ impl<'a> Survey<'a> {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
                 Aside::No => store.folder.clone(),
-                Aside::Review | Aside::Held => store.home.drafts.clone(),
+                Aside::Review | Aside::Parked => store.home.drafts.clone(),
             };
             let suffix = format!("-{}.md", entry.id.short());
             self.disk.unreadable.iter().filter(|path| path.starts_with(&folder)).any(|path| {
@@ -218,7 +218,7 @@ impl<'a> Survey<'a> {
                 .map_or(MissingFile::Moved, |tree| tree.why_missing(entry)),
             // The private folder is nobody's working tree: a single file is gone by hand.
             Aside::Review if self.aside_folder().is_dir() => MissingFile::Deleted(Reason::Deleted),
-            Aside::Review | Aside::Held => MissingFile::Moved,
+            Aside::Review | Aside::Parked => MissingFile::Moved,
         })
     }
 

@@ -19,6 +19,8 @@ pub enum Form {
         /// The greatest one.
         most: f64,
     },
+    /// `true` or `false`.
+    Flag,
     /// A text.
     Text,
     /// A text that is not empty.

@@ -9,7 +9,7 @@ use super::form::{Field, Form};
 use super::values::{
     CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, MEMORIES_PER_SESSION, READERS,
     SEARCH_MS, SHARE, TIMEOUT_S, TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds,
-    llm, names, number, parsed, promote, pulled, redact, share,
+    llm, names, number, parsed, pulled, redact, review, share,
 };
 use crate::kind::Kind;
 use crate::redact::{Class, Policy};
@@ -119,10 +119,10 @@ pub(super) static KEYS: [SettingKey; 21] = [
         |s, v| parsed(v, "\"off\", \"first\" or \"each\"").map(|v| s.notice = v),
     ),
     user(
-        "promote",
-        || Form::OneOf(vec!["sure", "auto", "review"]),
-        "new memories are written into the folder (`\"auto\"`), or stay private until `throughline review` (`\"review\"`); by default (`\"sure\"`) those stay private that rules found in Claude's messages and commit messages alone",
-        promote,
+        "review",
+        || Form::Flag,
+        "`true`: every new memory is held, recalled but private, until `throughline review` accepts it",
+        review,
     ),
     user(
         "pulled",

@@ -63,10 +63,16 @@ fn guarded<T>(
     told
 }
 
-pub(super) fn promote(settings: &mut Settings, value: Value) -> Result<(), String> {
-    let read = parsed(value, "\"sure\", \"auto\" or \"review\"");
-    let instead = "what is learned waits for `throughline review`";
-    guarded(&mut settings.promote, read, Promote::Review, instead)
+pub(super) fn review(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = parsed(value, "`true` or `false`");
+    let instead = "every new memory is held for `throughline review`";
+    guarded(&mut settings.review, read, true, instead)
+}
+
+/// Reads the setting of version 0.1.0 that `review` replaced.
+pub(super) fn promote(settings: &mut Settings, value: &Value) -> String {
+    settings.review |= !matches!(value.as_str(), Some("sure" | "auto"));
+    format!("`promote` is now `review`; write `review = {}` instead", settings.review)
 }
 
 pub(super) fn pulled(settings: &mut Settings, value: Value) -> Result<(), String> {

@@ -112,7 +112,7 @@ fn forgetting_is_remembered_and_restoring_gives_the_same_bytes() {
 fn what_waits_for_review_is_known_but_not_in_the_tree() {
     let mut journey = Journey::new(3);
     for desired in &mut journey.desired {
-        desired.memory.status = Status::Draft;
+        desired.memory.status = Status::Held;
     }
     journey.sync();
     assert_eq!((journey.files(), journey.known()), (vec![], vec![0, 1, 2]));
@@ -170,7 +170,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
     // The file there is no copy of a draft, and nothing to clean.
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
-    let draft = Memory { body: token, status: Status::Draft, ..memory(6) };
+    let draft = Memory { body: token, status: Status::Held, ..memory(6) };
     let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
     fs::create_dir_all(&store.home.drafts).unwrap();
     for folder in [store.home.drafts.clone(), elsewhere.join("memories")] {

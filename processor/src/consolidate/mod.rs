@@ -272,6 +272,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         superseded_by: entry.superseded_by.and_then(|index| ids.get(index).copied()),
         pinned: false,
         status: Status::Active,
+        held_for: None,
         author: None,
         signatures: draft.signatures,
         command: draft.command,

@@ -167,7 +167,7 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
 }
 
 fn takes_part(memory: &Memory, settings: &Settings, now: Timestamp) -> bool {
-    matches!(memory.status, Status::Active | Status::Draft)
+    matches!(memory.status, Status::Active | Status::Held)
         && (settings.kinds.is_empty() || settings.kinds.contains(&memory.kind))
         && !memory.is_expired(now)
 }

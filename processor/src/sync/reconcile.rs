@@ -8,9 +8,8 @@ use anyhow::Result;
 use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
-use memory_store::memory::Status;
+use memory_store::memory::HeldFor;
 use memory_store::reconcile::{self, Desired, GitState, Outcome};
-use memory_store::settings::Promote;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
 
@@ -57,19 +56,17 @@ pub(super) fn reconcile(
     if store.root.is_some() {
         names = HiddenNames::open(settings, options.ollama_host, &context.home);
     }
-    let is_held_back = |memory: &Memory| match settings.promote {
-        Promote::Review => true,
-        Promote::Sure => {
-            store.root.is_some() && memory.source.extractor.as_deref().is_some_and(is_prose)
-        }
-        Promote::Auto => false,
+    let is_prose_for_all = |memory: &Memory| {
+        store.root.is_some() && memory.source.extractor.as_deref().is_some_and(is_prose)
     };
     let desired = memories
         .into_iter()
         .map(|mut memory| {
             redactor.redact_memory(&mut memory);
-            if !names.hide(&mut memory, &redactor) || is_held_back(&memory) {
-                memory.status = Status::Draft;
+            if settings.review || !names.hide(&mut memory, &redactor) {
+                memory.hold(HeldFor::Review);
+            } else if is_prose_for_all(&memory) {
+                memory.hold(HeldFor::Rule);
             }
             desired(context, memory, &homes)
         })

@@ -106,8 +106,8 @@ impl<'a> Source<'a> {
             _ if is_aside => Standing::Aside,
             Status::Archived => Standing::Aside,
             Status::Rejected => Standing::Replaced,
-            Status::Active | Status::Draft if memory.superseded_by.is_some() => Standing::Replaced,
-            Status::Draft => Standing::Waits,
+            Status::Active | Status::Held if memory.superseded_by.is_some() => Standing::Replaced,
+            Status::Held => Standing::Waits,
             Status::Active => Standing::Active,
         };
         let paths: Vec<String> = memory.paths.iter().map(|path| path.path.clone()).collect();

@@ -117,7 +117,7 @@ impl Document {
         let flags = [
             (FLAG_SUPERSEDED, record.superseded_by.is_some()),
             (FLAG_PINNED, pinned),
-            (FLAG_DRAFT, record.status == Status::Draft),
+            (FLAG_DRAFT, record.status == Status::Held),
             (FLAG_SIGNATURES, !record.signatures.is_empty()),
             (FLAG_PATHS_ONLY, record.scope == Scope::Paths),
         ];

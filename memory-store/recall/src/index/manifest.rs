@@ -32,13 +32,9 @@ const DEFAULTS: &str = concat!(
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 
-/// The default of `promote`, which no reader of an index asks for. It is left out, for programs before it know no such
-/// value, and read what is missing as their own default.
-const PROMOTE: &str = r#""promote":"sure","#;
-
 /// Returns settings as an index has them.
 fn text_of(settings: &Settings) -> serde_json::Result<String> {
-    Ok(serde_json::to_string(settings)?.replacen(PROMOTE, "", 1))
+    serde_json::to_string(settings)
 }
 
 /// Kind of documents that a segment holds.

@@ -378,7 +378,7 @@ fn scope(number: i64) -> Scope {
 fn status_number(status: Status) -> i64 {
     match status {
         Status::Active => 0,
-        Status::Draft => 1,
+        Status::Held => 1,
         Status::Rejected => 2,
         Status::Archived => 3,
     }
@@ -386,7 +386,7 @@ fn status_number(status: Status) -> i64 {
 
 fn status(number: i64) -> Status {
     match number {
-        1 => Status::Draft,
+        1 => Status::Held,
         2 => Status::Rejected,
         3 => Status::Archived,
         _ => Status::Active,
@@ -432,7 +432,7 @@ mod tests {
             valid_from: None,
             valid_until: Some(Timestamp(9)),
             scope: Scope::Paths,
-            status: Status::Draft,
+            status: Status::Held,
             said_by: Some(SaidBy::User),
             noted: true,
             author: Some("Ann".into()),
