@@ -17,10 +17,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::MemoryId;
-use crate::layout::ProjectDir;
+use crate::layout::{ProjectDir, STORE_DIR};
+use crate::store::MEMORIES_DIR;
 use crate::time::Timestamp;
 
 pub(crate) use clean::redacted_file;
+pub use entry::Unfound;
 pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub(crate) use lines::Unsynced;
@@ -123,6 +125,18 @@ impl Ledger {
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();
         heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()
+    }
+
+    /// Returns whether the file of a memory that no commit had is gone from a working tree.
+    pub fn misses_loose(&self, root: &Path) -> bool {
+        let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
+        self.entries.values().any(|entry| {
+            entry.root == root
+                && entry.placed
+                && !entry.committed
+                && entry.aside == Aside::No
+                && std::fs::symlink_metadata(folder.join(&entry.name)).is_err()
+        })
     }
 
     /// The memories that are not learned again, by id.
@@ -234,6 +248,21 @@ impl Ledger {
             written,
             more: More::new(),
         })])
+    }
+
+    /// Returns the memories that a review should propose to drop, by id.
+    pub(crate) fn unfound(&self) -> Vec<MemoryId> {
+        let proposed = self.entries.values().filter(|entry| {
+            entry.unfound == Some(Unfound::Proposed) && !self.tombstones.contains_key(&entry.id)
+        });
+        proposed.map(|entry| entry.id).collect()
+    }
+
+    /// Notes that a person keeps a memory that no reader finds any more.
+    pub(crate) fn keep_unfound(&mut self, id: MemoryId) -> Result<()> {
+        let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
+        entry.unfound = Some(Unfound::Kept);
+        self.add(vec![Event::Entry(Box::new(entry))])
     }
 
     /// Removes every trace of a memory's text and title; that it is not learned again stays.

@@ -9,7 +9,9 @@
 mod decide;
 mod git_snapshot;
 mod missing;
+mod ownership;
 mod plan;
+mod proposals;
 mod survey;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +29,7 @@ use crate::time::Timestamp;
 
 use decide::{Decision, Wanted};
 pub use git_snapshot::GitSnapshot;
+pub use ownership::Owner;
 use plan::Plan;
 use survey::Survey;
 
@@ -66,15 +69,44 @@ pub struct GitState {
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
+    /// Whether the working tree has any untracked file that git does not ignore: `git clean` leaves none. `None` where
+    /// nobody asked, which takes longer than the rest.
+    pub has_untracked: Option<bool>,
     /// State of git's own files before it was asked all this.
     pub marks: GitSnapshot,
 }
+
+/// State of what a memory was learned from, for a memory that no reader of sessions finds any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceState {
+    /// It was read again, and the reader did not find the memory.
+    Read,
+    /// It is lost, or cannot be read as it was when the memory was learned: the memory stays.
+    Lost,
+    /// A person purged it: the memory goes with it, unless a person changed it.
+    Purged,
+}
+
+/// Permission to rewrite or remove files that git has and that are not a person's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replacing {
+    /// At most [`REPLACED_MAX`] of them; with more, nothing changes and [`Outcome::withheld`] lists them.
+    #[default]
+    Few,
+    /// All of them: a person saw the list.
+    All,
+}
+
+/// Committed files that a sync may rewrite or remove without asking.
+pub const REPLACED_MAX: usize = 3;
 
 /// Result of [`reconcile`], in numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Written for the first time, or again after they vanished.
     pub written: usize,
+    /// Written again after the only untracked one was gone, as after `git clean`.
+    pub returned: usize,
     /// Replaced by a newer text.
     pub updated: usize,
     /// Removed because nothing says so any more.
@@ -88,21 +120,24 @@ pub struct Outcome {
     pub unsettled: bool,
     /// Memories that could not be written, with the error; the others were.
     pub refused: Vec<String>,
+    /// Files that git has and that would have been rewritten or removed. Unless empty, nothing was changed at all.
+    pub withheld: Vec<PathBuf>,
 }
 
 /// Makes the files say what is desired: the complete set of this project's derived memories. `trees` are its working
 /// trees that exist, the main one first. A memory for a tree that is not among them goes to the main one. Text that
-/// people wrote is kept without what `redactor` hides; nothing from the repository is kept. Derived memories for which
-/// `keeps` speaks stay although they are not desired: their evidence may be lost.
+/// people wrote is kept without what `redactor` hides; nothing from the repository is kept. `source_state` is asked about
+/// memories that are not desired any more.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
-    keeps: &dyn Fn(&Memory) -> bool,
+    source_state: &dyn Fn(&Memory) -> SourceState,
+    replacing: Replacing,
 ) -> Result<Outcome> {
-    run(store, redactor, desired, trees, now, (keeps, usize::MAX))
+    run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
 }
 
 /// [`reconcile`], killed after this many steps.
@@ -112,19 +147,27 @@ fn run(
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
-    (keeps, steps): (&dyn Fn(&Memory) -> bool, usize),
+    (source_state, replacing, steps): (&dyn Fn(&Memory) -> SourceState, Replacing, usize),
 ) -> Result<Outcome> {
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(&store.home)?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
     let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
-    let (wanted, refused) = wanted(desired);
+    let (mut wanted, refused) = wanted(desired);
     // Memories derived here belong to this machine, whatever the ledger knows.
     let mut texts = ledger.texts();
     wanted.values().flat_map(Wanted::texts).for_each(|text| texts.own(&text_hash(text)));
     let survey = Survey::look(store, &ledger, &texts, trees)?;
-    let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, keeps));
+    proposals::hold(&survey, &ledger, &mut wanted);
+    let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, source_state));
     plan.outcome.refused.splice(0..0, refused);
+    if replacing == Replacing::Few {
+        let mut withheld = plan.replaced();
+        withheld.retain(|path| survey.tracks(path));
+        if withheld.len() > REPLACED_MAX {
+            return Ok(Outcome { withheld, unsettled: true, ..Outcome::default() });
+        }
+    }
     plan.intents.extend(survey.written().cloned().map(LedgerLine::Own));
     if steps == 0 {
         return Ok(plan.outcome);
@@ -190,9 +233,10 @@ fn plan(
     ledger: &Ledger,
     redactor: &Redactor,
     wanted: &BTreeMap<MemoryId, Wanted>,
-    (now, keeps): (Timestamp, &dyn Fn(&Memory) -> bool),
+    (now, source_state): (Timestamp, &dyn Fn(&Memory) -> SourceState),
 ) -> Plan {
     let mut plan = Plan::default();
+    let placed = placed(survey, ledger, wanted);
     let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
     ids.extend(wanted.keys());
     for id in ids {
@@ -201,7 +245,8 @@ fn plan(
             plan.outcome.tombstoned += usize::from(wanted.is_some());
             continue;
         }
-        let mut decision = Decision { survey, plan: &mut plan, redactor, keeps, now };
+        let mut decision =
+            Decision { survey, plan: &mut plan, redactor, source_state, placed: &placed, now };
         let done = match (ledger.entry(id), wanted) {
             (entry, Some(wanted)) => decision.want(entry, wanted),
             (Some(entry), None) => decision.unwanted(entry),
@@ -213,6 +258,25 @@ fn plan(
         }
     }
     plan
+}
+
+/// Returns the desired memories whose files will be in the folder of a tree, by tree.
+fn placed(
+    survey: &Survey,
+    ledger: &Ledger,
+    wanted: &BTreeMap<MemoryId, Wanted>,
+) -> BTreeSet<(PathBuf, MemoryId)> {
+    let in_folder = wanted.values().filter(|wanted| {
+        let entry = ledger.entry(wanted.memory.id);
+        let is_held = wanted.memory.status == Status::Held
+            && !entry.is_some_and(|entry| entry.was_in_folder(survey.is_private()));
+        !is_held && ledger.tombstone(wanted.memory.id).is_none()
+    });
+    let home = |wanted: &Wanted| {
+        let id = wanted.memory.id;
+        (survey.root_for(id, ledger.entry(id), Some(wanted.root())), id)
+    };
+    in_folder.map(home).collect()
 }
 
 #[cfg(test)]
@@ -250,8 +314,9 @@ mod tests {
             let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
             let trees = [GitState { root: self.root.clone(), ..GitState::default() }];
             let redactor = Redactor::default();
-            let keeps = (&|_: &Memory| false) as &dyn Fn(&Memory) -> bool;
-            run(&self.store, &redactor, desired.collect(), &trees, NOW, (keeps, steps)).unwrap()
+            let read = (&|_: &Memory| SourceState::Read) as &dyn Fn(&Memory) -> SourceState;
+            let how = (read, Replacing::Few, steps);
+            run(&self.store, &redactor, desired.collect(), &trees, NOW, how).unwrap()
         }
 
         fn successors(&self, desired: [Memory; 5]) -> Vec<Option<MemoryId>> {
@@ -376,8 +441,8 @@ mod tests {
         home.run(std::slice::from_ref(&one), usize::MAX);
         let desired = vec![Desired { memory: one.clone(), root: home.root.clone() }];
         let (wanted, _) = wanted(desired);
-        let keeps = &|_: &Memory| false;
-        let plan = plan(&survey, &ledger, &Redactor::default(), &wanted, (NOW, keeps));
+        let read = &|_: &Memory| SourceState::Read;
+        let plan = plan(&survey, &ledger, &Redactor::default(), &wanted, (NOW, read));
         assert_eq!((plan.changes(), plan.outcome.unsettled), (0, true));
         let again = home.run(&[one], usize::MAX);
         assert_eq!((again.unchanged, again.written), (1, 0));

@@ -553,6 +553,7 @@ mod tests {
                 line(format!("{most:.1}"), true),
                 line(format!("{:.2}", most + 0.25), false),
             ],
+            Form::Flag => vec![line("true".to_owned(), true), line("1".to_owned(), false)],
             Form::Text => vec![line("\"text\"".to_owned(), true), line("1".to_owned(), false)],
             Form::Name => vec![line("\"text\"".to_owned(), true), line("\"\"".to_owned(), false)],
             Form::Variable => {
@@ -708,6 +709,7 @@ mod tests {
             embedder,
             names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
             pulled: Pulled::Reviewed,
+            review: true,
             ..Settings::default()
         };
         let fields = Table::try_from(&settings).unwrap();

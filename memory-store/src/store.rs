@@ -502,6 +502,18 @@ impl Store {
         Ok(Ledger::open(&self.home)?.tombstones())
     }
 
+    /// Returns the memories of a person that the reader of sessions does not find any more, unless a person decided to
+    /// keep them.
+    pub fn unfound(&self) -> Result<Vec<MemoryId>> {
+        Ok(Ledger::open(&self.home)?.unfound())
+    }
+
+    /// Notes that a person keeps a memory which the reader of sessions does not find any more.
+    pub fn keep_unfound(&self, id: MemoryId) -> Result<()> {
+        let _lock = self.lock()?;
+        Ledger::open(&self.home)?.keep_unfound(id)
+    }
+
     fn find_draft(&self, id: &str) -> Result<Stored> {
         self.drafts()?.find(id)
     }

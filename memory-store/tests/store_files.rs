@@ -148,7 +148,7 @@ prop_compose! {
         Memory {
             id, kind, title, body, scope, created, occurred, valid_from, valid_until, confidence,
             source, paths, topic, tags, cues, entities, facts, relations, supersedes, superseded_by,
-            pinned, status, author, signatures, command,
+            pinned, status, held_for: None, author, signatures, command,
         }
     }
 }

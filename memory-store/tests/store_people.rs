@@ -9,7 +9,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::reconcile::reconcile;
-use memory_store::reconcile::{Desired, GitState, Outcome};
+use memory_store::reconcile::{Desired, GitState, Outcome, Replacing, SourceState};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store, Stored};
@@ -243,9 +243,17 @@ fn broken_files_are_named_with_their_place_and_left_alone() {
         Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     assert_eq!(
-        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW, &|_| false)
-            .unwrap()
-            .written,
+        reconcile(
+            &store,
+            &Redactor::default(),
+            vec![desired],
+            &trees,
+            NOW,
+            &|_| SourceState::Read,
+            Replacing::Few
+        )
+        .unwrap()
+        .written,
         1
     );
     assert_eq!(fs::read_to_string(folder.join("plain.md")).unwrap(), "# Just Markdown\n");
@@ -337,7 +345,16 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     fs::write(&own, &text_now).unwrap();
     let desired = Desired { memory: mine, root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW, &|_| false).unwrap();
+    let outcome = reconcile(
+        &store,
+        &redactor,
+        vec![desired],
+        &trees,
+        NOW,
+        &|_| SourceState::Read,
+        Replacing::Few,
+    )
+    .unwrap();
     assert!(!outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
     assert!(fs::read_to_string(&store.home.ledger).unwrap().contains("By hand."));
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
@@ -352,7 +369,16 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
 fn is_from_repository(home: &Home, path: &Path) -> bool {
     let store = home.store();
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW, &|_| false).unwrap();
+    reconcile(
+        &store,
+        &Redactor::default(),
+        Vec::new(),
+        &trees,
+        NOW,
+        &|_| SourceState::Read,
+        Replacing::Few,
+    )
+    .unwrap();
     let files = store.files();
     let stored = files.iter().find(|stored| stored.path == path).unwrap();
     Trust::of(&store, &Settings::default()).unwrap().is_from_repository(stored)
@@ -500,7 +526,8 @@ fn on_a_full_disk(path: &Path) {
             }],
             &[],
             NOW,
-            &|_| false,
+            &|_| SourceState::Read,
+            Replacing::Few,
         )
         .map(drop),
         identity::vouch(
@@ -553,7 +580,16 @@ fn a_thousand_memories_are_written_and_listed() {
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
     let store = home.store();
     let sync = |text: &str| {
-        reconcile(&store, &Redactor::default(), desired(text), &trees, NOW, &|_| false).unwrap()
+        reconcile(
+            &store,
+            &Redactor::default(),
+            desired(text),
+            &trees,
+            NOW,
+            &|_| SourceState::Read,
+            Replacing::Few,
+        )
+        .unwrap()
     };
     let (first, second, third) = (sync("One."), sync("One."), sync("Two."));
     assert_eq!((first.written, second.unchanged, third.updated), (1_000, 1_000, 1_000));
@@ -602,7 +638,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     spoil(&archived);
     is_clean(&store.restore(&id, &redactor).unwrap().unwrap().path);
 
-    // Seen by a reconciliation, lost, and written again; superseded where it stands.
+    // Seen by a reconciliation, lost, and written again. Until then it is the person's file and stays as it is.
     let trees = |stash: Option<&str>| {
         [GitState {
             root: home.tree.root.clone(),
@@ -610,10 +646,19 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
             ..GitState::default()
         }]
     };
-    let mut two = memory(2, Kind::Fact, "Two", "Derived.");
+    let two = memory(2, Kind::Fact, "Two", "Derived.");
     let sync = |two: &Memory, stash| {
         let desired = Desired { memory: two.clone(), root: home.tree.root.clone() };
-        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW, &|_| false).unwrap()
+        reconcile(
+            &store,
+            &redactor,
+            vec![desired],
+            &trees(stash),
+            NOW,
+            &|_| SourceState::Read,
+            Replacing::Few,
+        )
+        .unwrap()
     };
     assert_eq!(sync(&two, None).written, 1);
     let derived = home.folder().join(memory_store::file::file_name(&two));
@@ -621,9 +666,7 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     let seen = sync(&two, None);
     assert_eq!(seen.unchanged, 2);
     assert!(!fs::read_to_string(&store.home.ledger).unwrap().contains(&token));
-    two.superseded_by = Some(MemoryId([9; 16]));
-    assert_eq!(sync(&two, None).updated, 1);
-    is_clean(&derived);
+    assert!(fs::read_to_string(&derived).unwrap().contains(&token));
     fs::remove_file(&derived).unwrap();
     sync(&two, Some("a stash"));
     is_clean(&derived);
@@ -657,7 +700,16 @@ impl Home {
             ..GitState::default()
         };
         let redactor = Redactor::default();
-        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW, &|_| false).unwrap()
+        reconcile(
+            &self.store(),
+            &redactor,
+            desired.collect(),
+            &[git],
+            NOW,
+            &|_| SourceState::Read,
+            Replacing::Few,
+        )
+        .unwrap()
     }
 }
 
@@ -708,17 +760,29 @@ fn nor_does_one_that_returns_from_aside_stop_the_others() {
 }
 
 #[test]
-fn what_replaces_a_file_is_noted_or_the_file_is_named() {
+fn a_successor_is_noted_and_nothing_else_changes_in_a_persons_file() {
     let home = Home::new();
     let mut odd = memory(1, Kind::Fact, "One", "Derived.");
+    let newer = memory(9, Kind::Fact, "Nine", "Newer.");
     home.sync(&[&odd], None, &[]);
     with_a_secret_key(&home.path(&odd));
-    let before = fs::read(home.path(&odd)).unwrap();
-    odd.superseded_by = Some(MemoryId([9; 16]));
-    is_refused(&home.sync(&[&odd], None, &[]));
-    assert_eq!(fs::read(home.path(&odd)).unwrap(), before);
+    let before = fs::read_to_string(home.path(&odd)).unwrap();
+    odd.superseded_by = Some(newer.id);
+    // A successor that has no file in this folder is not named.
+    home.sync(&[&odd], None, &[]);
+    assert_eq!(fs::read_to_string(home.path(&odd)).unwrap(), before);
+    let outcome = home.sync(&[&odd, &newer], None, &[]);
+    assert_eq!((outcome.updated, outcome.refused.len()), (1, 0));
+    let line = format!("superseded_by: {}\n", newer.id);
+    let after = fs::read_to_string(home.path(&odd)).unwrap();
+    assert_eq!(after.replacen(&line, "", 1), before);
     let ledger = fs::read_to_string(&home.store().home.ledger).unwrap();
-    assert!(!ledger.contains("superseded_by: "), "{ledger}");
+    assert!(!ledger.contains(&token()), "{ledger}");
+    // Once the successor is gone, the file is as it was.
+    let id = newer.id.to_string();
+    home.store().forget(&id, Forget::Archive, &Redactor::default(), NOW).unwrap();
+    home.sync(&[&odd, &newer], None, &[]);
+    assert_eq!(fs::read_to_string(home.path(&odd)).unwrap(), before);
 }
 
 #[test]

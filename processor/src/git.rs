@@ -128,9 +128,17 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
         held: held_elsewhere(root, &commit),
         stash: line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]),
         indexed: paths(root, &["ls-files", "-z", "--", STORE_DIR]),
+        has_untracked: None,
         marks,
         head,
     }
+}
+
+/// Returns whether a working tree has any untracked file that git does not ignore; `None` when git does not answer.
+pub fn has_untracked(root: &Path) -> Option<bool> {
+    let list =
+        ["ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"];
+    output(root, &list).map(|files| !files.is_empty())
 }
 
 /// Returns the present marks of git's own files of a working tree.

@@ -16,7 +16,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::Vectors;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::recall::{Hit, Recall, Recalled};
-use memory_store::reconcile::{self, Desired, GitState};
+use memory_store::reconcile::{self, Desired, GitState, Replacing, SourceState};
 use memory_store::settings::Settings;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;
@@ -381,7 +381,8 @@ impl Bench {
             desired,
             &[state],
             now,
-            &|_| false,
+            &|_| SourceState::Read,
+            Replacing::All,
         )?;
         let publication = Publication {
             dirs: &self.dirs,

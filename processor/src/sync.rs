@@ -32,6 +32,7 @@ mod secrets;
 mod settle;
 mod stage;
 mod unchanged;
+mod withheld;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,6 +41,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use memory_store::index::health::Depth;
 use memory_store::layout::{Tree, UserDirs};
+use memory_store::reconcile::Replacing;
 use memory_store::{Timestamp, identity};
 
 use crate::collect::forks::Ownership;
@@ -62,6 +64,7 @@ use publish::Published;
 
 pub(crate) use context::LLM_DIR;
 pub use report::SyncReport;
+pub use withheld::withheld;
 
 /// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
 /// the question how their drafts relate.
@@ -81,6 +84,8 @@ pub struct SyncOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Behaviour when another sync is at work.
     pub busy: Busy,
+    /// Permission to rewrite or remove committed memory files that are not a person's.
+    pub replacing: Replacing,
     /// Whether to take everything up again, although nothing seems to have changed.
     pub afresh: bool,
     /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
@@ -106,6 +111,7 @@ impl<'a> SyncOptions<'a> {
             now,
             progress: &Silent,
             busy,
+            replacing: Replacing::Few,
             afresh: false,
             ollama_host: None,
             asked_at_once: ASKED_AT_ONCE,

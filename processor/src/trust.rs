@@ -120,7 +120,7 @@ mod tests {
     use std::fs;
 
     use memory_store::identity::Mode;
-    use memory_store::reconcile::{self, GitState};
+    use memory_store::reconcile::{self, GitState, Replacing, SourceState};
     use memory_store::redact::Redactor;
 
     use super::*;
@@ -154,9 +154,15 @@ mod tests {
             let store = Store::open(dirs, tree).unwrap();
             let states: Vec<GitState> = vec![git::state(&tree.root, None)];
             look(dirs, std::slice::from_ref(tree), &Settings::default(), NOW).unwrap();
-            reconcile::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW, &|_| {
-                false
-            })
+            reconcile::reconcile(
+                &store,
+                &Redactor::default(),
+                Vec::new(),
+                &states,
+                NOW,
+                &|_| SourceState::Read,
+                Replacing::Few,
+            )
             .unwrap();
             let trust = Trust::of(&store, &Settings::default()).unwrap();
             let files = store.files().into_iter();

@@ -43,7 +43,8 @@ pub fn run(
     scene: &Scene,
     out: &mut dyn Write,
 ) -> Result<Option<Backfill>> {
-    let request = sync::Request { tree, from: None, afresh: false, leaves_rest: true };
+    let request =
+        sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
     if scene.found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
         for elsewhere in elsewhere::history(&world.dirs, &tree.main_root) {

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
+use memory_store::reconcile::Replacing;
 use memory_store::store::Store;
 use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
@@ -40,9 +41,12 @@ pub struct Sync {
     /// How progress is shown on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
     progress: OutputForm,
-    /// Say what would be done, and do nothing
+    /// List what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+    /// Also rewrite or remove committed memory files that the last sync withheld (`--dry-run` lists them)
+    #[arg(long, conflicts_with = "dry_run")]
+    apply: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -75,6 +79,9 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
             let transcripts = processor::collect::discover::transcripts(&world.dirs, tree)?.len();
             let found = plural(transcripts, "transcript");
             told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
+            for file in processor::sync::withheld(&world.dirs.project(tree.project)) {
+                told.push(format!("with --apply, rewrite or remove {file}"));
+            }
         }
         return view::would(&told, args.json, out);
     }
@@ -92,8 +99,13 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     let mut done = Vec::new();
     for tree in &trees {
         let again = args.retry && reader::retry(&world.dirs.project(tree.project))? > 0;
-        let request =
-            Request { tree, from: from.clone(), afresh: args.rebuild || again, leaves_rest: false };
+        let request = Request {
+            tree,
+            from: from.clone(),
+            afresh: args.rebuild || again,
+            applies: args.apply,
+            leaves_rest: false,
+        };
         match sync(world, &request, &*progress) {
             Ok(report) => {
                 if !args.json {
@@ -135,6 +147,8 @@ pub struct Request<'a> {
     pub from: Option<PathBuf>,
     /// Whether to take everything up again.
     pub afresh: bool,
+    /// Whether committed memory files that the last sync withheld may be rewritten or removed.
+    pub applies: bool,
     /// Whether embedding is left to the next sync.
     pub leaves_rest: bool,
 }
@@ -144,6 +158,7 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
     let options = SyncOptions {
         from: request.from.as_deref(),
         afresh: request.afresh,
+        replacing: if request.applies { Replacing::All } else { Replacing::Few },
         leaves_rest: request.leaves_rest,
         ..world.sync_options(request.tree, progress)
     };

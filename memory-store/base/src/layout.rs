@@ -141,6 +141,8 @@ pub struct ProjectDir {
     pub anchors: PathBuf,
     /// Confirmations by a person.
     pub reviewed: PathBuf,
+    /// Committed memory files that the last sync would have rewritten or removed.
+    pub withheld: PathBuf,
     /// The archive of redacted turns, one compressed file per session.
     pub archive: PathBuf,
     /// Drafts mined from each session, a cache of the archive.
@@ -170,6 +172,7 @@ impl ProjectDir {
             ledger: at("ledger.jsonl"),
             anchors: at("anchors.json"),
             reviewed: at("reviewed.json"),
+            withheld: at("withheld.txt"),
             archive: at("archive"),
             mined: at("mined"),
             vectors: at("vectors"),

@@ -234,6 +234,15 @@ pub struct Source {
 }
 
 impl Source {
+    /// Returns the reader of sessions that found it, whatever its version: `rules`, or a model with its provider.
+    pub fn reader(&self) -> Option<&str> {
+        let extractor = self.extractor.as_deref()?;
+        match extractor.split_once('/') {
+            Some(("rules", _)) => Some("rules"),
+            Some(_) | None => Some(extractor),
+        }
+    }
+
     /// The extractor of what a model chose to save with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 

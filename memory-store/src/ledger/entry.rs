@@ -38,6 +38,19 @@ pub(crate) struct Entry {
     pub promoted: bool,
     /// True if a person or a model wrote it: then it stays without any transcript asking for it.
     pub saved: bool,
+    /// True once its file was a person's, see [`crate::reconcile::Owner`]. It stays so, whatever git shows later.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub owned: bool,
+    /// Successor that a sync wrote into its file, so that the sync may take it out again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linked: Option<MemoryId>,
+    /// State of a person's memory that the reader of sessions does not find any more; `None` while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfound: Option<Unfound>,
+    /// True if its file was gone once as the only untracked one, as after `git clean`, and was written again. Gone once
+    /// more it was deleted.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub returned: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]
     pub more: More,
@@ -45,6 +58,16 @@ pub(crate) struct Entry {
 
 /// Fields that this version does not know; kept, so that a later one finds them again.
 pub(crate) type More = serde_json::Map<String, serde_json::Value>;
+
+/// State of a person's memory that the reader of sessions does not find any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfound {
+    /// `throughline review` proposes to drop it.
+    Proposed,
+    /// A person decided to keep it.
+    Kept,
+}
 
 /// Why a memory's file lies in the private drafts folder instead of the working tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +99,10 @@ impl Entry {
             aside: Aside::No,
             promoted: false,
             saved: false,
+            owned: false,
+            linked: None,
+            unfound: None,
+            returned: false,
             more: More::new(),
         }
     }
@@ -131,6 +158,11 @@ impl Entry {
         remember(&mut self.named, name.to_owned());
         name.clone_into(&mut self.name);
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// State of a working tree when it was last reconciled.

@@ -1,16 +1,23 @@
 //! Decision about one memory in a reconciliation: what its file should be, against what it is.
+//!
+//! The table "Whose file is it" in `docs/memory-files.md` is implemented here: a person's file keeps its bytes, but for
+//! the keys that link it to newer memories ([`Decision::linked`]).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Desired;
 use super::missing::MissingFile;
+use super::ownership::Owner;
 use super::plan::Plan;
 use super::survey::{InTree, Survey};
+use super::{Desired, SourceState};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
-use crate::ledger::{Aside, Entry, LedgerLine, More, Reason, Tombstone, redacted_file, text_hash};
-use crate::memory::{Memory, Status};
+use crate::ledger::{
+    Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file, text_hash,
+};
+use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::Redactor;
 use crate::store::{Read, free_path_in, read_file};
 use crate::time::Timestamp;
@@ -37,9 +44,33 @@ impl Wanted {
         Ok(Self { text, memory: file.memory, root, in_folder: in_folder.transpose()? })
     }
 
+    /// Holds it for a reason; accepted, it is as before.
+    pub(crate) fn hold(&mut self, reason: HeldFor) {
+        let mut memory = self.memory.clone();
+        memory.hold(reason);
+        // Its active form could be written as well.
+        if let Ok(file) = MemoryFile::new(memory) {
+            let active = std::mem::replace(
+                self,
+                Self {
+                    text: file.text().to_owned(),
+                    memory: file.memory,
+                    root: self.root.clone(),
+                    in_folder: None,
+                },
+            );
+            self.in_folder = Some(Box::new(active));
+        }
+    }
+
     /// The texts that its file may have.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         [self, self.in_folder()].into_iter().map(|wanted| wanted.text.as_str())
+    }
+
+    /// The working tree that it is wanted in.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The memory as it is in the folder.
@@ -54,8 +85,10 @@ pub(super) struct Decision<'r, 'a> {
     pub plan: &'r mut Plan,
     /// Hides the secrets of what people wrote; what is wanted has none.
     pub redactor: &'r Redactor,
-    /// Says which memories stay though nothing says them any more.
-    pub keeps: &'r dyn Fn(&Memory) -> bool,
+    /// Returns the state of what a memory was learned from, for one that no reader finds any more.
+    pub source_state: &'r dyn Fn(&Memory) -> SourceState,
+    /// Desired memories whose files are in the folder of a tree, or will be, by tree.
+    pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
 }
 
@@ -65,7 +98,7 @@ impl<'r> Decision<'r, '_> {
         let id = wanted.memory.id;
         let root = self.survey.root_for(id, known, Some(&wanted.root));
         let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
-        let entry = Entry { root, ..before.clone() };
+        let entry = Entry { root, unfound: None, ..before.clone() };
         if self.survey.is_being_edited(&before) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
@@ -111,10 +144,15 @@ impl<'r> Decision<'r, '_> {
             return self.unwanted_and_missing(before, entry);
         };
         if before.wrote(file.file.text()) && !before.saved {
-            if (self.keeps)(&file.file.memory) {
-                self.plan.outcome.unchanged += 1;
-            } else {
-                self.withdraw(before, entry);
+            let state = (self.source_state)(&file.file.memory);
+            match (self.owner(before, file, true), state) {
+                (_, SourceState::Purged) | (Owner::Program, SourceState::Read) => {
+                    self.withdraw(before, entry);
+                }
+                (Owner::Program, SourceState::Lost) => self.plan.outcome.unchanged += 1,
+                (Owner::Person, SourceState::Read | SourceState::Lost) => {
+                    self.keep_unfound(before, entry, file, state);
+                }
             }
             return Ok(());
         }
@@ -123,7 +161,8 @@ impl<'r> Decision<'r, '_> {
             return Ok(());
         }
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
-        let mut entry = Entry { saved: true, text: self.kept(before, file), ..entry };
+        let text = self.kept(before, file);
+        let mut entry = Entry { saved: true, owned: true, text, ..entry };
         if in_tree.is_none() {
             if entry.aside == Aside::Parked && !self.survey.holds(&entry) {
                 let text = entry.text.clone();
@@ -163,10 +202,11 @@ impl<'r> Decision<'r, '_> {
         let found = file.file.text();
         entry.placed = true;
         entry.aside = Aside::No;
-        if before.wrote(found) || found == wanted.text {
-            self.untouched(before, entry, file, wanted);
-        } else {
-            self.edited(before, entry, file, wanted);
+        let is_ours = before.wrote(found) || found == wanted.text;
+        match self.owner(before, file, is_ours) {
+            Owner::Program => self.untouched(before, entry, file, wanted),
+            Owner::Person if is_ours => self.linked(before, entry, file, wanted),
+            Owner::Person => self.edited(before, entry, file, wanted),
         }
         self.remove_leftovers(before, file);
         self.remove_aside(before);
@@ -211,19 +251,110 @@ impl<'r> Decision<'r, '_> {
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
     }
 
+    /// Returns whose a file is.
+    fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
+        self.survey.owner(entry, file, is_ours)
+    }
+
+    /// Keeps a person's file that has a text of ours: of what the reader finds now, it takes over the keys that link it
+    /// to newer memories.
+    fn linked(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+        let old = &file.file.memory;
+        let by = self.successor(before, file, wanted.memory.superseded_by);
+        let memory = Memory {
+            superseded_by: by,
+            valid_until: wanted.memory.valid_until.or(old.valid_until),
+            relations: wanted.memory.relations.clone(),
+            ..old.clone()
+        };
+        self.keep(&mut entry, file);
+        self.write_keys(before, entry, file, &memory);
+    }
+
+    /// Notes a person's file that has a text of ours, where it is.
+    fn keep(&self, entry: &mut Entry, file: &Read) {
+        entry.owned = true;
+        entry.name = self.name(entry, &file.stored.path);
+        let found = file.file.text();
+        if entry.wrote(found) {
+            found.clone_into(&mut entry.text);
+        } else {
+            entry.will_write(found);
+        }
+        entry.committed = self.survey.commits(entry);
+    }
+
+    /// Keeps a person's file that no reader finds any more. A successor that is gone is taken out of it.
+    fn keep_unfound(&mut self, before: &Entry, mut entry: Entry, file: &Read, state: SourceState) {
+        if state == SourceState::Read {
+            entry.unfound.get_or_insert(Unfound::Proposed);
+        }
+        self.keep(&mut entry, file);
+        let old = &file.file.memory;
+        let memory = Memory {
+            superseded_by: self.successor(before, file, old.superseded_by),
+            ..old.clone()
+        };
+        self.write_keys(before, entry, file, &memory);
+    }
+
+    /// Returns the successor that a person's file should name: `wanted`, if it is in the same folder. What a person
+    /// wrote there, or removed, stays.
+    fn successor(&self, before: &Entry, file: &Read, wanted: Option<MemoryId>) -> Option<MemoryId> {
+        let there = file.file.memory.superseded_by;
+        let root = self.survey.root_for(before.id, Some(before), None);
+        let is_placed = |by: &MemoryId| {
+            self.placed.contains(&(root.clone(), *by)) || self.survey.has_own(&root, *by)
+        };
+        let wanted = wanted.filter(is_placed);
+        match there {
+            Some(_) if there == before.linked => wanted,
+            Some(_) => there,
+            // A person may have gone back to it from what replaced it.
+            None => wanted.filter(|by| {
+                before.linked != Some(*by) && !file.file.memory.supersedes.contains(by)
+            }),
+        }
+    }
+
+    /// Writes the keys of a memory that link it to newer ones into a person's file; the rest keeps its bytes.
+    fn write_keys(&mut self, before: &Entry, mut entry: Entry, file: &Read, memory: &Memory) {
+        let old = &file.file.memory;
+        if memory == old {
+            self.plan.outcome.unchanged += 1;
+            self.plan.result(before, entry);
+            return;
+        }
+        let mut changed = file.file.clone();
+        if let Err(error) = changed.set(memory) {
+            self.plan.outcome.refused.push(error.to_string());
+            self.plan.outcome.unchanged += 1;
+            self.plan.result(before, entry);
+            return;
+        }
+        if memory.superseded_by != old.superseded_by {
+            entry.linked = memory.superseded_by;
+        }
+        entry.will_write(changed.text());
+        self.plan.outcome.updated += 1;
+        self.plan.intend(&entry);
+        self.plan.link(self.survey.store(&entry.root), &file.stored.path, changed.text());
+        self.plan.result(before, entry);
+    }
+
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
-        let is_noted = file.file.memory.superseded_by.is_some();
-        // A person may have gone back to it from what replaced it.
-        let replaces = |by: &MemoryId| file.file.memory.supersedes.contains(by);
-        let by = wanted.memory.superseded_by.filter(|by| !is_noted && !replaces(by));
-        let noted = by.and_then(|by| self.noted(&file.file, by));
+        let by = self.successor(before, file, wanted.memory.superseded_by);
+        let noted =
+            if by == file.file.memory.superseded_by { None } else { self.noted(&file.file, by) };
         if let Some(noted) = &noted {
             self.plan.outcome.updated += 1;
-            self.plan.write(self.survey.store(&entry.root), &file.stored.path, noted.text());
+            self.plan.link(self.survey.store(&entry.root), &file.stored.path, noted.text());
+            entry.linked = by;
         } else {
             self.plan.outcome.unchanged += 1;
         }
+        entry.owned = true;
         entry.name = self.name(&entry, &file.stored.path);
         entry.text = redacted_file(noted.as_ref().unwrap_or(&file.file).text(), self.redactor);
         self.own(&entry.text);
@@ -231,13 +362,12 @@ impl<'r> Decision<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// Returns a person's text with a note of its successor and without its secrets; `None`, with a report, if that
-    /// cannot be written.
-    fn noted(&mut self, file: &MemoryFile, superseded_by: MemoryId) -> Option<MemoryFile> {
+    /// Returns a person's text with its successor; `None`, with a report, if that cannot be written.
+    fn noted(&mut self, file: &MemoryFile, superseded_by: Option<MemoryId>) -> Option<MemoryFile> {
         let mut noted = file.clone();
-        let memory = Memory { superseded_by: Some(superseded_by), ..noted.memory.clone() };
-        match noted.set(&memory).and_then(|()| noted.redact(self.redactor)) {
-            Ok(_) => Some(noted),
+        let memory = Memory { superseded_by, ..noted.memory.clone() };
+        match noted.set(&memory) {
+            Ok(()) => Some(noted),
             Err(error) => {
                 self.plan.outcome.refused.push(error.to_string());
                 None
@@ -276,7 +406,8 @@ impl<'r> Decision<'r, '_> {
         let found = file.file.text();
         let is_ours = entry.wrote(found) || found == wanted.text;
         let theirs = self.kept(&entry, file);
-        let text = if is_ours { wanted.text.as_str() } else { &theirs };
+        let follows = is_ours && !entry.owned;
+        let text = if follows { wanted.text.as_str() } else { &theirs };
         let waits = match entry.aside {
             Aside::Parked => self.survey.holds(&entry),
             Aside::No | Aside::Review => wanted.memory.status == Status::Held || !is_ours,
@@ -292,7 +423,7 @@ impl<'r> Decision<'r, '_> {
             entry.will_write(text);
         }
         text.clone_into(&mut entry.text);
-        if text == found || !is_ours {
+        if text == found || !follows {
             self.plan.outcome.unchanged += 1;
         } else {
             self.plan.outcome.updated += 1;
@@ -316,7 +447,7 @@ impl<'r> Decision<'r, '_> {
             }
             Some(MissingFile::Moved) | None => {}
         }
-        if before.is_edited() {
+        if before.is_edited() || before.owned && !before.text.is_empty() {
             return self.offer_theirs(before, entry, self.remembered(before)?);
         }
         self.offer(before, entry, &wanted.text, &wanted.memory)
@@ -325,7 +456,9 @@ impl<'r> Decision<'r, '_> {
     fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
         let file = self.remembered(before);
         // Of what others replaced nothing may be left that was the user's.
-        let is_kept = file.as_ref().is_ok_and(|file| (self.keeps)(&file.memory));
+        let state = file.as_ref().map(|file| (self.source_state)(&file.memory));
+        let is_purged = matches!(state, Ok(SourceState::Purged)) && !before.is_edited();
+        let is_kept = matches!(state, Ok(SourceState::Lost)) || before.owned && !is_purged;
         let is_theirs = (before.saved || before.is_edited() || is_kept) && !before.text.is_empty();
         match (self.survey.why_missing(before), file) {
             (Some(MissingFile::Deleted(reason)), file) => {
@@ -333,7 +466,8 @@ impl<'r> Decision<'r, '_> {
                 self.deleted(before, entry, &title, reason);
             }
             (Some(MissingFile::Moved), file) if is_theirs => {
-                self.offer_theirs(before, entry, file?)?
+                let saved = before.saved || before.is_edited();
+                self.offer_theirs(before, Entry { saved, ..entry }, file?)?
             }
             (Some(MissingFile::Unclear), _) => self.plan.outcome.unsettled = true,
             (Some(MissingFile::Moved) | None, _) => {
@@ -348,18 +482,10 @@ impl<'r> Decision<'r, '_> {
         parse_kept(&self.survey.store(&before.root).folder.join(&before.name), &before.text)
     }
 
-    /// Writes again what a person wrote, without what they want hidden by now.
-    fn offer_theirs(
-        &mut self,
-        before: &Entry,
-        mut entry: Entry,
-        mut file: MemoryFile,
-    ) -> Result<()> {
-        file.redact(self.redactor)?;
+    /// Writes a person's file again, with the bytes that it had.
+    fn offer_theirs(&mut self, before: &Entry, mut entry: Entry, file: MemoryFile) -> Result<()> {
+        entry.owned = true;
         self.own(file.text());
-        if entry.is_edited() {
-            file.text().clone_into(&mut entry.text);
-        }
         self.offer(before, entry, file.text(), &file.memory)
     }
 
@@ -379,6 +505,10 @@ impl<'r> Decision<'r, '_> {
             (_, false) => Aside::No,
         };
         if entry.aside == Aside::No {
+            if before.placed && self.survey.may_be_cleaned(before) {
+                entry.returned = true;
+                self.plan.outcome.returned += 1;
+            }
             if !self.write_into_tree(before, entry, text, memory)? {
                 return Ok(());
             }

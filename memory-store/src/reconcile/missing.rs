@@ -125,13 +125,13 @@ impl<'a> Traces<'a> {
             (_, true) => MissingFile::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => MissingFile::Deleted(Reason::RemovedInCommit),
             (true, false) => MissingFile::Moved,
-            (false, false) => self.why_loose(&path),
+            (false, false) => self.why_loose(entry, &path),
         }
     }
 
     /// Of a file that no commit held when we last looked. Switching branches leaves such files
     /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
-    fn why_loose(&self, path: &Path) -> MissingFile {
+    fn why_loose(&self, entry: &Entry, path: &Path) -> MissingFile {
         // It may have been committed since, on a branch that was left again.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
             return MissingFile::Moved;
@@ -141,16 +141,29 @@ impl<'a> Traces<'a> {
             return MissingFile::Moved;
         }
         let lost_readme = self.seen.loose_readme && !self.readme.exists();
-        if lost_readme || self.were_loose.all_of_several_missing() {
+        if lost_readme || self.were_loose.all_of_several_missing() || self.may_be_cleaned(entry) {
             MissingFile::Moved
         } else {
             MissingFile::Deleted(Reason::Deleted)
         }
     }
 
+    /// Returns whether `git clean` may have taken the only untracked memory: it leaves no untracked file at all. A person
+    /// who meant to delete it does so once more.
+    pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
+        self.git.has_untracked == Some(false) && !entry.returned && !entry.committed
+    }
+
     /// Returns whether git keeps a path elsewhere, so that an untracked file there would be in its way.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
+    }
+
+    /// Returns whether git has a memory file: in HEAD, in the index, in another branch or a stash.
+    pub(crate) fn tracks(&self, name: &str) -> bool {
+        let path = repository_path(name);
+        let places = [&self.committed, &self.indexed, &self.held];
+        places.iter().any(|paths| paths.contains(path.as_path()))
     }
 
     /// Returns whether HEAD holds a memory file.

@@ -1,5 +1,6 @@
 //! Plan of a reconciliation: ledger lines, and changes to files between them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Outcome;
@@ -12,6 +13,8 @@ use crate::store::{Store, write_all};
 pub(super) struct Plan {
     pub intents: Vec<LedgerLine>,
     writes: Vec<(Store, PathBuf, String)>,
+    /// Paths of `writes` where nothing but links between memories changes.
+    links: BTreeSet<PathBuf>,
     removals: Vec<(Store, PathBuf)>,
     pub results: Vec<LedgerLine>,
     pub outcome: Outcome,
@@ -45,6 +48,20 @@ impl Plan {
     /// or not missed, whenever a kill comes.
     pub(crate) fn intend(&mut self, entry: &Entry) {
         self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
+    }
+
+    /// Changes keys of a person's file that link it to newer memories.
+    pub(crate) fn link(&mut self, store: &Store, path: &Path, text: &str) {
+        self.write(store, path, text);
+        self.links.insert(path.to_owned());
+    }
+
+    /// Returns the files that exist and would be rewritten or removed, without those where only links change.
+    pub(crate) fn replaced(&self) -> Vec<PathBuf> {
+        let written = self.writes.iter().map(|(_, path, _)| path);
+        let removed = self.removals.iter().map(|(_, path)| path);
+        let replaced = written.chain(removed).filter(|path| !self.links.contains(*path));
+        replaced.filter(|path| std::fs::symlink_metadata(path).is_ok()).cloned().collect()
     }
 
     pub(crate) fn write(&mut self, store: &Store, path: &Path, text: &str) {

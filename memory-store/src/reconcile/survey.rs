@@ -6,9 +6,11 @@ use std::sync::LazyLock;
 
 use super::GitState;
 use super::missing::{MissingFile, Traces};
+use super::ownership::{Evidence, Owner};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
+use crate::memory::Memory;
 use crate::store::{Read, Store, refuse_twins, visit};
 
 /// Files on the disk.
@@ -175,7 +177,7 @@ impl<'a> Survey<'a> {
         !self.foreign.contains(&file.stored.path)
     }
 
-    fn has_own(&self, root: &Path, id: MemoryId) -> bool {
+    pub(crate) fn has_own(&self, root: &Path, id: MemoryId) -> bool {
         self.files(root, id).iter().any(|file| self.is_own(file))
     }
 
@@ -222,6 +224,11 @@ impl<'a> Survey<'a> {
         })
     }
 
+    /// Returns whether `git clean` may have taken the only untracked memory, see [`Traces::may_be_cleaned`].
+    pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
+        self.traces.get(&entry.root).is_some_and(|tree| tree.may_be_cleaned(entry))
+    }
+
     /// Returns whether a file that was missing is there by now.
     fn has_come(&self, entry: &Entry) -> bool {
         let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
@@ -260,6 +267,35 @@ impl<'a> Survey<'a> {
             Some(tree) if tree.has_moved() => entry.committed,
             tree => tree.is_some_and(|tree| tree.commits(&entry.name)),
         }
+    }
+
+    /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
+    pub(crate) fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
+        let tracked = self.tracks(&file.stored.path);
+        Owner::of(entry, &file.file.memory, Evidence { tracked, edited: !is_ours })
+    }
+
+    /// Returns the memories of this machine that a person owns.
+    pub(crate) fn owned(&self, ledger: &Ledger) -> impl Iterator<Item = &Memory> {
+        let reads = self.disk.files.values().flatten().filter(|read| self.is_own(read));
+        reads.map(|read| &read.file.memory).filter(move |memory| {
+            let files =
+                ledger.entry(memory.id).map(|entry| (entry, self.files(&entry.root, memory.id)));
+            files.is_some_and(|(entry, files)| {
+                files.iter().any(|file| {
+                    self.owner(entry, file, entry.wrote(file.file.text())) == Owner::Person
+                })
+            })
+        })
+    }
+
+    /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or a stash.
+    pub(crate) fn tracks(&self, path: &Path) -> bool {
+        self.stores.iter().any(|(root, store)| {
+            let name = store.relative(path);
+            let tree = self.traces.get(root);
+            name.zip(tree).is_some_and(|(name, tree)| tree.tracks(&name))
+        })
     }
 
     fn has_moved(&self, root: &Path) -> bool {

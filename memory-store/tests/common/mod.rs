@@ -54,6 +54,7 @@ pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
         superseded_by: None,
         pinned: false,
         status: Status::Active,
+        held_for: None,
         author: None,
         signatures: Vec::new(),
         command: None,

@@ -8,7 +8,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Ledger, Reason};
 use memory_store::reconcile::reconcile;
-use memory_store::reconcile::{Desired, GitSnapshot, GitState, Outcome};
+use memory_store::reconcile::{Desired, GitSnapshot, GitState, Outcome, Replacing, SourceState};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
@@ -125,6 +125,8 @@ impl Journey {
             removed_in_commits: removed,
             held,
             indexed: paths(ask("ls-files -z .throughline")),
+            has_untracked: ask("ls-files -z --others --exclude-standard")
+                .map(|files| !files.is_empty()),
             marks,
         }
     }
@@ -143,7 +145,15 @@ impl Journey {
     /// Reconciles with these states of the working trees.
     pub fn reconcile(&self, trees: &[GitState]) -> memory_store::Result<Outcome> {
         let desired = self.desired.clone();
-        reconcile(&self.store(), &Redactor::default(), desired, trees, NOW, &|_| false)
+        reconcile(
+            &self.store(),
+            &Redactor::default(),
+            desired,
+            trees,
+            NOW,
+            &|_| SourceState::Read,
+            Replacing::Few,
+        )
     }
 
     /// Reconciles, and again to see that this changes nothing.

@@ -5,5 +5,6 @@ mod branches;
 mod deleted;
 mod journey;
 mod moving;
+mod ownership;
 mod random;
 mod written;

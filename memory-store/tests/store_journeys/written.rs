@@ -124,10 +124,10 @@ fn what_waits_for_review_is_known_but_not_in_the_tree() {
     assert_eq!(journey.sync().unchanged, 2);
     assert_eq!((journey.files(), journey.known()), (vec![0], vec![0, 2]));
     assert_eq!(journey.tombstones(), [(1, Reason::Rejected)]);
-    // A promoted memory is still ours to replace, and stays promoted.
+    // An accepted memory is the person's, and stays accepted.
     journey.desired[0].memory.body = "Mined again.".to_owned();
-    assert_eq!(journey.sync().updated, 1);
-    assert!(fs::read_to_string(journey.path(0)).unwrap().contains("Mined again."));
+    assert_eq!(journey.sync().updated, 0);
+    assert!(!fs::read_to_string(journey.path(0)).unwrap().contains("Mined again."));
     // The person no longer wants reviews.
     for desired in &mut journey.desired {
         desired.memory.status = Status::Active;

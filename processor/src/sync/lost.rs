@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use memory_store::reconcile::SourceState;
 use memory_store::{Memory, Timestamp};
 use rayon::prelude::*;
 
@@ -197,19 +198,22 @@ pub(super) fn take_back_what_was_found(context: &SyncContext<'_>, state: &State)
     Ok(())
 }
 
-/// Whether a memory may rest on turns that nobody can look at any more, so that it stays although nothing says
-/// it: nothing is known of its session, and no purge took it. Such sessions are added to `lost`.
-pub(super) fn rests_on_lost_turns(
+/// Returns the state of the evidence of a memory that no reader finds any more. It is lost where nothing is known of the
+/// memory's session, and no purge took it. Such sessions are added to `lost`.
+pub(super) fn source_state(
     context: &SyncContext<'_>,
     state: &State,
     (memory, mined): (&Memory, &[MinedFile]),
     lost: &RefCell<BTreeSet<String>>,
-) -> bool {
+) -> SourceState {
     let (purged, expired) = (&context.sessions.purged, &context.sessions.expired);
-    let Some(session) = memory.source.session.as_deref() else { return false };
+    let Some(session) = memory.source.session.as_deref() else { return SourceState::Read };
     let is_purged = purged.has_session(session)
         || memory.source.turns.iter().any(|record| purged.has_record(record))
         || purged.before.is_some_and(|before| memory.occurred.unwrap_or(memory.created) < before);
+    if is_purged {
+        return SourceState::Purged;
+    }
     let name = file_name(session, None);
     let is_read = state.sessions.get(&name).is_some_and(|known| !known.content.is_empty());
     let is_mined = mined
@@ -218,11 +222,13 @@ pub(super) fn rests_on_lost_turns(
     // Of one that was lost with what was mined from it nothing is known.
     let nothing_kept = expired.is_lost(&name)
         && expired.load(&name).is_none_or(|remains| remains.drafts.is_empty());
-    let is_lost = !is_purged && (nothing_kept || !is_read && !is_mined);
-    if is_lost && context.sessions.archive.unreadable_packs().is_empty() {
+    if !nothing_kept && (is_read || is_mined) {
+        return SourceState::Read;
+    }
+    if context.sessions.archive.unreadable_packs().is_empty() {
         lost.borrow_mut().insert(session.to_owned());
     }
-    is_lost
+    SourceState::Lost
 }
 
 /// Marks sessions of which nothing is left but memories. Returns warnings.

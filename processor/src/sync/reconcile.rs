@@ -8,16 +8,17 @@ use anyhow::Result;
 use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
-use memory_store::memory::HeldFor;
-use memory_store::reconcile::{self, Desired, GitState, Outcome};
+use memory_store::memory::{HeldFor, SaidBy};
+use memory_store::reconcile::{self, Desired, GitState, Outcome, SourceState};
+use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
 
 use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
-use super::lost;
 use super::names::HiddenNames;
-use crate::extract::is_prose;
+use super::{lost, withheld};
+use crate::extract::{is_by_rules, is_prose};
 use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{git, trust};
@@ -76,13 +77,50 @@ pub(super) fn reconcile(
     let states = git_states(context, &mut warnings)?;
     trust::look(options.dirs, &context.trees, settings, options.now)?;
     let lost = RefCell::default();
-    let keeps = |memory: &Memory| lost::rests_on_lost_turns(context, state, (memory, mined), &lost);
-    let files = reconcile::reconcile(&store, &redactor, desired, &states, options.now, &keeps)?;
+    let source_state =
+        |memory: &Memory| match lost::source_state(context, state, (memory, mined), &lost) {
+            SourceState::Read if is_wish_of_another_reader(memory, settings) => SourceState::Lost,
+            state => state,
+        };
+    let files = reconcile::reconcile(
+        &store,
+        &redactor,
+        desired,
+        &states,
+        options.now,
+        &source_state,
+        options.replacing,
+    )?;
+    withheld::note(&context.home, &files.withheld)?;
     warnings.extend(lost::mark_lost(context, lost.into_inner())?);
     let trees = if files.unsettled { String::new() } else { of_trees(context) };
     warnings.extend(files.refused.iter().cloned());
+    if files.returned > 0 {
+        warnings.push(format!(
+            "{} memory file that no commit had was gone, as after `git clean`, and was written again; to drop it, \
+             delete it once more or use `throughline forget`",
+            files.returned
+        ));
+    }
     let around = Around { trees: Some(trees), names_wait: names.waiting > 0, stays: false };
     Ok(Reconciled { files, around, warnings })
+}
+
+/// Returns whether a memory is what the user wished, learned by another reader, or under other settings, than today's:
+/// then today's reader says nothing about whether the wish is still in force.
+fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
+    let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
+    let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
+    let reads = |extractor: &str| is_current_reader(extractor, settings);
+    is_wish && !(is_kept_kind && memory.source.extractor.as_deref().is_some_and(reads))
+}
+
+/// Returns whether memories of the reader that is set now have this extractor.
+fn is_current_reader(extractor: &str, settings: &Settings) -> bool {
+    match &settings.llm {
+        Some(llm) => extractor == format!("{}/{}", llm.provider, llm.model),
+        None => is_by_rules(extractor),
+    }
 }
 
 fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
@@ -110,7 +148,9 @@ fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<V
         // Branches are only compared with each other; the ledger notes them.
         let clean = |branch: String| context.secrets.comparable(&branch, &context.redactor);
         let branch = state.branch.map(clean).transpose()?;
-        Ok(GitState { branch, ..state })
+        let has_untracked =
+            if ledger.misses_loose(&tree.root) { git::has_untracked(&tree.root) } else { None };
+        Ok(GitState { branch, has_untracked, ..state })
     };
     context.trees.iter().map(state_of).collect()
 }

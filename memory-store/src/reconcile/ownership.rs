@@ -1,0 +1,38 @@
+//! Ownership of memory files: which ones the program may replace, and which only a person may.
+//!
+//! The table in `docs/memory-files.md` lists what each trigger may do to a person's file. This module decides whose a
+//! file is; [`super::decide`] applies the table.
+
+use crate::ledger::Entry;
+use crate::memory::Memory;
+
+/// Owner of a memory file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A person: a sync neither removes nor rewrites the file. It may set three keys that link it to newer memories.
+    Person,
+    /// The program: the file follows what the reader of sessions finds.
+    Program,
+}
+
+/// Evidence of a person's decision about a memory file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Evidence {
+    /// HEAD, the index of git, another branch or a stash contains the file.
+    pub tracked: bool,
+    /// The file's text is none that the program wrote.
+    pub edited: bool,
+}
+
+impl Owner {
+    /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
+    /// review, or written by a person or through MCP; what was a person's once stays theirs.
+    pub(super) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
+        let was_decided = entry.owned || entry.promoted || entry.saved;
+        if was_decided || evidence.tracked || evidence.edited || memory.pinned {
+            Self::Person
+        } else {
+            Self::Program
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Proposals of a new reader: when a person owns what one reader found in a session, what another reader finds in the
+//! same session is held until the person accepts it. It says much of the same in other words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::decide::Wanted;
+use super::survey::Survey;
+use crate::id::MemoryId;
+use crate::ledger::Ledger;
+use crate::memory::{HeldFor, Status};
+
+/// Holds wanted memories that are not in the folder yet, where a person owns memories of the same session that another
+/// reader found.
+pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<MemoryId, Wanted>) {
+    let owned = readers_of_owned(survey, ledger);
+    if owned.is_empty() {
+        return;
+    }
+    for (id, wanted) in wanted.iter_mut() {
+        let source = &wanted.memory.source;
+        let Some((session, reader)) = source.session.as_deref().zip(source.reader()) else {
+            continue;
+        };
+        let is_of_another = owned.get(session).is_some_and(|readers| !readers.contains(reader));
+        let was_in_folder =
+            ledger.entry(*id).is_some_and(|entry| entry.was_in_folder(survey.is_private()));
+        if is_of_another && !was_in_folder && wanted.memory.status == Status::Active {
+            wanted.hold(HeldFor::Proposal);
+        }
+    }
+}
+
+/// Returns the readers that found the memories which a person owns, by session.
+fn readers_of_owned(survey: &Survey, ledger: &Ledger) -> BTreeMap<String, BTreeSet<String>> {
+    let mut readers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for memory in survey.owned(ledger) {
+        let source = &memory.source;
+        if let Some((session, reader)) = source.session.as_deref().zip(source.reader()) {
+            readers.entry(session.to_owned()).or_default().insert(reader.to_owned());
+        }
+    }
+    readers
+}

@@ -1,0 +1,28 @@
+//! Changes to committed memory files that a sync withheld, because a person should see them first.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use memory_store::layout::ProjectDir;
+use memory_store::store::{Privacy, remove, replace};
+
+/// Notes the files for `throughline sync --dry-run`, and fails if there are any. Without any, the last note is removed.
+pub(super) fn note(home: &ProjectDir, files: &[PathBuf]) -> Result<()> {
+    if files.is_empty() {
+        return Ok(remove(&home.withheld)?);
+    }
+    let text: String = files.iter().map(|path| format!("{}\n", path.display())).collect();
+    replace(&home.withheld, text.as_bytes(), Privacy::Private)?;
+    bail!(
+        "{} committed memory files would be rewritten or removed, so this sync changed nothing; \
+         `throughline sync --dry-run` lists them, `throughline sync --apply` changes them",
+        files.len()
+    )
+}
+
+/// Returns the files that the last sync withheld.
+pub fn withheld(home: &ProjectDir) -> Vec<String> {
+    let text = fs::read_to_string(&home.withheld).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
