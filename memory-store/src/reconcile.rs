@@ -236,7 +236,7 @@ fn plan(
     (now, source_state): (Timestamp, &dyn Fn(&Memory) -> SourceState),
 ) -> Plan {
     let mut plan = Plan::default();
-    let placed = placed(survey, ledger, wanted);
+    let placed = placed(survey, ledger, wanted, source_state);
     let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
     ids.extend(wanted.keys());
     for id in ids {
@@ -260,23 +260,30 @@ fn plan(
     plan
 }
 
-/// Returns the desired memories whose files will be in the folder of a tree, by tree.
+/// Returns the memories whose files are in the folder of a tree once everything is done, by tree.
 fn placed(
     survey: &Survey,
     ledger: &Ledger,
     wanted: &BTreeMap<MemoryId, Wanted>,
+    source_state: &dyn Fn(&Memory) -> SourceState,
 ) -> BTreeSet<(PathBuf, MemoryId)> {
-    let in_folder = wanted.values().filter(|wanted| {
+    let is_in_folder = |wanted: &Wanted| {
         let entry = ledger.entry(wanted.memory.id);
-        let is_held = wanted.memory.status == Status::Held
-            && !entry.is_some_and(|entry| entry.was_in_folder(survey.is_private()));
-        !is_held && ledger.tombstone(wanted.memory.id).is_none()
-    });
+        wanted.memory.status != Status::Held
+            || entry.is_some_and(|entry| entry.was_in_folder(survey.is_private()))
+    };
     let home = |wanted: &Wanted| {
         let id = wanted.memory.id;
         (survey.root_for(id, ledger.entry(id), Some(wanted.root())), id)
     };
-    in_folder.map(home).collect()
+    let desired = wanted.values().filter(|wanted| is_in_folder(wanted)).map(home);
+    let others = survey.own_files().filter(|(_, id, file)| {
+        let entry = ledger.entry(*id);
+        !wanted.contains_key(id)
+            && entry.is_none_or(|entry| decide::stays_unfound(survey, source_state, entry, file))
+    });
+    let placed = desired.chain(others.map(|(root, id, _)| (root.to_owned(), id)));
+    placed.filter(|(_, id)| ledger.tombstone(*id).is_none()).collect()
 }
 
 #[cfg(test)]

@@ -266,7 +266,7 @@ impl Store {
                 let hidden = hidden + file.redact(redactor)?;
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.text().as_bytes())?;
-                self.note_saved(&path, &file)?;
+                self.note_saved(&path, &file, By::Person)?;
                 let stored = listing::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created, hidden })
             }
@@ -307,7 +307,9 @@ impl Store {
         self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as replaced by another one, which it then replaces no more, or by none.
+    /// Marks the memory in this file as replaced by another one, which it then replaces no more, or by none. A file that
+    /// others read names no memory that they do not have: where the newer one is not in the same folder, the file stays
+    /// as it is, and the link is in the newer memory alone.
     ///
     /// # Errors
     /// As [`Store::edit_at`].
@@ -318,10 +320,20 @@ impl Store {
         by: Option<MemoryId>,
         redactor: &Redactor,
     ) -> Result<Saved> {
+        let is_shared = self.root.is_some() && path.starts_with(&self.folder);
+        if is_shared && by.is_some_and(|by| !self.has_in_folder(by)) {
+            let stored = self.read_one(path, id)?;
+            return Ok(Saved { stored, change: Change::Unchanged, hidden: 0 });
+        }
         self.edit_at(path, id, By::Link, redactor, |memory| {
             memory.superseded_by = by;
             memory.supersedes.retain(|&older| Some(older) != by);
         })
+    }
+
+    /// Returns whether the folder of memory files has a memory.
+    fn has_in_folder(&self, id: MemoryId) -> bool {
+        self.files().iter().any(|it| it.memory.id == id && it.path.starts_with(&self.folder))
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id
@@ -665,18 +677,25 @@ impl Store {
         lookup.note(file.text(), origin)?;
         self.write(&stored.path, file.text().as_bytes())?;
         if origin == Origin::Own {
-            self.note_saved(&stored.path, &file)?;
+            self.note_saved(&stored.path, &file, by)?;
         }
         let stored = listing::read_back(&stored.path, &file)?;
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
     /// Notes a saved memory in the ledger, so that it survives `git clean` and the like as derived ones do.
-    fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
+    fn note_saved(&self, path: &Path, file: &MemoryFile, by: By) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
-        let new = Entry::new(file.memory.id, self.ledger_root());
-        lookup.saved(lookup.entry(file.memory.id)?, new, &name, file.text())
+        let mut new = Entry::new(file.memory.id, self.ledger_root());
+        let mut known = lookup.entry(file.memory.id)?;
+        if by == By::Link {
+            // A sync may take the link out again, once the newer memory is gone.
+            for entry in known.iter_mut().chain([&mut new]) {
+                entry.linked = file.memory.superseded_by;
+            }
+        }
+        lookup.saved(known, new, &name, file.text())
     }
 
     /// Returns how the ledger calls the tree these files are in.

@@ -17,10 +17,12 @@ use memory_store::handoff::Handoff;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
+use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::trust::Trust;
 
 use crate::anchors::Anchors;
+use crate::llm::is_current_reader;
 use crate::publish::claude_md::Known;
 use crate::publish::hnsw::HnswGraphs;
 
@@ -110,7 +112,7 @@ fn publish(
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.said(&listing.memories);
-    let stale = match publication.anchors {
+    let mut stale = match publication.anchors {
         // The user's own memories are about no files of a project.
         Some(anchors) if *root != publication.dirs.data => {
             let state = publication.dirs.tree(root);
@@ -118,6 +120,13 @@ fn publish(
         }
         Some(_) | None => BTreeMap::new(),
     };
+    // Another reader may word things otherwise; only today's knows that a later session overtook a memory.
+    let unfound = store.unfound().with_context(context)?;
+    for stored in listing.memories.iter().filter(|it| unfound.contains(&it.memory.id)) {
+        if is_current_reader(&stored.memory, publication.settings) {
+            stale.entry(stored.memory.id).or_insert_with(Staleness::unfound);
+        }
+    }
     let is_held = |stored: &Stored| {
         let from_repository = pulled.contains(&stored.memory.id);
         trust.held_as(&stored.memory, &redactor, from_repository).is_some()

@@ -15,6 +15,7 @@ mod llm;
 mod lost;
 mod names;
 mod overtaken;
+mod ownership;
 mod packs;
 mod parts;
 mod providers;

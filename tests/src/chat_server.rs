@@ -17,6 +17,19 @@ pub const MODEL: &str = "slow";
 /// Tokens that an answer is said to have taken, asked and answered.
 pub const TOKENS: (u64, u64) = (1_000, 50);
 
+/// Behaviour of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// One memory for each part of a session.
+    Notes,
+    /// The same memory in other words.
+    OtherWords,
+    /// No memory.
+    Nothing,
+    /// No JSON.
+    Garbage,
+}
+
 /// A question that was put.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -32,6 +45,7 @@ pub struct Asked {
 pub struct ChatServer {
     address: String,
     asked: Arc<Mutex<Vec<Asked>>>,
+    answers: Arc<Mutex<Answers>>,
 }
 
 impl ChatServer {
@@ -41,15 +55,21 @@ impl ChatServer {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&asked);
+        let answers = Arc::new(Mutex::new(Answers::Notes));
+        let (shared, behaviour) = (Arc::clone(&asked), Arc::clone(&answers));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let asked = Arc::clone(&shared);
+                let (asked, answers) = (Arc::clone(&shared), Arc::clone(&behaviour));
                 // A client that was killed ends its connection in the middle; that is its right.
-                thread::spawn(move || drop(serve(&stream, &asked, takes, notes_too)));
+                thread::spawn(move || drop(serve(&stream, (&asked, &answers), takes, notes_too)));
             }
         });
-        Ok(Self { address, asked })
+        Ok(Self { address, asked, answers })
+    }
+
+    /// Changes the behaviour of the model from the next question on.
+    pub fn answers(&self, answers: Answers) {
+        *lock(&self.answers) = answers;
     }
 
     /// Returns where it listens.
@@ -69,7 +89,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn serve(
     stream: &TcpStream,
-    asked: &Mutex<Vec<Asked>>,
+    (asked, answers): (&Mutex<Vec<Asked>>, &Mutex<Answers>),
     takes: Duration,
     notes_too: bool,
 ) -> io::Result<()> {
@@ -91,7 +111,8 @@ fn serve(
                 if notes_too || !said.is_empty() {
                     thread::sleep(takes);
                 }
-                write_json(&mut writer, 200, &answer(&said))?;
+                let answers = *lock(answers);
+                write_json(&mut writer, 200, &answer(&said, answers))?;
                 lock(asked)[number].is_answered = true;
             }
             _ => write_json(&mut writer, 404, &json!({"error": {"message": "no such path"}}))?,
@@ -107,14 +128,20 @@ fn first_said(question: &str) -> String {
     said.unwrap_or_default().trim().to_owned()
 }
 
-fn answer(said: &str) -> Value {
+fn answer(said: &str, answers: Answers) -> Value {
+    let title = match answers {
+        Answers::OtherWords => format!("As the user put it: {said}"),
+        Answers::Notes | Answers::Nothing | Answers::Garbage => said.to_owned(),
+    };
     let memory = json!({
-        "kind": "decision", "title": said, "text": "The user laid it down.", "quote": said,
+        "kind": "decision", "title": title, "text": "The user laid it down.", "quote": said,
         "paths": [], "importance": 90, "standing": true, "cues": [],
     });
-    let text = match said {
-        "" => json!({"relations": []}),
-        _ => json!({"memories": [memory]}),
+    let text = match (said, answers) {
+        ("", _) => json!({"relations": []}),
+        (_, Answers::Nothing) => json!({"memories": []}),
+        (_, Answers::Garbage) => json!("I would rather talk about the weather."),
+        (_, Answers::Notes | Answers::OtherWords) => json!({"memories": [memory]}),
     };
     let (asked, answered) = TOKENS;
     json!({

@@ -15,6 +15,7 @@ mod history;
 mod hostile_input;
 mod interrupted_sync;
 mod licences;
+mod kept;
 mod limits;
 mod nothing_written;
 mod packages;

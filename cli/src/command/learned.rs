@@ -41,6 +41,7 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
 pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
     let store = stores.store_of(stored);
+    store.keep_unfound(stored.memory.id)?;
     let redactor = store.redactor(&stores.settings);
     stores.note_saved(world, store, stored, &redactor)?;
     let id = paint(NAME, stored.memory.id.short());
@@ -70,12 +71,14 @@ pub fn items(
 ) -> Result<Vec<Item>> {
     let seen = Reviewed::read(&stores.project.home);
     let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let unfound = stores.project.unfound()?;
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
         // A memory that a person wrote needs no look.
         let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != "cli");
         let new = is_learned && !seen.ids.contains(&memory.id);
-        let stale = recall.staleness(memory.id);
+        let is_unfound = || unfound.contains(&memory.id);
+        let stale = recall.staleness(memory.id).or_else(|| is_unfound().then(Staleness::unfound));
         Item { stored, waits, new, stale }
     };
     let standing = stores.project.list()?.memories.into_iter().filter(|stored| {
@@ -146,7 +149,7 @@ fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
     if stale.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{} may be true no longer, because their files changed:\n", stale.len())?;
+    writeln!(out, "{} may be out of date:\n", stale.len())?;
     for (memory, staleness) in stale.iter().take(LISTED_MAX) {
         view::line(memory, out)?;
         writeln!(out, "        {}", paint(CARE, view::why_stale(staleness)))?;

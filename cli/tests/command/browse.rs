@@ -44,17 +44,14 @@ fn a_memory_is_forgotten_after_one_question_and_comes_back() {
 fn a_memory_that_was_learned_is_kept_by_one_key() {
     let machine = learned();
     machine.ok(&["sync"]);
-    let held = machine.json(&["review", "--json"]);
-    for one in held.as_array().unwrap().iter().filter(|one| one["status"] == "held") {
-        machine.ok(&["review", "--accept", one["id"].as_str().unwrap()]);
-    }
     let new = || {
         let all = machine.json(&["review", "--json"]);
         all.as_array().unwrap().iter().filter(|one| one["new"] == true).count()
     };
-    assert_eq!(new(), 2);
-    browsed(&machine, "kq");
-    assert_eq!(new(), 1);
+    let before = new();
+    assert!(before > 0);
+    browsed(&machine, "/floats for money\rkq");
+    assert_eq!(new(), before - 1);
 }
 
 #[test]

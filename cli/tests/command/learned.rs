@@ -32,11 +32,14 @@ fn machine() -> Machine {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let mut learned = text.replace("extractor: cli", "extractor: rules/4");
-        if learned.contains("harbour") && !learned.contains("confidence:") {
-            learned = learned.replacen("---\n", "---\nconfidence: 0.5\n", 1);
+        let mut changed = text.replace("extractor: cli", "extractor: rules/4");
+        if changed.contains("harbour") && !changed.contains("confidence:") {
+            changed = changed.replacen("---\n", "---\nconfidence: 0.5\n", 1);
         }
-        std::fs::write(&path, learned).unwrap();
+        std::fs::write(&path, changed).unwrap();
+    }
+    for held in learned(&machine).iter().filter(|one| one["status"] == "held") {
+        machine.ok(&["review", "--reject", held["id"].as_str().unwrap()]);
     }
     machine
 }

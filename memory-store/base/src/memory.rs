@@ -234,11 +234,14 @@ pub struct Source {
 }
 
 impl Source {
+    /// Name of the rules as a reader of sessions.
+    pub const RULES: &'static str = "rules";
+
     /// Returns the reader of sessions that found it, whatever its version: `rules`, or a model with its provider.
     pub fn reader(&self) -> Option<&str> {
         let extractor = self.extractor.as_deref()?;
         match extractor.split_once('/') {
-            Some(("rules", _)) => Some("rules"),
+            Some((Self::RULES, _)) => Some(Self::RULES),
             Some(_) | None => Some(extractor),
         }
     }

@@ -30,7 +30,6 @@ pub struct Settings {
     /// Notice to a person that something was injected.
     pub notice: Notice,
     /// Whether every new memory is held until `throughline review` accepts it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub review: bool,
     /// Rule for memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]

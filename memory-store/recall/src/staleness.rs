@@ -1,30 +1,32 @@
-//! Staleness: a memory whose files changed since it was learned may be true no longer.
+//! Staleness: a memory whose files changed since it was learned, or that a later session overtook, may be out of date.
 //!
 //! The processor compares the files when it publishes; an index keeps the result, which says nothing
 //! about what the memory says.
 
 use std::fmt;
 
-/// Change to the files of a memory since it was learned.
+/// Evidence that a memory is out of date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staleness {
     /// Kind of change.
     pub change: Change,
-    /// The file, relative to the root, with `/`.
+    /// The file, relative to the root, with `/`; empty for [`Change::Unfound`].
     pub path: String,
     /// Of a moved file: its new path.
     pub target: Option<String>,
 }
 
-/// Change to a file.
+/// Change since a memory was learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// It has another path.
+    /// The file has another path.
     Moved,
-    /// Less than half of its lines remain.
+    /// Less than half of the file's lines remain.
     Rewritten,
-    /// It is there no more.
+    /// The file is gone.
     Gone,
+    /// The reader of sessions does not find the memory any more.
+    Unfound,
 }
 
 impl Change {
@@ -33,6 +35,7 @@ impl Change {
             Self::Moved => 1,
             Self::Rewritten => 2,
             Self::Gone => 3,
+            Self::Unfound => 4,
         }
     }
 
@@ -41,18 +44,25 @@ impl Change {
             1 => Some(Self::Moved),
             2 => Some(Self::Rewritten),
             3 => Some(Self::Gone),
+            4 => Some(Self::Unfound),
             _ => None,
         }
     }
 }
 
 impl Staleness {
+    /// A memory that the reader of sessions does not find any more.
+    pub const fn unfound() -> Self {
+        Self { change: Change::Unfound, path: String::new(), target: None }
+    }
+
     /// Two or three words for the model. No path stands in them: others may have chosen its name.
     pub const fn mark(&self) -> &'static str {
         match self.change {
             Change::Moved => "file moved since",
             Change::Rewritten => "file rewritten since",
             Change::Gone => "file gone since",
+            Change::Unfound => "overtaken since",
         }
     }
 
@@ -80,6 +90,7 @@ impl fmt::Display for Staleness {
             (Change::Moved, None) => write!(f, "{path} moved since"),
             (Change::Rewritten, _) => write!(f, "{path} was rewritten since"),
             (Change::Gone, _) => write!(f, "{path} is gone since"),
+            (Change::Unfound, _) => f.write_str("the reader of sessions does not find it any more"),
         }
     }
 }
@@ -97,7 +108,8 @@ mod tests {
             let staleness = Staleness { change, path: "src/a.rs".to_owned(), target };
             assert_eq!(Staleness::decode(&staleness.encode()), Some(staleness));
         }
-        assert_eq!(Staleness::decode(b"\x04src/a.rs\0"), None);
+        assert_eq!(Staleness::decode(&Staleness::unfound().encode()), Some(Staleness::unfound()));
+        assert_eq!(Staleness::decode(b"\x05src/a.rs\0"), None);
         assert_eq!(Staleness::decode(b""), None);
     }
 }

@@ -87,7 +87,7 @@ pub(super) struct Decision<'r, 'a> {
     pub redactor: &'r Redactor,
     /// Returns the state of what a memory was learned from, for one that no reader finds any more.
     pub source_state: &'r dyn Fn(&Memory) -> SourceState,
-    /// Desired memories whose files are in the folder of a tree, or will be, by tree.
+    /// Memories whose files are in the folder of a tree once everything is done, by tree.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
 }
@@ -144,35 +144,35 @@ impl<'r> Decision<'r, '_> {
             return self.unwanted_and_missing(before, entry);
         };
         if before.wrote(file.file.text()) && !before.saved {
-            let state = (self.source_state)(&file.file.memory);
-            match (self.owner(before, file, true), state) {
-                (_, SourceState::Purged) | (Owner::Program, SourceState::Read) => {
-                    self.withdraw(before, entry);
-                }
-                (Owner::Program, SourceState::Lost) => self.plan.outcome.unchanged += 1,
-                (Owner::Person, SourceState::Read | SourceState::Lost) => {
-                    self.keep_unfound(before, entry, file, state);
-                }
+            match unfound_fate(survey, self.source_state, before, file) {
+                Unwanted::Withdrawn => self.withdraw(before, entry),
+                Unwanted::Left => self.plan.outcome.unchanged += 1,
+                Unwanted::Persons(state) => self.keep_unfound(before, entry, file, state),
+            }
+            return Ok(());
+        }
+        if !survey.is_own(file) {
+            self.plan.outcome.unchanged += 1;
+            return Ok(());
+        }
+        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
+        let mut entry = Entry { saved: true, owned: true, ..entry };
+        if in_tree.is_some() {
+            entry.placed = true;
+            entry.aside = Aside::No;
+            self.remove_aside(before);
+            if before.wrote(file.file.text()) {
+                self.keep_unfound(before, entry, file, SourceState::Lost);
+            } else {
+                self.edited(before, entry, file, file.file.memory.superseded_by);
             }
             return Ok(());
         }
         self.plan.outcome.unchanged += 1;
-        if !survey.is_own(file) {
-            return Ok(());
-        }
-        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
-        let text = self.kept(before, file);
-        let mut entry = Entry { saved: true, owned: true, text, ..entry };
-        if in_tree.is_none() {
-            if entry.aside == Aside::Parked && !self.survey.holds(&entry) {
-                let text = entry.text.clone();
-                return self.return_from_aside(before, entry, file, &text);
-            }
-        } else {
-            entry.name = self.name(&entry, &file.stored.path);
-            entry.placed = true;
-            entry.aside = Aside::No;
-            self.remove_aside(before);
+        entry.text = self.kept(before, file);
+        if entry.aside == Aside::Parked && !self.survey.holds(&entry) {
+            let text = entry.text.clone();
+            return self.return_from_aside(before, entry, file, &text);
         }
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
@@ -206,7 +206,7 @@ impl<'r> Decision<'r, '_> {
         match self.owner(before, file, is_ours) {
             Owner::Program => self.untouched(before, entry, file, wanted),
             Owner::Person if is_ours => self.linked(before, entry, file, wanted),
-            Owner::Person => self.edited(before, entry, file, wanted),
+            Owner::Person => self.edited(before, entry, file, wanted.memory.superseded_by),
         }
         self.remove_leftovers(before, file);
         self.remove_aside(before);
@@ -303,10 +303,7 @@ impl<'r> Decision<'r, '_> {
     fn successor(&self, before: &Entry, file: &Read, wanted: Option<MemoryId>) -> Option<MemoryId> {
         let there = file.file.memory.superseded_by;
         let root = self.survey.root_for(before.id, Some(before), None);
-        let is_placed = |by: &MemoryId| {
-            self.placed.contains(&(root.clone(), *by)) || self.survey.has_own(&root, *by)
-        };
-        let wanted = wanted.filter(is_placed);
+        let wanted = wanted.filter(|by| self.placed.contains(&(root.clone(), *by)));
         match there {
             Some(_) if there == before.linked => wanted,
             Some(_) => there,
@@ -343,8 +340,14 @@ impl<'r> Decision<'r, '_> {
     }
 
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
-    fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
-        let by = self.successor(before, file, wanted.memory.superseded_by);
+    fn edited(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        file: &Read,
+        successor: Option<MemoryId>,
+    ) {
+        let by = self.successor(before, file, successor);
         let noted =
             if by == file.file.memory.superseded_by { None } else { self.noted(&file.file, by) };
         if let Some(noted) = &noted {
@@ -653,6 +656,43 @@ impl<'r> Decision<'r, '_> {
     fn name(&self, entry: &Entry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
+}
+
+/// Outcome for a file with a text of ours that no reader finds any more.
+enum Unwanted {
+    /// The file is removed.
+    Withdrawn,
+    /// The file stays, for what it was learned from is lost.
+    Left,
+    /// The file is a person's and stays.
+    Persons(SourceState),
+}
+
+/// Decides about a file with a text of ours that no reader finds any more.
+fn unfound_fate(
+    survey: &Survey,
+    source_state: &dyn Fn(&Memory) -> SourceState,
+    entry: &Entry,
+    file: &Read,
+) -> Unwanted {
+    let state = source_state(&file.file.memory);
+    match (survey.owner(entry, file, true), state) {
+        (_, SourceState::Purged) | (Owner::Program, SourceState::Read) => Unwanted::Withdrawn,
+        (Owner::Program, SourceState::Lost) => Unwanted::Left,
+        (Owner::Person, SourceState::Read | SourceState::Lost) => Unwanted::Persons(state),
+    }
+}
+
+/// Returns whether the file of a memory that no reader finds any more is still there once everything is done.
+pub(super) fn stays_unfound(
+    survey: &Survey,
+    source_state: &dyn Fn(&Memory) -> SourceState,
+    entry: &Entry,
+    file: &Read,
+) -> bool {
+    entry.saved
+        || !entry.wrote(file.file.text())
+        || !matches!(unfound_fate(survey, source_state, entry, file), Unwanted::Withdrawn)
 }
 
 /// Returns whether a file is one of this memory.

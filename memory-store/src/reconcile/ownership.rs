@@ -22,6 +22,8 @@ pub(super) struct Evidence {
     pub tracked: bool,
     /// The file's text is none that the program wrote.
     pub edited: bool,
+    /// A person kept the memory in a review.
+    pub kept: bool,
 }
 
 impl Owner {
@@ -29,7 +31,7 @@ impl Owner {
     /// review, or written by a person or through MCP; what was a person's once stays theirs.
     pub(super) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
-        if was_decided || evidence.tracked || evidence.edited || memory.pinned {
+        if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {
             Self::Person
         } else {
             Self::Program

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
 use crate::memory::Memory;
+use crate::reviewed::Reviewed;
 use crate::store::{Read, Store, refuse_twins, visit};
 
 /// Files on the disk.
@@ -34,6 +35,8 @@ pub(super) struct Survey<'a> {
     /// Hashes of texts that somebody wrote into files here.
     written: BTreeSet<String>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
+    /// Memories that a person decided about.
+    reviewed: Reviewed,
 }
 
 /// Presence of a memory in a working tree.
@@ -75,7 +78,9 @@ impl<'a> Survey<'a> {
         let is_doubtful = is_moving || texts.forgets();
         let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
         let traces = BTreeMap::new();
-        let mut survey = Self { store, stores, main_root, disk, foreign, written, traces };
+        let reviewed = Reviewed::read(&store.home);
+        let mut survey =
+            Self { store, stores, main_root, disk, foreign, written, traces, reviewed };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
             let known = ledger
@@ -177,7 +182,7 @@ impl<'a> Survey<'a> {
         !self.foreign.contains(&file.stored.path)
     }
 
-    pub(crate) fn has_own(&self, root: &Path, id: MemoryId) -> bool {
+    fn has_own(&self, root: &Path, id: MemoryId) -> bool {
         self.files(root, id).iter().any(|file| self.is_own(file))
     }
 
@@ -272,21 +277,28 @@ impl<'a> Survey<'a> {
     /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
     pub(crate) fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
         let tracked = self.tracks(&file.stored.path);
-        Owner::of(entry, &file.file.memory, Evidence { tracked, edited: !is_ours })
+        let kept = self.reviewed.ids.contains(&entry.id) && entry.aside == Aside::No;
+        Owner::of(entry, &file.file.memory, Evidence { tracked, edited: !is_ours, kept })
+    }
+
+    /// Returns the files of this machine's memories in working trees, with their trees and ids.
+    pub(crate) fn own_files(&self) -> impl Iterator<Item = (&Path, MemoryId, &Read)> {
+        let files = self.disk.files.iter();
+        let all = files.flat_map(|((root, id), reads)| {
+            reads.iter().map(move |read| (root.as_path(), *id, read))
+        });
+        all.filter(|(_, _, read)| self.is_own(read))
     }
 
     /// Returns the memories of this machine that a person owns.
     pub(crate) fn owned(&self, ledger: &Ledger) -> impl Iterator<Item = &Memory> {
-        let reads = self.disk.files.values().flatten().filter(|read| self.is_own(read));
-        reads.map(|read| &read.file.memory).filter(move |memory| {
-            let files =
-                ledger.entry(memory.id).map(|entry| (entry, self.files(&entry.root, memory.id)));
-            files.is_some_and(|(entry, files)| {
-                files.iter().any(|file| {
-                    self.owner(entry, file, entry.wrote(file.file.text())) == Owner::Person
-                })
-            })
-        })
+        let persons = self.own_files().filter(|(_, id, read)| {
+            let is_persons = |entry: &Entry| {
+                self.owner(entry, read, entry.wrote(read.file.text())) == Owner::Person
+            };
+            ledger.entry(*id).is_some_and(is_persons)
+        });
+        persons.map(|(_, _, read)| &read.file.memory)
     }
 
     /// Returns whether git has a memory's file: in HEAD, in the index, in another branch or a stash.

@@ -87,14 +87,9 @@ pub const EXTRACTOR: &str = "rules/13";
 /// finds answers in both.
 const PROSE_EXTRACTOR: &str = "rules/13 prose";
 
-/// Returns whether this is the name of the rules, of any version.
-pub fn is_by_rules(extractor: &str) -> bool {
-    extractor.starts_with("rules/")
-}
-
 /// Returns whether this is the name of an extractor, of any version, for prose of the rules.
 pub fn is_prose(extractor: &str) -> bool {
-    is_by_rules(extractor) && extractor.ends_with(" prose")
+    extractor.starts_with("rules/") && extractor.ends_with(" prose")
 }
 
 /// Tags of a memory.

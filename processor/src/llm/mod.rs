@@ -39,6 +39,7 @@ pub use usage::Usage;
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
+use memory_store::memory::{Memory, Source};
 use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
@@ -78,6 +79,15 @@ trait Provider {
     /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
     /// can be held to that.
     fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
+}
+
+/// Returns whether the reader that is set now found a memory: the model of the settings, or the rules.
+pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
+    let reader = memory.source.reader();
+    match &settings.llm {
+        Some(llm) => reader == Some(&format!("{}/{}", llm.provider, llm.model)),
+        None => reader == Some(Source::RULES),
+    }
 }
 
 /// Outcome of a question and its cost: a failed one may cost as well.

@@ -18,7 +18,8 @@ use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
 use super::names::HiddenNames;
 use super::{lost, withheld};
-use crate::extract::{is_by_rules, is_prose};
+use crate::extract::is_prose;
+use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{git, trust};
@@ -111,16 +112,7 @@ pub(super) fn reconcile(
 fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
     let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
-    let reads = |extractor: &str| is_current_reader(extractor, settings);
-    is_wish && !(is_kept_kind && memory.source.extractor.as_deref().is_some_and(reads))
-}
-
-/// Returns whether memories of the reader that is set now have this extractor.
-fn is_current_reader(extractor: &str, settings: &Settings) -> bool {
-    match &settings.llm {
-        Some(llm) => extractor == format!("{}/{}", llm.provider, llm.model),
-        None => is_by_rules(extractor),
-    }
+    is_wish && !(is_kept_kind && is_current_reader(memory, settings))
 }
 
 fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: stress kill|fail [--count N] [--seed N]
        stress hooks [--step N]
+       stress kept [--count N] [--seed N]
        stress sessions [--sessions N] [--seconds N] [--seed N]";
 
 fn main() -> ExitCode {
@@ -53,6 +54,15 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, Box<dyn std:
             crowd.faults.len()
         );
         return Ok(crowd.faults.is_empty());
+    }
+    if what == "kept" {
+        let kept = journeys::trial::kept::kept(count, seed)?;
+        for fault in &kept.faults {
+            println!("{fault}");
+        }
+        let (steps, compared, lost) = (kept.steps, kept.compared, kept.faults.len());
+        println!("{steps} steps, {compared} comparisons of a person's file, {lost} losses");
+        return Ok(kept.faults.is_empty());
     }
     let storm = match what.as_str() {
         "kill" => storm::kills(count, seed)?,

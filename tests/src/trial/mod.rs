@@ -5,6 +5,7 @@
 
 mod check;
 pub mod crowd;
+pub mod kept;
 pub mod storm;
 mod writer;
 

@@ -1,0 +1,10 @@
+//! What people own outlives readers, settings, git, kills and other writers; `scripts/stress kept` asks it for longer.
+
+use journeys::trial::kept::kept;
+
+#[test]
+fn no_step_loses_or_rewrites_a_file_of_a_person() {
+    let kept = kept(60, 20_261_129).unwrap();
+    assert_eq!(kept.faults, Vec::<String>::new());
+    assert!(kept.steps == 60 && kept.compared > 600, "{kept:?}");
+}
