@@ -16,7 +16,7 @@ mod survey;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::id::MemoryId;
@@ -161,12 +161,9 @@ fn run(
     proposals::hold(&survey, &ledger, &mut wanted);
     let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, source_state));
     plan.outcome.refused.splice(0..0, refused);
-    if replacing == Replacing::Few {
-        let mut withheld = plan.replaced();
-        withheld.retain(|path| survey.tracks(path));
-        if withheld.len() > REPLACED_MAX {
-            return Ok(Outcome { withheld, unsettled: true, ..Outcome::default() });
-        }
+    let withheld = withheld(&plan, replacing, |path| survey.tracks(path));
+    if !withheld.is_empty() {
+        return Ok(Outcome { withheld, unsettled: true, ..Outcome::default() });
     }
     plan.intents.extend(survey.written().cloned().map(LedgerLine::Own));
     if steps == 0 {
@@ -184,6 +181,17 @@ fn run(
     ledger.compact_if_due()?;
     plan.outcome.unsettled |= survey.moves();
     Ok(plan.outcome)
+}
+
+/// Returns the files that git has and that a plan rewrites or removes, if a person should see them first. A person's files
+/// are in no plan; this bounds the harm of whatever else decides about files.
+fn withheld(plan: &Plan, replacing: Replacing, is_tracked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut tracked = plan.replaced();
+    tracked.retain(|path| is_tracked(path));
+    match replacing {
+        Replacing::Few if tracked.len() > REPLACED_MAX => tracked,
+        Replacing::Few | Replacing::All => Vec::new(),
+    }
 }
 
 /// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired. One that
@@ -288,9 +296,6 @@ fn placed(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::path::{Path, PathBuf};
-
     use super::*;
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
@@ -355,6 +360,28 @@ mod tests {
     fn memory(n: u8, title: &str, body: &str) -> Memory {
         let id = MemoryId::new(Timestamp(NOW.0 + i64::from(n)), [n; 10]);
         Memory::new(id, Kind::Fact, title, body, NOW)
+    }
+
+    #[test]
+    fn more_than_a_few_tracked_files_are_shown_to_a_person_first() {
+        let home = home();
+        let folder = home.store.folder.clone();
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = |n: usize| folder.join(format!("{n}.md"));
+        (0..5).for_each(|n| std::fs::write(path(n), "a").unwrap());
+        let plan = |changed: usize| {
+            let mut plan = Plan::default();
+            plan.link(&home.store, &path(4), "linked");
+            plan.write(&home.store, &folder.join("new.md"), "new");
+            (1..changed).for_each(|n| plan.write(&home.store, &path(n), "b"));
+            plan.remove(&home.store, &path(0));
+            plan
+        };
+        let all = |_: &Path| true;
+        assert_eq!(withheld(&plan(3), Replacing::Few, all), Vec::<PathBuf>::new());
+        assert_eq!(withheld(&plan(4), Replacing::Few, all).len(), 4);
+        assert_eq!(withheld(&plan(4), Replacing::All, all), Vec::<PathBuf>::new());
+        assert_eq!(withheld(&plan(4), Replacing::Few, |_| false), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -402,7 +402,10 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
     writeln!(out, "\n{count} {are} not taken in yet: given to sessions, but private.\n")?;
-    waiting.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
+    for stored in waiting {
+        view::line(&stored.memory, out)?;
+        writeln!(out, "        {}", paint(QUIET, view::held(&stored.memory)))?;
+    }
     writeln!(
         out,
         "\n`throughline review --accept ID` takes one into {}, `--accept-all` all of them; `--reject ID` drops one. \

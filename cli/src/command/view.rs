@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
+use memory_store::memory::{
+    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
+};
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::staleness::Staleness;
 use memory_store::store::{Change, Saved, Stored};
@@ -40,6 +42,8 @@ struct MemoryFields {
     body: String,
     scope: Scope,
     status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_for: Option<HeldFor>,
     pinned: bool,
     created: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +181,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     };
     field("id", format!("{} ({})", memory.id, memory.id.short()))?;
     field("kind", memory.kind.name().to_owned())?;
-    field("status", status(memory).to_owned())?;
+    field("status", status(memory))?;
     field("date", clock::time(date(memory)))?;
     field("confidence", format!("{:.2}", memory.confidence))?;
     field("tags", memory.tags.join(", "))?;
@@ -196,13 +200,22 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("file", stored.path.display().to_string())
 }
 
-fn status(memory: &Memory) -> &'static str {
-    match (memory.status, memory.pinned) {
+fn status(memory: &Memory) -> String {
+    let status = match (memory.status, memory.pinned) {
         (Status::Active, true) => "active, pinned",
         (Status::Active, false) => "active",
-        (Status::Held, _) => "waits for review",
+        (Status::Held, _) => return held(memory),
         (Status::Rejected, _) => "rejected",
         (Status::Archived, _) => "put aside; `throughline restore` brings it back",
+    };
+    status.to_owned()
+}
+
+/// Explains why a memory is held.
+pub fn held(memory: &Memory) -> String {
+    match memory.held_for {
+        Some(reason) => format!("held, because {}", reason.because()),
+        None => "held for review".to_owned(),
     }
 }
 
