@@ -87,6 +87,9 @@ pub enum SourceState {
     Purged,
 }
 
+/// Returns the state of what a memory was learned from.
+pub type SourceStates<'a> = &'a dyn Fn(&Memory) -> SourceState;
+
 /// Permission to rewrite or remove files that git has and that are not a person's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replacing {
@@ -134,7 +137,7 @@ pub fn reconcile(
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
-    source_state: &dyn Fn(&Memory) -> SourceState,
+    source_state: SourceStates<'_>,
     replacing: Replacing,
 ) -> Result<Outcome> {
     run(store, redactor, desired, trees, now, (source_state, replacing, usize::MAX))
@@ -147,7 +150,7 @@ fn run(
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
-    (source_state, replacing, steps): (&dyn Fn(&Memory) -> SourceState, Replacing, usize),
+    (source_state, replacing, steps): (SourceStates<'_>, Replacing, usize),
 ) -> Result<Outcome> {
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(&store.home)?;
@@ -241,7 +244,7 @@ fn plan(
     ledger: &Ledger,
     redactor: &Redactor,
     wanted: &BTreeMap<MemoryId, Wanted>,
-    (now, source_state): (Timestamp, &dyn Fn(&Memory) -> SourceState),
+    (now, source_state): (Timestamp, SourceStates<'_>),
 ) -> Plan {
     let mut plan = Plan::default();
     let placed = placed(survey, ledger, wanted, source_state);
@@ -273,7 +276,7 @@ fn placed(
     survey: &Survey,
     ledger: &Ledger,
     wanted: &BTreeMap<MemoryId, Wanted>,
-    source_state: &dyn Fn(&Memory) -> SourceState,
+    source_state: SourceStates<'_>,
 ) -> BTreeSet<(PathBuf, MemoryId)> {
     let is_in_folder = |wanted: &Wanted| {
         let entry = ledger.entry(wanted.memory.id);

@@ -10,7 +10,7 @@ use super::missing::MissingFile;
 use super::ownership::Owner;
 use super::plan::Plan;
 use super::survey::{InTree, Survey};
-use super::{Desired, SourceState};
+use super::{Desired, SourceState, SourceStates};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
@@ -86,7 +86,7 @@ pub(super) struct Decision<'r, 'a> {
     /// Hides the secrets of what people wrote; what is wanted has none.
     pub redactor: &'r Redactor,
     /// Returns the state of what a memory was learned from, for one that no reader finds any more.
-    pub source_state: &'r dyn Fn(&Memory) -> SourceState,
+    pub source_state: SourceStates<'r>,
     /// Memories whose files are in the folder of a tree once everything is done, by tree.
     pub placed: &'r BTreeSet<(PathBuf, MemoryId)>,
     pub now: Timestamp,
@@ -671,7 +671,7 @@ enum Unwanted {
 /// Decides about a file with a text of ours that no reader finds any more.
 fn unfound_fate(
     survey: &Survey,
-    source_state: &dyn Fn(&Memory) -> SourceState,
+    source_state: SourceStates<'_>,
     entry: &Entry,
     file: &Read,
 ) -> Unwanted {
@@ -686,7 +686,7 @@ fn unfound_fate(
 /// Returns whether the file of a memory that no reader finds any more is still there once everything is done.
 pub(super) fn stays_unfound(
     survey: &Survey,
-    source_state: &dyn Fn(&Memory) -> SourceState,
+    source_state: SourceStates<'_>,
     entry: &Entry,
     file: &Read,
 ) -> bool {

@@ -267,12 +267,10 @@ impl<'a> World<'a> {
             Action::SecondClone => self.second_clone(),
             Action::Revert => self.revert(),
             Action::Kill => self.kill(random),
-            Action::Rebuild => self.run(&["sync", "--rebuild"]).map(drop).or_else(|_| Ok(())),
+            Action::Rebuild => self.run(&["sync", "--rebuild"]).map(drop).or(Ok(())),
             Action::Writer => self.writer(random),
             Action::Session => self.session(),
-            Action::LostState => {
-                fs::remove_dir_all(self.environment.state_dir()).or_else(|_| Ok(()))
-            }
+            Action::LostState => fs::remove_dir_all(self.environment.state_dir()).or(Ok(())),
         }
     }
 
@@ -345,7 +343,7 @@ impl<'a> World<'a> {
             drop(self.run(&["sync"]));
             self.try_git(&["switch", "-q", "main"]);
             drop(self.run(&["sync"]));
-            if self.branches % 2 == 0 {
+            if self.branches.is_multiple_of(2) {
                 self.try_git(&["switch", "-q", &name]);
             }
         }
