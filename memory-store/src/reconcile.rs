@@ -69,8 +69,8 @@ pub struct GitState {
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
-    /// Whether the working tree has any untracked file that git does not ignore: `git clean` leaves none. `None` where
-    /// nobody asked, which takes longer than the rest.
+    /// Whether the working tree has an untracked file outside of the memory folder that is older than the ledger and not
+    /// ignored: `git clean` leaves none. `None` where nobody asked, which takes longer than the rest.
     pub has_untracked: Option<bool>,
     /// State of git's own files before it was asked all this.
     pub marks: GitSnapshot,

@@ -19,7 +19,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use memory_store::identity::Observed;
 use memory_store::layout::{STORE_DIR, read_short};
@@ -34,6 +34,8 @@ const OUTPUT_BYTES_MAX: u64 = 8 << 20;
 const WORKTREES_MAX: usize = 1000;
 /// Files with uncommitted changes that are named.
 const UNCOMMITTED_MAX: usize = 50;
+/// Untracked files that are looked at.
+const UNTRACKED_MAX: usize = 1000;
 /// Branches and stashes whose memory files are looked at.
 const REFS_MAX: usize = 50;
 
@@ -134,11 +136,18 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     }
 }
 
-/// Returns whether a working tree has any untracked file that git does not ignore; `None` when git does not answer.
-pub fn has_untracked(root: &Path) -> Option<bool> {
+/// Returns whether a working tree has an untracked file outside of the memory folder that git does not ignore and that
+/// nobody changed after a time; `None` when git does not answer.
+pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
+    let others = format!(":(exclude){STORE_DIR}");
     let list =
         ["ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"];
-    output(root, &list).map(|files| !files.is_empty())
+    let listing = output(root, &[list.as_slice(), &["--", ".", &others]].concat())?;
+    let is_older = |name: &str| {
+        let changed = fs::symlink_metadata(root.join(name)).and_then(|file| file.modified());
+        changed.is_ok_and(|changed| changed <= time)
+    };
+    Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
 }
 
 /// Returns the present marks of git's own files of a working tree.

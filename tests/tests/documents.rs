@@ -43,7 +43,7 @@ const BYTES_MAX: [(&str, usize); 18] = [
     ("docs/recall.md", 9 << 10),
     ("docs/redaction.md", 9 << 10),
     ("docs/start.md", 9 << 10),
-    ("docs/storage.md", 9 << 10),
+    ("docs/storage.md", 14 << 10),
     ("docs/troubleshooting.md", 9 << 10),
     ("docs/trust.md", 9 << 10),
 ];

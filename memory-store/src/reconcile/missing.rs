@@ -60,8 +60,13 @@ impl<'a> Traces<'a> {
         let (mut were_committed, mut were_loose) = (Count::default(), Count::default());
         for (entry, is_present) in known {
             let count = if entry.committed { &mut were_committed } else { &mut were_loose };
-            let number = if is_present { &mut count.present } else { &mut count.missing };
-            *number += 1;
+            // What was saved since the last look came after whatever took the others.
+            let is_new = entry.saved && !entry.owned;
+            match (is_present, is_new) {
+                (true, true) => {}
+                (true, false) => count.present += 1,
+                (false, _) => count.missing += 1,
+            }
         }
         let set = |paths: &'a [PathBuf]| paths.iter().map(PathBuf::as_path).collect();
         Self {
@@ -151,7 +156,9 @@ impl<'a> Traces<'a> {
     /// Returns whether `git clean` may have taken the only untracked memory: it leaves no untracked file at all. A person
     /// who meant to delete it does so once more.
     pub(crate) fn may_be_cleaned(&self, entry: &Entry) -> bool {
-        self.git.has_untracked == Some(false) && !entry.returned && !entry.committed
+        let has_readme = self.seen.loose_readme && self.readme.exists();
+        let is_alone = self.were_loose.present == 0 && self.git.has_untracked == Some(false);
+        is_alone && !has_readme && !entry.returned && !entry.committed
     }
 
     /// Returns whether git keeps a path elsewhere, so that an untracked file there would be in its way.

@@ -125,8 +125,10 @@ impl Journey {
             removed_in_commits: removed,
             held,
             indexed: paths(ask("ls-files -z .throughline")),
-            has_untracked: ask("ls-files -z --others --exclude-standard")
-                .map(|files| !files.is_empty()),
+            has_untracked: ask(
+                "ls-files -z --others --exclude-standard -- . :(exclude).throughline",
+            )
+            .map(|files| !files.is_empty()),
             marks,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -98,8 +99,8 @@ pub(super) fn reconcile(
     warnings.extend(files.refused.iter().cloned());
     if files.returned > 0 {
         warnings.push(format!(
-            "{} memory file that no commit had was gone, as after `git clean`, and was written again; to drop it, \
-             delete it once more or use `throughline forget`",
+            "untracked memory files were gone, as after `git clean`, and were written again: {}; to drop one, delete it \
+             once more or use `throughline forget`",
             files.returned
         ));
     }
@@ -140,8 +141,10 @@ fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<V
         // Branches are only compared with each other; the ledger notes them.
         let clean = |branch: String| context.secrets.comparable(&branch, &context.redactor);
         let branch = state.branch.map(clean).transpose()?;
-        let has_untracked =
-            if ledger.misses_loose(&tree.root) { git::has_untracked(&tree.root) } else { None };
+        let last = fs::metadata(&context.home.ledger).and_then(|ledger| ledger.modified()).ok();
+        let has_untracked = last
+            .filter(|_| ledger.misses_loose(&tree.root))
+            .and_then(|last| git::has_untracked_since(&tree.root, last));
         Ok(GitState { branch, has_untracked, ..state })
     };
     context.trees.iter().map(state_of).collect()

@@ -431,19 +431,15 @@ impl<'a> World<'a> {
         let fact = format!("The kiln of hall {} is lit on Mondays", self.sessions);
         self.sessions += 1;
         self.run(&["add", &fact, "--kind", "fact"])?;
-        let before = files(&memories_dir(&self.root))?;
         self.commit()?;
         drop(self.run(&["sync"]));
-        let added: Vec<String> = before
-            .iter()
-            .filter(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(&fact)))
-            .filter_map(|path| id_of(path).ok())
-            .collect();
+        let touched = self.git(&["diff", "--name-only", "HEAD~1", "HEAD", "--", ".throughline"])?;
+        let touched: Vec<String> =
+            touched.lines().filter_map(|path| id_of(&self.root.join(path)).ok()).collect();
         if self.try_git(&["revert", "--no-edit", "HEAD"]) {
-            let left = files(&memories_dir(&self.root))?;
-            let left: Vec<String> = left.iter().filter_map(|path| id_of(path).ok()).collect();
-            let gone = added.into_iter().filter(|id| !left.contains(id));
-            gone.for_each(|id| drop(self.owned.remove(&id)));
+            // What the commit added or changed is gone, or as before, because the person wanted that.
+            touched.iter().for_each(|id| drop(self.owned.remove(id)));
+            self.own_all(&memories_dir(&self.root), "reverted")?;
         }
         Ok(())
     }
