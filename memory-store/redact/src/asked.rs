@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{Evidence, Known, may_spread};
+use super::known::{Evidence, may_spread, trimmed};
 use super::{ASSIGNMENT, Finding, Redactor, cue, shape, united};
 use memory_store_base::text::{self, rarity};
 
@@ -502,17 +502,13 @@ pub struct Answer<'t> {
     pub text: Cow<'t, str>,
     /// Values hidden because of the question: a repetition of the answer stands without the question.
     pub hidden: Vec<&'t str>,
+    /// Secrets of it that mean nothing else where they stand in other texts.
+    pub recognised: Vec<String>,
 }
 
 impl Redactor {
-    /// Redacts an answer by the question it was given to. `known` learns what was hidden.
-    pub fn redact_answer<'t>(
-        &self,
-        question: &str,
-        answer: &'t str,
-        given: Given,
-        known: &Known,
-    ) -> Answer<'t> {
+    /// Redacts an answer by the question it was given to.
+    pub fn redact_answer<'t>(&self, question: &str, answer: &'t str, given: Given) -> Answer<'t> {
         let mut found = Vec::new();
         let asks = match given {
             Given::InWords if is_request(question) => Some(Asks::ForIt),
@@ -544,18 +540,18 @@ impl Redactor {
         }
         let hidden: Vec<&str> =
             found.iter().map(|finding| &answer[finding.range.clone()]).collect();
-        for value in &hidden {
-            known.learn_by(value, Evidence::Answer);
-        }
-        let text = match found.is_empty() {
-            true => self.redact_and_learn(answer, known),
+        let (text, more) = match found.is_empty() {
+            true => self.redact_and_recognise(answer),
             // The rest may hold others.
             false => {
                 let left = self.replace(answer, &found);
-                Cow::Owned(self.redact_and_learn(&left, known).into_owned())
+                let (text, more) = self.redact_and_recognise(&left);
+                (Cow::Owned(text.into_owned()), more)
             }
         };
-        Answer { text, hidden }
+        let answered = hidden.iter().filter(|value| may_spread(trimmed(value), Evidence::Answer));
+        let recognised = answered.map(|value| (*value).to_owned()).chain(more).collect();
+        Answer { text, hidden, recognised }
     }
 
     /// The secrets of an answer as if it stood behind the name of one.

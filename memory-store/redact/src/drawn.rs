@@ -176,7 +176,7 @@ pub(super) fn has_word(value: &[u8]) -> bool {
 }
 
 /// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.
-fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let parts = value.split(|byte| !is_letter_or_digit(*byte));
     let goes_on = |byte: &u8, next: &u8| {
         byte.is_ascii_digit() == next.is_ascii_digit()

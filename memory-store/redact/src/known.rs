@@ -1,4 +1,4 @@
-//! Known secrets: values that were recognised once, and are hidden wherever else they stand.
+//! Known secrets: values that were recognised once, and are hidden in other texts, too. Each has a [`Scope`].
 //!
 //! No value is kept. Of each there is a hash of its first word and one of all of it, keyed with a random
 //! key of this machine, and both lengths. Text is cut into words; one whose hash is known tells where the
@@ -11,14 +11,15 @@ mod spread;
 pub use file::Pending;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Redactor, encoded, joined};
-pub(crate) use spread::{Evidence, may_spread};
+pub(crate) use spread::may_spread;
+pub use spread::{Evidence, Randomness, randomness};
 pub(super) use spread::{is_everyday, is_trade_word};
 
 /// The name of what is hidden because it was recognised elsewhere.
@@ -30,20 +31,74 @@ pub(crate) const VALUES_MAX: usize = 10_000;
 /// Bytes of a key.
 pub const KEY_BYTES: usize = blake3::KEY_LEN;
 
+/// Values of all sessions together that count in one session alone; the same as [`VALUES_MAX`], and of one session.
+const SESSION_VALUES_MAX: usize = 200;
+
+/// Texts in which a known value is hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All texts of the project.
+    Project,
+    /// The records of the session with this mark, where it was found; see [`Known::in_session`].
+    Session(u64),
+    /// What is given to a session, for the time being: a person's memory contains it, and they have not decided.
+    Disputed,
+    /// None: a person decided that it is no secret.
+    Harmless,
+}
+
+/// Values that count for a reader of [`Known`].
+#[derive(Clone, Copy, Default)]
+enum View {
+    /// Those that are taken out of what is stored.
+    #[default]
+    Stored,
+    /// Those that are not given to a session.
+    Given,
+    /// Those that are taken out of the records of this session.
+    Session(u64),
+}
+
+impl View {
+    fn has(self, scopes: &BTreeSet<Scope>) -> bool {
+        let is_one = |scope: &Scope| match (self, scope) {
+            (_, Scope::Project) | (Self::Given, Scope::Disputed) => true,
+            (Self::Session(own), Scope::Session(of)) => own == *of,
+            (_, Scope::Session(_) | Scope::Disputed | Scope::Harmless) => false,
+        };
+        !scopes.contains(&Scope::Harmless) && scopes.iter().any(is_one)
+    }
+
+    fn finds(self, hashes: &Hashes, hash: &str) -> bool {
+        hashes.get(hash).is_some_and(|scopes| self.has(scopes))
+    }
+}
+
 /// Known values. A clone knows what the original learns.
 #[derive(Clone, Default)]
-pub struct Known(Option<Arc<Shared>>);
+pub struct Known {
+    shared: Option<Arc<Shared>>,
+    view: View,
+}
 
 struct Shared {
     key: [u8; KEY_BYTES],
     table: RwLock<Table>,
 }
 
+/// Scopes of values by their hashes.
+type Hashes = HashMap<String, BTreeSet<Scope>>;
+
 #[derive(Default)]
 struct Table {
-    values: BTreeSet<Value>,
+    values: BTreeMap<Value, BTreeSet<Scope>>,
+    /// Number of changes since it was read.
+    revision: usize,
+    /// Numbers of values by scope.
+    counts: BTreeMap<Scope, usize>,
     /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
-    by_word: HashMap<u64, BTreeMap<usize, HashSet<String>>>,
+    by_word: HashMap<u64, BTreeMap<usize, Hashes>>,
     /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
     /// The least of them.
@@ -72,12 +127,49 @@ impl std::fmt::Debug for Known {
 impl Known {
     /// Nothing yet; what is learned is hashed with this key.
     pub fn new(key: [u8; KEY_BYTES]) -> Self {
-        Self(Some(Arc::new(Shared { key, table: RwLock::default() })))
+        let shared = Some(Arc::new(Shared { key, table: RwLock::default() }));
+        Self { shared, view: View::Stored }
     }
 
-    /// Returns how many values are known.
+    /// Returns the same values for the records of one session, where those count, too, that were found in it.
+    #[must_use]
+    pub fn in_session(&self, session: &str) -> Self {
+        let view = View::Session(self.session_mark(session));
+        Self { shared: self.shared.clone(), view }
+    }
+
+    /// Returns the same values for what is given to a session, where those count, too, about which a person has not
+    /// decided.
+    #[must_use]
+    pub fn as_given(&self) -> Self {
+        Self { shared: self.shared.clone(), view: View::Given }
+    }
+
+    /// Returns the scope of a value that is hidden where it was found, in this session.
+    pub fn session_scope(&self, session: &str) -> Scope {
+        Scope::Session(self.session_mark(session))
+    }
+
+    fn session_mark(&self, session: &str) -> u64 {
+        self.read(|shared, _| shared.word(session.as_bytes())).unwrap_or_default()
+    }
+
+    /// Returns how many values are known that are hidden in all texts.
     pub fn len(&self) -> usize {
-        self.read(|_, table| table.values.len()).unwrap_or_default()
+        let count =
+            |table: &Table| table.values.values().filter(|scopes| View::Stored.has(scopes)).count();
+        self.read(|_, table| count(table)).unwrap_or_default()
+    }
+
+    /// Returns the number of changes since the values were read.
+    pub fn revision(&self) -> usize {
+        self.read(|_, table| table.revision).unwrap_or_default()
+    }
+
+    /// Returns whether there is nothing that this reader hides.
+    pub fn hides_nothing(&self) -> bool {
+        let has = |table: &Table| table.values.values().any(|scopes| self.view.has(scopes));
+        !self.read(|_, table| has(table)).unwrap_or_default()
     }
 
     /// Returns whether none is.
@@ -85,27 +177,23 @@ impl Known {
         self.len() == 0
     }
 
-    /// Remembers a value that a rule recognised; whether it is news. One that may stand elsewhere and mean
-    /// something else is not remembered.
+    /// Remembers a value that is hidden in all texts; whether it is news.
     pub fn learn(&self, value: &str) -> bool {
-        self.learn_by(value, Evidence::Rule)
+        self.learn_for(value, Scope::Project)
     }
 
-    /// Learns a value by evidence of any strength.
-    pub(crate) fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
+    /// Remembers a value for the texts of a scope; whether it is news.
+    pub fn learn_for(&self, value: &str, scope: Scope) -> bool {
         let value = trimmed(value);
-        let Some(shared) = self.0.as_deref().filter(|_| may_spread(value, evidence)) else {
+        let Some(shared) = self.shared.as_deref().filter(|_| !value.is_empty()) else {
             return false;
         };
         let Ok(mut table) = shared.table.write() else { return false };
         let mut insert = |value: &[u8]| {
             let word = words(value).next().unwrap_or_default();
-            table.values.len() < VALUES_MAX && table.insert(shared.value(value, word.len()))
+            table.has_room(scope) && table.insert(shared.value(value, word.len()), scope)
         };
-        // In the names of files several signs are one.
-        let slug: Vec<&[u8]> =
-            words(value.as_bytes()).map(|word| &value.as_bytes()[word]).collect();
-        let slug = slug.join(&b'-');
+        let slug = slug(value.as_bytes());
         let is_new = insert(value.as_bytes());
         if is_new && slug.len() < value.len() {
             insert(&slug);
@@ -113,16 +201,33 @@ impl Known {
         is_new
     }
 
+    /// Gives each known value that a text contains this scope, as a person decided; whether there was one.
+    pub fn settle(&self, text: &str, scope: Scope) -> bool {
+        let Some(shared) = self.shared.as_deref() else { return false };
+        let Ok(mut table) = shared.table.write() else { return false };
+        let text = text.as_bytes();
+        let found = table.find(shared, text, View::Given);
+        found.into_iter().fold(false, |changed, range| {
+            let value = &text[range];
+            let forms = [value.to_vec(), slug(value)];
+            forms.iter().fold(changed, |changed, form| {
+                let word = words(form).next().unwrap_or_default();
+                table.settle(shared.value(form, word.len()), scope) | changed
+            })
+        })
+    }
+
     /// Returns where known values stand, as they are or in another code.
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
         let text = text.as_bytes();
         let found = self.read(|shared, table| {
             let mut short = ShortWords::default();
-            let mut found = table.find_in(shared, text, &mut short);
+            let view = self.view;
+            let mut found = table.find_in(shared, text, view, &mut short);
             if !table.values.is_empty() {
-                let find = |piece: &[u8]| table.find(shared, piece);
+                let find = |piece: &[u8]| table.find(shared, piece, view);
                 found.extend(joined::find_known(text, short.are_characters, find));
-                let holds = |said: &[u8]| !table.find(shared, said).is_empty();
+                let holds = |said: &[u8]| !table.find(shared, said, view).is_empty();
                 found.extend(encoded::find_known(text, short.are_bytes, holds));
             }
             found
@@ -143,7 +248,7 @@ impl Known {
     }
 
     fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
-        let shared = self.0.as_deref()?;
+        let shared = self.shared.as_deref()?;
         shared.table.read().ok().map(|table| with(shared, &table))
     }
 }
@@ -191,29 +296,65 @@ impl Shared {
 }
 
 impl Table {
-    fn insert(&mut self, value: Value) -> bool {
-        if !self.values.insert(value.clone()) {
+    /// Returns whether another value of this scope may be remembered: what one session holds takes no room from others.
+    fn has_room(&self, scope: Scope) -> bool {
+        let of = |scope: Scope| self.counts.get(&scope).copied().unwrap_or_default();
+        let in_sessions = || {
+            let counts = self.counts.iter();
+            counts.filter(|(scope, _)| matches!(scope, Scope::Session(_))).map(|(_, count)| count)
+        };
+        match scope {
+            Scope::Session(_) => {
+                of(scope) < SESSION_VALUES_MAX && in_sessions().sum::<usize>() < VALUES_MAX
+            }
+            Scope::Project | Scope::Disputed | Scope::Harmless => of(scope) < VALUES_MAX,
+        }
+    }
+
+    fn insert(&mut self, value: Value, scope: Scope) -> bool {
+        if !self.values.entry(value.clone()).or_default().insert(scope) {
             return false;
         }
+        self.revision += 1;
+        *self.counts.entry(scope).or_default() += 1;
         if self.lengths.len() <= value.word_bytes {
             self.lengths.resize(value.word_bytes + 1, false);
         }
         self.lengths[value.word_bytes] = true;
         self.shortest = self.lengths.iter().position(|known| *known).unwrap_or_default();
-        self.by_word
-            .entry(value.word)
-            .or_default()
-            .entry(value.bytes)
-            .or_default()
-            .insert(value.all);
+        let hashes = self.by_word.entry(value.word).or_default().entry(value.bytes).or_default();
+        hashes.entry(value.all).or_default().insert(scope);
         true
     }
 
-    fn find(&self, shared: &Shared, text: &[u8]) -> Vec<Range<usize>> {
-        self.find_in(shared, text, &mut ShortWords::default())
+    /// Gives a value that is there this scope and no other.
+    fn settle(&mut self, value: Value, scope: Scope) -> bool {
+        let Some(scopes) = self.values.get_mut(&value) else { return false };
+        if *scopes == BTreeSet::from([scope]) {
+            return false;
+        }
+        for before in std::mem::replace(scopes, BTreeSet::from([scope])) {
+            let count = self.counts.entry(before).or_default();
+            *count = count.saturating_sub(1);
+        }
+        *self.counts.entry(scope).or_default() += 1;
+        self.revision += 1;
+        let hashes = self.by_word.entry(value.word).or_default().entry(value.bytes).or_default();
+        hashes.insert(value.all, BTreeSet::from([scope]));
+        true
     }
 
-    fn find_in(&self, shared: &Shared, text: &[u8], short: &mut ShortWords) -> Vec<Range<usize>> {
+    fn find(&self, shared: &Shared, text: &[u8], view: View) -> Vec<Range<usize>> {
+        self.find_in(shared, text, view, &mut ShortWords::default())
+    }
+
+    fn find_in(
+        &self,
+        shared: &Shared,
+        text: &[u8],
+        view: View,
+        short: &mut ShortWords,
+    ) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         if self.values.is_empty() {
             return found;
@@ -231,10 +372,10 @@ impl Table {
                     continue;
                 }
                 let Some(values) = self.by_word.get(&shared.word(&text[word])) else { continue };
-                let fits = |(bytes, hashes): &(&usize, &HashSet<String>)| {
+                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
                     let end = start + **bytes;
                     let ends = !is_word_at(text, end);
-                    end <= text.len() && ends && hashes.contains(&shared.all(&text[start..end]))
+                    end <= text.len() && ends && view.finds(hashes, &shared.all(&text[start..end]))
                 };
                 // The longest one that stands here.
                 if let Some((bytes, _)) = values.iter().rev().find(fits) {
@@ -242,14 +383,20 @@ impl Table {
                 }
             }
             if found.len() == before {
-                found.extend(self.glued(shared, text, &run));
+                found.extend(self.glued(shared, text, view, &run));
             }
         }
         found
     }
 
     /// The value that is a part of a word: `db` or `backup` was put before it, or a number behind.
-    fn glued(&self, shared: &Shared, text: &[u8], run: &Range<usize>) -> Option<Range<usize>> {
+    fn glued(
+        &self,
+        shared: &Shared,
+        text: &[u8],
+        view: View,
+        run: &Range<usize>,
+    ) -> Option<Range<usize>> {
         const RUN_BYTES_MAX: usize = 64;
         const AFFIX_BYTES_MAX: usize = 6;
         let word = &text[run.clone()];
@@ -275,9 +422,9 @@ impl Table {
                 else {
                     continue;
                 };
-                let fits = |(bytes, hashes): &(&usize, &HashSet<String>)| {
+                let fits = |(bytes, hashes): &(&usize, &Hashes)| {
                     let end = start + **bytes;
-                    end <= text.len() && hashes.contains(&shared.all(&text[start..end]))
+                    end <= text.len() && view.finds(hashes, &shared.all(&text[start..end]))
                 };
                 if let Some((bytes, _)) = values.iter().rev().find(fits) {
                     return Some(start..start + bytes);
@@ -354,8 +501,13 @@ fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
         .then_some(run.start + digits + 1)
 }
 
+/// Returns a value as the names of files have it, where several signs are one.
+fn slug(value: &[u8]) -> Vec<u8> {
+    words(value).map(|word| &value[word]).collect::<Vec<_>>().join(&b'-')
+}
+
 /// A value without the signs around it.
-fn trimmed(value: &str) -> &str {
+pub(crate) fn trimmed(value: &str) -> &str {
     value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
 }
 
@@ -457,9 +609,50 @@ mod tests {
         let [one, other] = [7, 8].map(|byte| {
             let known = Known::new([byte; KEY_BYTES]);
             known.learn("Cobaltheron6629");
-            known.read(|_, table| table.values.clone()).unwrap()
+            known.read(|_, table| table.values.keys().cloned().collect::<BTreeSet<_>>()).unwrap()
         });
         assert!(one.is_disjoint(&other));
+    }
+
+    #[test]
+    fn each_scope_has_its_texts() {
+        let known = Known::new([7; KEY_BYTES]);
+        let values = ["Cobaltheron6629", "Ferrystone8102", "Umbergannet4417"];
+        let scopes = [Scope::Project, known.session_scope("one"), Scope::Disputed];
+        for (value, scope) in values.into_iter().zip(scopes) {
+            assert!(known.learn_for(value, scope) && !known.learn_for(value, scope));
+        }
+        let text = values.join(" ");
+        let left = |known: Known| {
+            let options = RedactOptions { known, ..RedactOptions::default() };
+            let redactor = Redactor { options, only_known: true };
+            let clean = redactor.redact(&text).into_owned();
+            values.map(|value| clean.contains(value))
+        };
+        assert_eq!(left(known.clone()), [false, true, true]);
+        assert_eq!(left(known.in_session("one")), [false, false, true]);
+        assert_eq!(left(known.in_session("two")), [false, true, true]);
+        assert_eq!(left(known.as_given()), [false, true, false]);
+        // A person decides.
+        assert!(known.settle("it is Umbergannet4417!", Scope::Harmless));
+        assert!(!known.settle("it is Umbergannet4417!", Scope::Project), "it is settled");
+        assert_eq!(left(known.as_given()), [false, true, true]);
+        assert!(known.settle("Cobaltheron6629", Scope::Harmless));
+        assert!(known.learn("Cobaltheron6629"), "it is found again");
+        assert_eq!(left(known.clone()), [true, true, true]);
+    }
+
+    #[test]
+    fn what_one_session_holds_takes_no_room_from_others() {
+        let known = Known::new([7; KEY_BYTES]);
+        let one = known.session_scope("one");
+        for number in 0..2 * SESSION_VALUES_MAX {
+            known.learn_for(&format!("Cobaltheron{number:04}"), one);
+        }
+        let of_one = known.read(|_, table| table.values.len()).unwrap();
+        assert_eq!(of_one, SESSION_VALUES_MAX);
+        assert!(known.learn_for("Cobaltheron9999", known.session_scope("two")));
+        assert!(known.learn("Cobaltheron9998"));
     }
 
     #[test]
@@ -467,12 +660,16 @@ mod tests {
         let known = Known::new([7; KEY_BYTES]);
         let redactor = Redactor::default();
         let text = "the admin password is Cobaltheron6629 says tess@harbour.co.uk";
-        let clean = redactor.redact_and_learn(text, &known);
-        assert_eq!(clean, redactor.redact(text));
-        assert_eq!(known.len(), 1);
-        redactor.redact_and_learn("password: Cobaltheron6629", &known);
-        redactor.redact_and_learn("<private>Umbergannet4417</private>", &known);
-        assert_eq!(known.len(), 1, "what is private is not looked for elsewhere");
+        let (clean, found) = redactor.redact_and_recognise(text);
+        assert_eq!(
+            (&*clean, &*found),
+            (&*redactor.redact(text), &["Cobaltheron6629".to_owned()][..])
+        );
+        found.iter().for_each(|value| assert!(known.learn(value)));
+        let (_, found) = redactor.redact_and_recognise("<private>Umbergannet4417</private>");
+        assert!(found.is_empty(), "what is private is not looked for elsewhere");
+        let (_, found) = redactor.redact_and_recognise("<password>TicketQueue47</password>");
+        assert!(found.is_empty(), "what is no random value is not looked for elsewhere");
         let options = RedactOptions { known, ..RedactOptions::default() };
         let only = Redactor { options, only_known: true };
         let text = "Cobaltheron6629 and password: Ferrystone8102";

@@ -40,7 +40,7 @@ use memchr::memmem;
 
 pub use asked::{Answer, Given, corrects, request};
 pub use deny::PatternError;
-use known::Known;
+use known::Evidence;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
@@ -87,26 +87,27 @@ impl Redactor {
         Self { options: options.clone(), only_known: false }
     }
 
-    /// [`redact`](Self::redact), which has `known` learn the secrets that rules found.
-    pub fn redact_and_learn<'t>(&self, text: &'t str, known: &Known) -> Cow<'t, str> {
+    /// Returns `text` without secrets, and those that rules found in it and that look random: they mean nothing else where
+    /// they stand in other texts.
+    pub fn redact_and_recognise<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<String>) {
         let found = self.findings(text);
+        let mut values = Vec::new();
+        let mut take = |value: &str| {
+            if known::may_spread(known::trimmed(value), Evidence::Rule) {
+                values.push(value.to_owned());
+            }
+        };
         for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
             let value = &text[finding.range.clone()];
-            known.learn(value);
+            take(value);
             if let Some(password) = password_within(value) {
-                known.learn(password);
-                if let Some(password) = encoded::percent_decoded(password) {
-                    known.learn(&password);
-                }
+                take(password);
+                encoded::percent_decoded(password).iter().for_each(|password| take(password));
             }
-            if let Some(password) = encoded::password(value) {
-                known.learn(&password);
-            }
-            if let Some(told) = encoded::told(value) {
-                known.learn(&told);
-            }
+            encoded::password(value).iter().for_each(|password| take(password));
+            encoded::told(value).iter().for_each(|told| take(told));
         }
-        self.redact_found(text, found)
+        (self.redact_found(text, found), values)
     }
 
     /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the

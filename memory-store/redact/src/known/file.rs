@@ -1,14 +1,14 @@
 //! Known secrets of a project on disk: `known-secrets.json` beside its ledger. The key lies beside all projects and is
 //! made once; without it nobody can tell what was hashed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::spread::VALUE_BYTES_MAX;
-use super::{KEY_BYTES, Known, VALUES_MAX, Value};
+use super::{KEY_BYTES, Known, Scope, VALUES_MAX, Value};
 use memory_store_base::error::{At, Result};
 use memory_store_base::fs::disk::{
     Privacy, create_folder, private_options, read_if_there, replace,
@@ -28,6 +28,17 @@ struct File {
     #[serde(flatten)]
     pending: Pending,
     values: Vec<Value>,
+    /// Values that are not hidden in all texts; version 0.1.0 skips them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scoped: Vec<Scoped>,
+}
+
+/// A value with the texts in which it is hidden.
+#[derive(Serialize, Deserialize)]
+struct Scoped {
+    #[serde(flatten)]
+    value: Value,
+    scope: Scope,
 }
 
 /// Earlier stored text that is still to be searched for newly known secrets.
@@ -62,14 +73,17 @@ impl Known {
         let file = bytes.and_then(|bytes| serde_json::from_slice::<File>(&bytes).ok());
         let file = file.filter(|file| file.format == FORMAT && file.key == mark(&key));
         let Some(file) = file else { return (known, Pending::default()) };
-        if let Some(mut table) = known.0.as_deref().and_then(|shared| shared.table.write().ok()) {
-            for value in file.values.into_iter().take(VALUES_MAX) {
+        if let Some(mut table) = known.shared.as_deref().and_then(|it| it.table.write().ok()) {
+            let values = file.values.into_iter().map(|value| (value, Scope::Project));
+            let scoped = file.scoped.into_iter().map(|Scoped { value, scope }| (value, scope));
+            for (value, scope) in values.take(VALUES_MAX).chain(scoped.take(2 * VALUES_MAX)) {
                 // Of a damaged file, what cannot be is left out.
                 let is_sound = (1..=value.bytes).contains(&value.word_bytes);
                 if is_sound && value.bytes <= VALUE_BYTES_MAX {
-                    table.insert(value);
+                    table.insert(value, scope);
                 }
             }
+            table.revision = 0;
         }
         (known, file.pending)
     }
@@ -84,9 +98,18 @@ impl Known {
             if read_key(&path).is_none_or(|key| key != shared.key) {
                 write_key(&path, shared.key)?;
             }
-            let values = table.values.iter().cloned().collect();
-            let pending = pending.clone();
-            let file = File { format: FORMAT, key: mark(&shared.key), pending, values };
+            let (mut values, mut scoped) = (Vec::new(), Vec::new());
+            let all = BTreeSet::from([Scope::Project]);
+            for (value, scopes) in &table.values {
+                if *scopes == all {
+                    values.push(value.clone());
+                    continue;
+                }
+                let scopes = scopes.iter();
+                scoped.extend(scopes.map(|scope| Scoped { value: value.clone(), scope: *scope }));
+            }
+            let (key, pending) = (mark(&shared.key), pending.clone());
+            let file = File { format: FORMAT, key, pending, values, scoped };
             // A list of numbers and hashes can be written.
             let bytes = serde_json::to_vec(&file).unwrap_or_default();
             replace(&home.known_secrets, &bytes, Privacy::Private)

@@ -91,42 +91,75 @@ const EVERYDAY: [&str; 72] = [
 ];
 
 /// Certainty that a value is a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Evidence {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
     /// The user gave it when asked for a secret: a rare word may be one.
     Answer,
 }
 
+/// Score of how random a value looks, with the reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Randomness {
+    /// Sum of the reasons.
+    pub points: i32,
+    /// Features of the value that added or took points.
+    pub reasons: Vec<&'static str>,
+}
+
+impl Randomness {
+    /// Points from which on a value looks random.
+    pub const ENOUGH: i32 = 2;
+
+    /// Returns whether the value means nothing else, so that it may be hidden in other texts than the one where it was
+    /// found.
+    pub fn is_enough(&self) -> bool {
+        self.points >= Self::ENOUGH
+    }
+}
+
+/// Scores how random a value looks. Entropy, kinds of characters and words that no language has count for it; names in
+/// code, paths, versions, times, everyday words and placeholders count against it.
+pub fn randomness(value: &str, evidence: Evidence) -> Randomness {
+    let bytes = value.as_bytes();
+    let is_answer = evidence == Evidence::Answer;
+    let has_spaces =
+        || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control());
+    let has_signs_of_code = || bytes.iter().any(|byte| b"\"'`\\<>(){}[]".contains(byte));
+    let longest = || parts(value).max_by_key(|part| part.len()).unwrap_or_default().as_bytes();
+    let is_drawn_or_plain = drawn::is_drawn(bytes) || !has_signs_of_code();
+    // Each with its points, the strongest reasons first. Nothing outweighs what is drawn by lot as a whole.
+    let reasons: [(&'static str, i32, &dyn Fn() -> bool); 15] = [
+        ("a number that nobody counted", 20, &|| drawn::is_drawn_number(bytes)),
+        ("parts that are drawn at random", 20, &|| drawn::is_drawn_phrase(bytes)),
+        ("rare words drawn by lot", 20, &|| drawn::is_joined_phrase(bytes)),
+        ("too short or too long", -10, &|| {
+            !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
+        }),
+        ("several words", -10, &has_spaces),
+        ("a placeholder, path, version, number or time", -10, &|| stands_for_something(bytes)),
+        ("everyday words", -10, &|| is_everyday(value)),
+        ("signs of code", -10, &|| !is_drawn_or_plain),
+        ("a name of words", -10, &|| is_name_of_words(bytes) || is_identifier(bytes)),
+        ("drawn at random as a whole", 2, &|| drawn::is_drawn(bytes)),
+        ("a random part", 2, &|| shape::is_random(longest(), VALUE_BYTES_MIN)),
+        ("a long random part", 2, &|| shape::has_random_part(bytes, 20)),
+        ("signs that passwords have", 2, &|| has_signs_of_passwords(bytes)),
+        ("a rare word that was asked for", 12, &|| is_answer && is_rare_word(value)),
+        ("words and digits that were asked for", 12, &|| is_answer && is_mixed_name(bytes)),
+    ];
+    let mut score = Randomness::default();
+    for (reason, points, _) in reasons.iter().filter(|(_, _, holds)| holds()) {
+        score.points += points;
+        score.reasons.push(reason);
+    }
+    score
+}
+
 /// Returns whether a value that was recognised may be looked for elsewhere.
 pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
-    let bytes = value.as_bytes();
-    if drawn::is_drawn_number(bytes)
-        || drawn::is_drawn_phrase(bytes)
-        || drawn::is_joined_phrase(bytes)
-    {
-        return true;
-    }
-    if !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
-        || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
-        || stands_for_something(bytes)
-        || is_everyday(value)
-        || is_name_of_words(bytes)
-    {
-        return false;
-    }
-    if drawn::is_drawn(bytes) {
-        return true;
-    }
-    if bytes.iter().any(|byte| b"\"'`\\<>(){}[]".contains(byte)) {
-        return false;
-    }
-    let longest = parts(value).max_by_key(|part| part.len()).unwrap_or_default();
-    shape::is_random(longest.as_bytes(), VALUE_BYTES_MIN)
-        || shape::has_random_part(bytes, 20)
-        || has_signs_of_passwords(bytes)
-        || evidence == Evidence::Answer && (is_rare_word(value) || is_mixed_name(bytes))
+    randomness(value, evidence).is_enough()
 }
 
 /// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
@@ -168,6 +201,76 @@ fn is_name_of_words(value: &[u8]) -> bool {
     let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
     let words = runs.filter(|run| run.len() >= LETTERS_MIN && run[0].is_ascii_alphabetic()).count();
     value.iter().all(u8::is_ascii_alphanumeric) && digits <= DIGITS_MAX && words >= WORDS_MIN
+}
+
+/// Pairs of letters that words of European languages do not have.
+const UNNATURAL: &str = "bq bx cb cf cg cj cv cx dq dx fb fc fd fj fk fm fp fq fv fw fx fz gq gv gx hj hq hx jb jc jd jf \
+                         jg jj jl jm jq jr jt jv jw jx jz kj kq kx kz lq lx mj mq mx pj pq pz qb qc qd qe qf qg qh qj \
+                         qk qm qn qo qp qq qs qt qv qw qx qy qz rx sx tq tx vb vc vd vf vg vh vj vk vm vp vq vt vw vx \
+                         vz wj wq wv wx xd xg xj xk xq xr xv xz yj yq yv yx zc zf zg zj zq zx";
+
+/// `dunning-queue-eu1`, `SessionBroker9Test`, `mq.refunds.retry5`: a name in code or settings, of words and a few digits.
+fn is_identifier(value: &[u8]) -> bool {
+    const SIGNS: &[u8] = b"_-./:";
+    const DIGITS_MAX: usize = 4;
+    const LETTERS_MIN: usize = 3;
+    const WORDS_PERCENT_MIN: usize = 60;
+    let is_part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || SIGNS.contains(byte);
+    if !value.iter().all(is_part) || is_word_with_number(value) {
+        return false;
+    }
+    let (mut all, mut in_words) = (0, 0);
+    for segment in drawn::segments(value) {
+        all += segment.len();
+        if segment[0].is_ascii_digit() {
+            if segment.len() > DIGITS_MAX {
+                return false;
+            }
+        } else if segment.len() >= LETTERS_MIN {
+            if segment.len() > LETTERS_MIN && !is_natural(segment) {
+                return false;
+            }
+            in_words += segment.len();
+        }
+    }
+    in_words * 100 >= all * WORDS_PERCENT_MIN
+}
+
+/// Returns whether letters follow each other as in a word of some language.
+fn is_natural(word: &[u8]) -> bool {
+    const CONSONANTS_MAX: usize = 5;
+    const VOWELS_MAX: usize = 4;
+    let word = word.to_ascii_lowercase();
+    let is_vowel = |byte: &u8| b"aeiouy".contains(byte) || !byte.is_ascii();
+    let runs = |of_vowels: bool| {
+        word.chunk_by(|one, next| is_vowel(one) == is_vowel(next))
+            .filter(|run| is_vowel(&run[0]) == of_vowels && run[0].is_ascii())
+            .map(<[u8]>::len)
+            .max()
+            .unwrap_or_default()
+    };
+    let is_unnatural = |pair: &[u8]| UNNATURAL.as_bytes().windows(2).any(|known| known == pair);
+    word.iter().any(is_vowel)
+        && runs(false) <= CONSONANTS_MAX
+        && runs(true) <= VOWELS_MAX
+        && !word.ends_with(b"q")
+        && !word.windows(2).any(is_unnatural)
+}
+
+/// `Brightotter7714`: one long word that technical texts do not have, and a number, as people choose a password.
+fn is_word_with_number(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 9;
+    const DIGITS: usize = 4;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let number = &value[letters..];
+    letters >= LETTERS_MIN
+        && value[1..letters].iter().all(u8::is_ascii_lowercase)
+        && number.len() == DIGITS
+        && number.iter().all(u8::is_ascii_digit)
+        && !number.starts_with(b"19")
+        && !number.starts_with(b"20")
+        && !drawn::has_word(&value[..letters])
 }
 
 /// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.
@@ -246,8 +349,27 @@ mod tests {
             "a,b,c1,d2",
             "npm:@scope/name-2",
             "quillthornbasket",
+            "TicketQueue47",
+            "billing_core_v3",
+            "InvoiceTotal",
+            "Keycloak26",
+            "LoginForm2Field",
+            "Bip39Words24",
+            "TokenBucket4J",
+            "LaneStore2Dev",
+            "kestrel-inbox-eu2",
+            "lagerbestand_2024",
+            "PaketRouter12",
+            "OrderSaga3Test",
+            "mq.parcels.retry5",
+            "src/auth/Login3Page.tsx",
+            "4.18.0-rc2",
         ] {
-            assert!(!may_spread(value, Evidence::Rule), "{value}");
+            assert!(
+                !may_spread(value, Evidence::Rule),
+                "{value}: {:?}",
+                randomness(value, Evidence::Rule)
+            );
         }
         for value in [
             "Cobaltheron6629",
@@ -263,8 +385,16 @@ mod tests {
             "blue!Kettle42",
             "3f1c9a6e-55b1-4d0c-9f3a-7be21c6a90d4",
             "copper-thistle-walnut-gravel",
+            "hujfyb-9kynqe-byrBax",
+            "Brightotter7714",
+            "t4kz9qpl2m",
+            "QwZkRtPlMnBx",
         ] {
-            assert!(may_spread(value, Evidence::Rule), "{value}");
+            assert!(
+                may_spread(value, Evidence::Rule),
+                "{value}: {:?}",
+                randomness(value, Evidence::Rule)
+            );
         }
     }
 
