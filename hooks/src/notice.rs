@@ -1,8 +1,11 @@
 //! Notices for the person: that something was injected, and that background work fails.
 
+use std::path::Path;
+
 use memory_store_base::Timestamp;
 use memory_store_base::background::{inbox_bytes, is_running};
 use memory_store_base::exchange::pull_notice::Arrived;
+use memory_store_base::exchange::secret_notice::SecretNotice;
 use memory_store_base::progress::Progress;
 use memory_store_base::settings::Notice;
 
@@ -73,13 +76,26 @@ pub fn of_arrival(hook: &Hook) -> Option<String> {
     if !hook.may_write() {
         return None;
     }
-    let (untold, told) = (&hook.state.arrived, &hook.state.arrived_told);
-    // Of hooks that run at once, one renames it.
+    mark_announced(hook, &hook.state.arrived, &hook.state.arrived_told)?;
+    Arrived::last(&hook.state).map(|arrived| format!("Throughline: {arrived}"))
+}
+
+/// The announcement that values became known as secrets: once for each time.
+pub fn of_secrets(hook: &Hook) -> Option<String> {
+    if !hook.may_write() {
+        return None;
+    }
+    mark_announced(hook, &hook.state.secret_notice, &hook.state.secret_notice_told)?;
+    let told = SecretNotice::announced(&hook.state)?.told()?;
+    Some(format!("Throughline: {told}."))
+}
+
+/// Marks a notice as announced; `None` where there is none. Of hooks that run at once, one marks it.
+fn mark_announced(hook: &Hook, untold: &Path, told: &Path) -> Option<()> {
     match std::fs::rename(untold, told) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         renamed => hook.attempt("announcement", renamed),
-    }?;
-    Arrived::last(&hook.state).map(|arrived| format!("Throughline: {arrived}"))
+    }
 }
 
 fn trouble(hook: &Hook, progress: &Progress) -> Option<String> {

@@ -397,7 +397,7 @@ fn what_is_cleaned_before_anybody_looked_does_not_become_the_users_own() {
     let home = Home::new();
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let path = loose(&home, 1, &format!("It is {token}."));
-    assert_eq!(home.store().clean(&Redactor::default()).unwrap().memories, 1);
+    assert_eq!(home.store().clean(&Redactor::default(), None).unwrap().memories, 1);
     assert!(!fs::read_to_string(&path).unwrap().contains(&token));
     assert!(is_from_repository(&home, &path));
     // Where nothing was rewritten, it counts as written here.

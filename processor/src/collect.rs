@@ -36,7 +36,7 @@ use crate::collect::purged::Purged;
 use crate::extract::Roots;
 use crate::handoff;
 use crate::progress::Progress;
-use crate::secrets::Secrets;
+use crate::secrets::{Learning, Secrets};
 use crate::state::SessionState;
 use crate::transcript::parts;
 use crate::transcript::read::Counts;
@@ -178,10 +178,10 @@ impl Collector<'_> {
         })
     }
 
-    /// Returns the redactor that hides the secrets that are known by now, too.
-    fn knowing_redactor(&self) -> Redactor {
+    /// Returns the redactor of a session's texts that hides the secrets that are known by now, too.
+    fn knowing_redactor(&self, session: &str) -> Redactor {
         let mut redactor = self.redactor.clone();
-        redactor.options.known = self.secrets.known().clone();
+        redactor.options.known = self.secrets.known().in_session(session);
         redactor
     }
 
@@ -190,12 +190,13 @@ impl Collector<'_> {
         let known = before.header.clone();
         let mut header = self.header(&before.header, transcripts);
         let length = before.records.len();
-        let learning = self.secrets.learning(self.redactor);
+        let learning = Learning::new(self.redactor);
         let mut builder = SessionBuilder::new(&learning).in_parts_of(self.part_bytes);
         builder.go_on(before.records, header.growth.clone());
         let mut closed = Vec::new();
         for transcript in transcripts {
-            let read = self.read_transcript(transcript, &mut header, &mut builder, &mut closed);
+            let reading = Reading { learning: &learning, closed: &mut closed };
+            let read = self.read_transcript(transcript, &mut header, &mut builder, reading);
             read.with_context(|| {
                 format!("{}: cannot read this transcript", transcript.path.display())
             })?;
@@ -204,7 +205,7 @@ impl Collector<'_> {
         let (mut records, growth) = builder.take();
         header.growth = growth;
         header.format = header.needed_format();
-        let cleaned = self.clean(&header, &mut records)?;
+        let cleaned = self.clean(&header, &mut records, &learning)?;
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
@@ -215,18 +216,25 @@ impl Collector<'_> {
         } else {
             ReadOutcome::New
         };
-        let redactor = self.knowing_redactor();
+        let redactor = self.knowing_redactor(&file.header.session);
         let end = end_of(&file, self.territory, &redactor);
         Ok(SessionRead { name: name.to_owned(), file, end, outcome, closed, counts })
     }
 
     /// Takes out of the records that are read together what is not to be kept; whether anything that is known was
     /// hidden.
-    fn clean(&self, header: &Header, records: &mut Vec<Record>) -> Result<bool> {
+    fn clean(
+        &self,
+        header: &Header,
+        records: &mut Vec<Record>,
+        learning: &Learning<'_>,
+    ) -> Result<bool> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
-        let cleaned = self.secrets.hide_answers(records, self.redactor);
-        Ok(self.secrets.hide(records, self.redactor)? | cleaned)
+        let cleaned = self.secrets.hide_answers(records, learning);
+        self.secrets.learn(&header.session, learning, records);
+        let known = self.secrets.known().in_session(&header.session);
+        Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 
     /// Reads what is new in one transcript and moves its watermark. Parts that are full are archived on the way.
@@ -235,7 +243,7 @@ impl Collector<'_> {
         transcript: &Transcript,
         header: &mut Header,
         builder: &mut SessionBuilder<'_>,
-        closed: &mut Vec<(String, SessionState)>,
+        Reading { learning, closed }: Reading<'_>,
     ) -> Result<()> {
         let mut file = File::open(&transcript.path)?;
         let from = resume_at(transcript, header, &mut file)?;
@@ -246,7 +254,7 @@ impl Collector<'_> {
         file.seek(SeekFrom::Start(from))?;
         let mut lines = crate::transcript::lines(BufReader::with_capacity(256 << 10, &file));
         while builder.read_part(&mut lines)? {
-            closed.extend(self.close_part(header, builder, again)?);
+            closed.extend(self.close_part(header, builder, learning, again)?);
         }
         let offset = from + lines.consumed;
         note_watermark(transcript, header, offset, &mut file)
@@ -270,12 +278,13 @@ impl Collector<'_> {
         &self,
         header: &mut Header,
         builder: &mut SessionBuilder<'_>,
+        learning: &Learning<'_>,
         again: bool,
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
         let beginning = growth.beginning();
         // Records that belong together may lie on both sides of the cut.
-        self.clean(header, &mut records)?;
+        self.clean(header, &mut records, learning)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
         let Some(records) = part else { return Ok(None) };
@@ -296,7 +305,7 @@ impl Collector<'_> {
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
         let entry = self.archive.store(&file)?;
-        let redactor = self.knowing_redactor();
+        let redactor = self.knowing_redactor(&file.header.session);
         let state = state_of(&file, &entry, self.territory, &redactor);
         Ok(Some((entry.name, state)))
     }
@@ -349,6 +358,13 @@ impl Collector<'_> {
         header.ignored.clone_from(&self.ignore.fingerprint);
         header
     }
+}
+
+/// Findings while the transcripts of a session are read.
+struct Reading<'a> {
+    learning: &'a Learning<'a>,
+    /// Parts that were archived on the way.
+    closed: &'a mut Vec<(String, SessionState)>,
 }
 
 /// Moves the watermark of a transcript.

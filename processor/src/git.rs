@@ -193,6 +193,33 @@ pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
 }
 
+/// The memory files that git tracks; `None` when it does not tell.
+pub fn tracked_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
+    let text = output(root, &["ls-files", "-z", "--", STORE_DIR])?;
+    Some(fields(&text).map(PathBuf::from).collect())
+}
+
+/// What tracked files contain of these texts, memory files excepted, whatever the case of letters; one line for each
+/// match. `None` when git does not tell. Nobody sees the texts in a list of processes: git reads them from a pipe.
+pub fn tracked_texts(root: &Path, texts: &[&str]) -> Option<String> {
+    let mut grep = command(root);
+    grep.args(["grep", "-I", "-i", "-F", "-h", "-o", "--no-color", "--no-line-number"]);
+    grep.args(["--no-column", "--no-recurse-submodules", "--no-textconv", "-f", "-", "--", "."]);
+    grep.arg(format!(":(exclude){STORE_DIR}"));
+    let (status, found) = answer_to(&mut grep, texts.join("\n").into_bytes())?;
+    // 1: there is none.
+    matches!(status.code(), Some(0 | 1)).then(|| String::from_utf8_lossy(&found).into_owned())
+}
+
+/// The paths of tracked files, memory files excepted, and the names of branches and tags, one in a line.
+pub fn tracked_names(root: &Path) -> String {
+    let without_memories = format!(":(exclude){STORE_DIR}");
+    let files = output(root, &["ls-files", "-z", "--", ".", &without_memories]).unwrap_or_default();
+    let refs = output(root, &["for-each-ref", "--format=%(refname:short)"]).unwrap_or_default();
+    let files = String::from_utf8_lossy(&files).replace('\0', "\n");
+    format!("{files}\n{}\n", String::from_utf8_lossy(&refs))
+}
+
 /// Whether a folder lies in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())

@@ -15,6 +15,7 @@ pub mod log;
 pub mod mining;
 pub mod private_files;
 pub mod progress;
+pub mod project_texts;
 pub mod publish;
 pub mod replay;
 pub mod secrets;

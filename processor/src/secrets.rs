@@ -1,29 +1,36 @@
-//! Secrets that are known of a project. What a rule recognises in any record of any session is hidden in all of
-//! them: those that are read, once they are read, and those that were stored before.
+//! Secrets that are known of a project. A record is first redacted by itself, which is the same in whatever slices a
+//! transcript is read, and what was found is noted with its [`Source`].
 //!
-//! A record is first redacted by itself, which is the same in whatever slices a transcript is read, and what was
-//! found is learned. Then all records of its session lose what is known. The list is written before a record is
-//! archived whose transcript is not read again; from then on it says that earlier records are to be searched,
-//! until that was done.
+//! A value spreads, which means that it is taken out of all other texts, only if it looks random and the user said it,
+//! answered with it, or a file or store of credentials contains it. Any other value that looks random is hidden in the
+//! records of the session in which it was found. One that the project's own texts contain is hidden nowhere else
+//! ([`ProjectTexts`]); where that is a person's memory, they decide in `throughline review`.
+//!
+//! The list is written before a record is archived whose transcript is not read again; from then on it says that
+//! earlier records are to be searched, until that was done.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use anyhow::{Context, Result};
 use memory_store::fs::open_regular::{self, Links};
-use memory_store::layout::{ProjectDir, UserDirs};
-use memory_store::redact::known::{KEY_BYTES, Known, Pending};
-use memory_store::redact::{Given, PLACEHOLDER_OPEN, Redactor, corrects, prints_secret, request};
+use memory_store::layout::{ProjectDir, Tree, UserDirs};
+use memory_store::redact::known::{KEY_BYTES, Known, Pending, Scope};
+use memory_store::redact::{
+    Given, PLACEHOLDER_OPEN, Redactor, corrects, is_secrets_file, prints_secret, reads_secrets,
+    request,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::collect::archive;
 use crate::private_files::modified_ns;
-use crate::transcript::Redact;
+use crate::project_texts::{Contained, ProjectTexts};
+use crate::transcript::{Redact, TextOrigin};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 
@@ -34,25 +41,49 @@ pub struct Secrets {
     home: ProjectDir,
     /// The working trees, below which the names of folders may change.
     roots: Vec<PathBuf>,
+    /// Texts whose values are no secrets.
+    project: ProjectTexts,
     written: Mutex<FileText>,
 }
 
 /// Content of the file.
 #[derive(Clone, Debug)]
 struct FileText {
+    /// Values that are hidden in all texts.
     values: usize,
+    /// State of the known values.
+    revision: usize,
     pending: Pending,
 }
 
+/// Source of a value that was recognised.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    /// Words or an answer of the user, or what a file or store of credentials contains.
+    Trusted,
+    /// The call of a tool with this id, or its result: the call tells what it read.
+    Tool(String),
+    /// Anything else, such as a page or words of the model.
+    Other,
+}
+
+/// A value that was recognised in a record and looks random.
+type Noted = (String, Source);
+
 impl Secrets {
-    /// Reads what is known; `roots` are those of the project's working trees.
-    pub fn open(dirs: &UserDirs, home: &ProjectDir, roots: &[PathBuf]) -> Result<Self> {
+    /// Reads what is known; `roots` are those of all working trees that the project has or had, `trees` are there.
+    pub fn open(
+        dirs: &UserDirs,
+        home: &ProjectDir,
+        roots: &[PathBuf],
+        trees: &[Tree],
+    ) -> Result<Self> {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).context("no random numbers")?;
         let (known, pending) = Known::open(dirs, home, fresh);
-        let written = Mutex::new(FileText { values: known.len(), pending });
-        let roots = roots.to_vec();
-        Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, written })
+        let written = Mutex::new(FileText { values: known.len(), revision: known.revision(), pending });
+        let (roots, project) = (roots.to_vec(), ProjectTexts::new(dirs, trees));
+        Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }
 
     /// Returns the known secrets; they grow while records are read.
@@ -63,11 +94,12 @@ impl Secrets {
     /// Writes down what was learned since, if anything was.
     pub fn save(&self) -> Result<()> {
         let mut written = self.written();
-        let values = self.known.len();
-        if written.values != values {
-            let pending = Pending { unclean: true, ..written.pending.clone() };
+        let (values, revision) = (self.known.len(), self.known.revision());
+        if written.revision != revision {
+            let unclean = written.pending.unclean || written.values != values;
+            let pending = Pending { unclean, ..written.pending.clone() };
             self.known.write_file(&self.dirs, &self.home, &pending)?;
-            *written = FileText { values, pending };
+            *written = FileText { values, revision, pending };
         }
         Ok(())
     }
@@ -88,7 +120,8 @@ impl Secrets {
         let left = but.iter().map(|path| (path.clone(), look(path))).collect();
         let pending = Pending { unclean: false, left };
         self.known.write_file(&self.dirs, &self.home, &pending)?;
-        *written = FileText { values: self.known.len(), pending };
+        let (values, revision) = (self.known.len(), self.known.revision());
+        *written = FileText { values, revision, pending };
         Ok(())
     }
 
@@ -107,18 +140,41 @@ impl Secrets {
         Ok(clean)
     }
 
-    /// Returns a redactor that hides the secrets of a record by itself, and learns them.
-    pub fn learning<'r>(&'r self, redactor: &'r Redactor) -> Learning<'r> {
-        Learning { redactor, known: &self.known }
+    /// Learns what was noted in records of a session that were read together; `records` tell what each tool read.
+    pub fn learn(&self, session: &str, learning: &Learning<'_>, records: &[Record]) {
+        let noted = learning.take();
+        if noted.is_empty() {
+            return;
+        }
+        let in_stores = calls_of_stores(records);
+        let mut values: BTreeMap<String, bool> = BTreeMap::new();
+        for (value, source) in noted {
+            let is_trusted = match &source {
+                Source::Trusted => true,
+                Source::Tool(id) => in_stores.contains(id.as_str()),
+                Source::Other => false,
+            };
+            *values.entry(value).or_default() |= is_trusted;
+        }
+        let contained = self.project.contain(&values.keys().cloned().collect());
+        for (value, is_trusted) in &values {
+            let scope = match contained.get(value) {
+                Some(Contained::Nowhere) if *is_trusted => Scope::Project,
+                Some(Contained::Nowhere) => self.known.session_scope(session),
+                Some(Contained::Memory) if *is_trusted => Scope::Disputed,
+                Some(Contained::Memory | Contained::Project) | None => continue,
+            };
+            self.known.learn_for(value, scope);
+        }
     }
 
     /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
     /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
     /// was anything. The question is near the end of what Claude said, the answer in one of the next short prompts.
-    pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
+    pub fn hide_answers(&self, records: &mut [Record], learning: &Learning<'_>) -> bool {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
-        let known = self.of_known(redactor);
+        let known = of_known(learning.redactor, self.known.clone());
         // The last call that prints a secret, and how sure it is that it does.
         let mut printing = String::new();
         let mut given = Given::Freely;
@@ -131,7 +187,7 @@ impl Secrets {
                     if held && text.len() <= ANSWER_BYTES_MAX && corrects(text) =>
                 {
                     is_next = false;
-                    changed |= self.hide_answer(redactor, ASKED, text, Given::Later);
+                    changed |= learning.hide(ASKED, text, Given::Later, Source::Trusted);
                 }
                 RecordWhat::Text { text, .. } => {
                     is_next = false;
@@ -147,7 +203,7 @@ impl Secrets {
                     if question.is_empty() || text.len() > ANSWER_BYTES_MAX {
                         continue;
                     }
-                    if self.hide_answer(redactor, &question, text, given) {
+                    if learning.hide(&question, text, given, Source::Trusted) {
                         (changed, held) = (true, true);
                     }
                 }
@@ -161,7 +217,7 @@ impl Secrets {
                         continue;
                     }
                     let mut value = value.to_owned();
-                    if self.hide_answer(redactor, ASKED, &mut value, given) {
+                    if learning.hide(ASKED, &mut value, given, Source::Trusted) {
                         result.output = format!("{number}{value}{rest}");
                         changed = true;
                     }
@@ -185,8 +241,9 @@ impl Secrets {
                     let is_value = |text: &str| !text.trim().contains(char::is_whitespace);
                     let is_whole = || old.is_empty() && holds_secret(path);
                     let replaces = || is_value(old) && is_placeholder(&known.redact(old));
+                    let source = if is_whole() { Source::Trusted } else { Source::Other };
                     if is_value(new) && (is_whole() || replaces()) {
-                        changed |= self.hide_answer(redactor, ASKED, new, Given::Later);
+                        changed |= learning.hide(ASKED, new, Given::Later, source);
                     }
                 }
                 RecordWhat::Prompt { text, by: PromptBy::User, .. } => {
@@ -199,45 +256,46 @@ impl Secrets {
         changed
     }
 
-    /// Hides what in a text answers a question; whether there was anything.
-    fn hide_answer(
-        &self,
-        redactor: &Redactor,
-        question: &str,
-        text: &mut String,
-        given: Given,
-    ) -> bool {
-        let answer = redactor.redact_answer(question, text, given, &self.known);
-        let is_hidden = !answer.hidden.is_empty();
-        if is_hidden {
-            *text = answer.text.into_owned();
-        }
-        is_hidden
-    }
-
-    /// Returns a redactor that hides the known secrets of the project and nothing else.
-    fn of_known(&self, redactor: &Redactor) -> Redactor {
-        let mut known = Redactor { only_known: true, ..redactor.clone() };
-        known.options.known = self.known.clone();
-        known
-    }
-
-    /// Hides what is known in records, or other plain data; whether there was anything.
+    /// Hides `known` values in records, or other plain data; whether there was anything.
     pub fn hide<T: Serialize + DeserializeOwned>(
         &self,
+        known: Known,
         texts: &mut [T],
         redactor: &Redactor,
     ) -> Result<bool> {
-        if self.known.is_empty() {
+        if known.hides_nothing() {
             return Ok(false);
         }
-        let known = self.of_known(redactor);
+        let known = of_known(redactor, known);
         let mut changed = false;
         for text in texts {
             changed |= clean_texts(&known, text, &self.roots)?;
         }
         Ok(changed)
     }
+}
+
+/// Returns a redactor that hides these known secrets and nothing else.
+fn of_known(redactor: &Redactor, known: Known) -> Redactor {
+    let mut only = Redactor { only_known: true, ..redactor.clone() };
+    only.options.known = known;
+    only
+}
+
+/// Returns the ids of calls that read a file or store of credentials, or write such a file.
+fn calls_of_stores(records: &[Record]) -> BTreeSet<&str> {
+    let calls = records.iter().filter_map(|record| match &record.what {
+        RecordWhat::Call { id, what, .. } => Some((id.as_str(), what)),
+        _ => None,
+    });
+    let is_store = |input: &Input| match input {
+        Input::Shell { command, .. } => reads_secrets(command),
+        Input::Read { path } | Input::Edit { path, .. } | Input::Search { path, .. } => {
+            is_secrets_file(path) || holds_secret(path)
+        }
+        _ => false,
+    };
+    calls.filter(|(_, input)| is_store(input)).map(|(id, _)| id).collect()
 }
 
 /// Returns a mark of the file or folder: another try to search it is worth while when the mark changes.
@@ -278,15 +336,56 @@ const ASKED: &str = "What is the password?";
 /// The longest prompt that may be an answer.
 const ANSWER_BYTES_MAX: usize = 400;
 
-/// Hides secrets and learns them.
+/// Hides the secrets of each record by itself, and notes those that look random.
 pub struct Learning<'r> {
     redactor: &'r Redactor,
-    known: &'r Known,
+    noted: Mutex<BTreeSet<Noted>>,
+}
+
+impl<'r> Learning<'r> {
+    /// Returns one for a session.
+    pub fn new(redactor: &'r Redactor) -> Self {
+        Self { redactor, noted: Mutex::default() }
+    }
+
+    fn note(&self, values: Vec<String>, source: &Source) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.extend(values.into_iter().map(|value| (value, source.clone())));
+    }
+
+    fn take(&self) -> BTreeSet<Noted> {
+        std::mem::take(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Hides what in a text answers a question; whether there was anything.
+    fn hide(&self, question: &str, text: &mut String, given: Given, source: Source) -> bool {
+        let answer = self.redactor.redact_answer(question, text, given);
+        let is_hidden = !answer.hidden.is_empty();
+        self.note(answer.recognised, &source);
+        if is_hidden {
+            *text = answer.text.into_owned();
+        }
+        is_hidden
+    }
+
+    fn redact_of<'a>(&self, text: &'a str, source: &Source) -> Cow<'a, str> {
+        let (clean, values) = self.redactor.redact_and_recognise(text);
+        self.note(values, source);
+        clean
+    }
 }
 
 impl Redact for Learning<'_> {
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.redactor.redact_and_learn(text, self.known)
+        self.redact_of(text, &Source::Other)
+    }
+
+    fn redact_from<'a>(&self, text: &'a str, origin: &TextOrigin) -> Cow<'a, str> {
+        let source = match origin {
+            TextOrigin::User => Source::Trusted,
+            TextOrigin::Tool(id) => Source::Tool(id.clone()),
+        };
+        self.redact_of(text, &source)
     }
 
     fn redact_answer<'a>(
@@ -295,7 +394,11 @@ impl Redact for Learning<'_> {
         answer: &'a str,
         given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
-        let answer = self.redactor.redact_answer(question, answer, given, self.known);
+        let answer = self.redactor.redact_answer(question, answer, given);
+        // What was offered are words of the model, whoever chose among them.
+        let is_offered = given == Given::Offered;
+        let source = if is_offered { Source::Other } else { Source::Trusted };
+        self.note(answer.recognised, &source);
         (answer.text, answer.hidden)
     }
 }

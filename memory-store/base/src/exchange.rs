@@ -3,3 +3,4 @@
 pub mod file_pool;
 pub mod note;
 pub mod pull_notice;
+pub mod secret_notice;

@@ -216,6 +216,10 @@ pub struct TreeDir {
     pub arrived: PathBuf,
     /// The arrivals, once told.
     pub arrived_told: PathBuf,
+    /// Values that became known as secrets since hooks last announced any (see [`crate::exchange::secret_notice`]).
+    pub secret_notice: PathBuf,
+    /// The notice, once announced.
+    pub secret_notice_told: PathBuf,
     /// Session files, one for each session and subagent.
     pub sessions: PathBuf,
     /// Copies of memories while they are edited, and what was not taken over.
@@ -245,6 +249,8 @@ impl TreeDir {
             untrusted_tree_told: at("strange-told"),
             arrived: at("arrived"),
             arrived_told: at("arrived-told"),
+            secret_notice: at("secret-notice"),
+            secret_notice_told: at("secret-notice-told"),
             sessions: at("sessions"),
             edits: at("edits"),
             report: at("report.html"),

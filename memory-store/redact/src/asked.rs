@@ -549,8 +549,9 @@ impl Redactor {
                 (Cow::Owned(text.into_owned()), more)
             }
         };
-        let answered = hidden.iter().filter(|value| may_spread(trimmed(value), Evidence::Answer));
-        let recognised = answered.map(|value| (*value).to_owned()).chain(more).collect();
+        let answered = hidden.iter().map(|value| trimmed(value));
+        let answered = answered.filter(|value| may_spread(value, Evidence::Answer));
+        let recognised = answered.map(str::to_owned).chain(more).collect();
         Answer { text, hidden, recognised }
     }
 

@@ -44,7 +44,7 @@ use known::Evidence;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
-pub use printed::prints_secret;
+pub use printed::{is_secrets_file, prints_secret, reads_secrets};
 use rule::Rule;
 pub use stream::OVERLAP_BYTES;
 
@@ -93,7 +93,8 @@ impl Redactor {
         let found = self.findings(text);
         let mut values = Vec::new();
         let mut take = |value: &str| {
-            if known::may_spread(known::trimmed(value), Evidence::Rule) {
+            let value = known::trimmed(value);
+            if known::may_spread(value, Evidence::Rule) {
                 values.push(value.to_owned());
             }
         };

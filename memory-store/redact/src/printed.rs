@@ -1,5 +1,6 @@
-//! Commands whose output is a secret and nothing else. Their output has no name beside the value, so the command alone
-//! says what it is. Forms are from each program's own manual.
+//! Commands whose output is a secret and nothing else: their output has no name beside the value, so the command alone
+//! tells what it is. And files and stores of credentials, whose values are secrets wherever else they are. Forms are from
+//! each program's own manual.
 
 use std::sync::LazyLock;
 
@@ -56,6 +57,64 @@ static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)(?:^|[\s;&|($`])(?:{forms})")).ok()
 });
 
+/// Names of files that contain the settings of an environment, or credentials.
+const FILES: [&str; 12] = [
+    r"\.env(?:rc|\.[\w-]+)*",
+    r"[\w-]+\.env",
+    r"[._]netrc",
+    r"\.(?:pgpass|my\.cnf|npmrc|yarnrc\.yml|pypirc|git-credentials|htpasswd|dockercfg|s3cfg|boto|vault-token)",
+    r"\.(?:docker/config\.json|kube/config|aws/(?:credentials|config)|azure/[\w.-]+\.json)",
+    r"(?:kubeconfig|application_default_credentials\.json|service[-_]account[\w-]*\.json)",
+    r"credentials(?:\.(?:json|ya?ml|toml|ini|xml|tfrc\.json|properties))?",
+    r"secrets?(?:\.[\w-]+)?\.(?:json|ya?ml|toml|ini|env|properties|txt)",
+    r"[\w.-]+\.tfvars(?:\.json)?",
+    r"(?:local\.settings\.json|wp-config\.php|master\.key|auth\.json)",
+    r"(?:run|var/run)/secrets/[\w./-]+",
+    r"[\w-]*(?:passw(?:or)?ds?|credentials?|secrets?)\.(?:txt|csv|kdbx)",
+];
+
+/// Commands that print what a store of credentials, or the environment, contains.
+const STORES: [&str; 14] = [
+    r"kubectl\b[^|;&]*\bget\s+secrets?\b[^|;&]*\s-o",
+    r"oc\b[^|;&]*\bget\s+secrets?\b[^|;&]*\s-o",
+    r"vault\s+(?:kv\s+get|read)\b",
+    r"op\s+(?:read|inject|run|item\s+get)\b",
+    r"(?:go)?pass\s+(?:show|-c)\b",
+    r"(?:bw|rbw)\s+get\b",
+    r"lpass\s+show\b",
+    r"security\s+find-(?:generic|internet)-password\b",
+    r"(?:secret-tool\s+lookup|keyring\s+get|chamber\s+(?:read|export)|doppler\s+secrets|infisical\s+(?:secrets|export))\b",
+    r"aws\s+(?:secretsmanager\s+get-secret-value|ssm\s+get-parameters?\b[^|;&]*--with-decryption|configure\s+export-credentials)\b",
+    r"(?:gcloud\s+secrets\s+versions\s+access|az\s+keyvault\s+secret\s+show|heroku\s+config)\b",
+    r"(?:sops\s+(?:-d|--decrypt|decrypt)|ansible-vault\s+(?:view|decrypt))\b",
+    r"(?:terraform|tofu)\s+output\b|pulumi\b[^|;&]*--show-secrets\b",
+    r"(?:printenv|env|set)\s*(?:$|\|)",
+];
+
+static FILE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!(r"(?i)(?:^|[\s/'\x22=@<(])(?:{})(?:$|[\s'\x22)|;&<>])", FILES.join("|"))).ok());
+
+static STORE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!(r"(?i)(?:^|[\s;&|($`/])(?:{})", STORES.join("|"))).ok());
+
+/// Endings of files that show which settings there are, and contain no secret of anybody.
+const SAMPLES: [&str; 6] = ["example", "sample", "template", "dist", "defaults", "tpl"];
+
+/// Returns whether the name of a file tells that it contains settings of an environment, or credentials.
+pub fn is_secrets_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !name.split('.').any(|part| SAMPLES.contains(&part.to_ascii_lowercase().as_str()))
+        && FILE.as_ref().is_some_and(|file| file.is_match(path))
+}
+
+/// Returns whether a command line prints what a file or store of credentials contains, or the environment.
+pub fn reads_secrets(command: &str) -> bool {
+    let names_file = || command.split_whitespace().any(|word| {
+        is_secrets_file(word.trim_matches(|c: char| "'\"`();|&<>".contains(c)))
+    });
+    prints_secret(command) || STORE.as_ref().is_some_and(|store| store.is_match(command)) || names_file()
+}
+
 /// Returns whether a command line prints a secret and nothing else.
 pub fn prints_secret(command: &str) -> bool {
     // Only the last line: earlier ones go on into variables and files.
@@ -68,7 +127,54 @@ pub fn prints_secret(command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::prints_secret;
+    use super::{is_secrets_file, prints_secret, reads_secrets};
+
+    #[test]
+    fn files_and_stores_of_credentials_are_told_from_others() {
+        for path in [
+            ".env",
+            "/srv/shop/.env.local",
+            "deploy/prod.env",
+            "/home/ada/.netrc",
+            "/home/ada/.aws/credentials",
+            "infra/dev.auto.tfvars",
+            "config/secrets.yml",
+            "/run/secrets/db",
+            "credentials.json",
+        ] {
+            assert!(is_secrets_file(path), "{path}");
+            assert!(reads_secrets(&format!("grep -v '^#' {path} | head -3")), "{path}");
+        }
+        for path in [
+            ".env.example",
+            ".env.sample",
+            "secrets.example.yml",
+            "src/env.rs",
+            "docs/credentials.md",
+            "src/secrets/mod.rs",
+            "e2e/fixtures/user17.json",
+            "terraform.tfvars.template",
+        ] {
+            assert!(!is_secrets_file(path), "{path}");
+        }
+        for command in [
+            "vault kv get -format=json kv/shop",
+            "kubectl -n shop get secret db -o yaml",
+            "op item get shop-db",
+            "env | grep DB_",
+            "printenv",
+            "aws secretsmanager get-secret-value --secret-id shop",
+            "source .env && env",
+            "sops -d secrets.enc.yaml",
+        ] {
+            assert!(reads_secrets(command), "{command}");
+        }
+        for command in
+            ["curl -s https://wiki.example.org/help", "cargo test", "cat docs/env.md", "kubectl get pods", "env RUST_LOG=debug cargo run"]
+        {
+            assert!(!reads_secrets(command), "{command}");
+        }
+    }
 
     #[test]
     fn commands_that_print_a_secret_are_told_from_others() {

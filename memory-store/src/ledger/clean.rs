@@ -21,15 +21,29 @@ impl Ledger {
         self.add(vec![Event::Entry(Box::new(entry))])
     }
 
-    /// Takes secrets out of every text, and forgets earlier ones; whether there was any.
-    pub(crate) fn clean(&mut self, redactor: &Redactor) -> Result<bool> {
+    /// Takes secrets out of every text but those of entries that are `kept`, and forgets earlier ones; whether there was
+    /// any.
+    pub(crate) fn clean(
+        &mut self,
+        redactor: &Redactor,
+        is_kept: &dyn Fn(&Entry) -> bool,
+    ) -> Result<bool> {
         if lines::text(&self.path)?.lines().all(|line| is_clean(line, redactor)) {
             return Ok(false);
         }
         let mut entries = std::mem::take(&mut self.entries);
+        // Whether anything but what is kept held one: an entry, or an earlier text, where no entry did.
+        let (mut any, mut is_in_kept) = (false, false);
         for entry in entries.values_mut() {
+            let before = entry.clone();
             let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
+            if is_kept(&before) {
+                is_in_kept |= *entry != before;
+                *entry = before;
+                continue;
+            }
+            any |= *entry != before;
             if is_own {
                 self.texts.own(&text_hash(&entry.text));
             }
@@ -44,7 +58,7 @@ impl Ledger {
             seen.branch = seen.branch.take().map(clean);
         }
         self.forget_history()?;
-        Ok(true)
+        Ok(any || !is_in_kept)
     }
 }
 
@@ -120,13 +134,13 @@ mod tests {
         add(&mut ledger, &fourth);
 
         let redactor = Redactor::default();
-        assert!(Ledger::open(&home).unwrap().clean(&redactor).unwrap());
+        assert!(Ledger::open(&home).unwrap().clean(&redactor, &|_| false).unwrap());
         assert!(!std::fs::read_to_string(&home.ledger).unwrap().contains(&token));
         let mut ledger = Ledger::open(&home).unwrap();
         let entry = |number: u8| ledger.entry(MemoryId([number; 16])).unwrap();
         assert_eq!(entry(1).text, text(1, "[redacted:github-token]"));
         assert_eq!([1, 2, 3].map(|number| entry(number).is_edited()), [false, true, true]);
         assert_eq!(entry(5), &fourth);
-        assert!(!ledger.clean(&redactor).unwrap());
+        assert!(!ledger.clean(&redactor, &|_| false).unwrap());
     }
 }

@@ -1,14 +1,29 @@
 //! Taking secrets out of all that a store keeps, the names of its files among it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Read, Store, free_path_in, listing};
+use super::{By, Read, Store, Stored, free_path_in, listing};
 use crate::error::{Error, Result};
-use crate::file::{EXTENSION, FILE_BYTES_MAX, parts};
+use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
-use crate::ledger::{Ledger, Origin};
+use crate::ledger::{Entry, Ledger, Origin};
 use crate::memory::Memory;
 use crate::redact::Redactor;
+
+/// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The memory and its file.
+    pub stored: Stored,
+    /// Text of the file.
+    pub before: String,
+    /// Text that the file would have.
+    pub after: String,
+}
+
+/// Returns whether git tracks a memory file.
+pub type IsCommitted<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// Result of cleaning.
 #[derive(Debug, Default)]
@@ -17,6 +32,8 @@ pub struct Cleaned {
     pub files: usize,
     /// Number of them that are memories.
     pub memories: usize,
+    /// Memory files of a person that hold secrets: they stay as they are until that person decides.
+    pub kept: Vec<PathBuf>,
     /// Files left as they were, because they could not be read, or not be cleaned without loss.
     pub refused: Vec<Error>,
 }
@@ -25,19 +42,37 @@ impl Store {
     /// Takes secrets out of memories, of those that wait or were put aside, too, and out of the
     /// ledger, which has their earlier texts. Files that are no memories are left alone, and refused where they hold one.
     ///
+    /// With `committed` what a person owns stays as it is, in the ledger, too, for the ledger writes it again where git
+    /// takes it away.
+    ///
     /// # Errors
     /// When the ledger cannot be read or written.
-    pub fn clean(&self, redactor: &Redactor) -> Result<Cleaned> {
+    pub fn clean(
+        &self,
+        redactor: &Redactor,
+        committed: Option<IsCommitted<'_>>,
+    ) -> Result<Cleaned> {
         let _lock = self.lock()?;
+        let mut ledger = Ledger::open(&self.home)?;
         let mut unclean: Vec<PathBuf> = Vec::new();
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
-        let mut cleaned = Cleaned::default();
+        let (mut cleaned, mut owned) = (Cleaned::default(), BTreeSet::new());
         listing::visit(&folders, &mut |read| match read {
-            Ok(Read { stored, mut file }) => {
+            Ok(read) => {
+                let entry = ledger.entry(read.stored.memory.id);
+                let is_kept = committed.is_some_and(|is_committed| {
+                    is_persons(entry, &read, is_committed(&read.stored.path))
+                });
+                let Read { stored, mut file } = read;
+                if is_kept {
+                    owned.insert(stored.memory.id);
+                }
                 let is_clean = file.redact(redactor).is_ok_and(|hidden| hidden == 0);
-                if !is_clean || tells(&stored.path, redactor) {
-                    unclean.push(stored.path);
+                match (is_clean && !tells(&stored.path, redactor), is_kept) {
+                    (true, _) => {}
+                    (false, true) => cleaned.kept.push(stored.path),
+                    (false, false) => unclean.push(stored.path),
                 }
             }
             Err(error) => cleaned.refused.extend(unread(error, redactor)),
@@ -48,8 +83,82 @@ impl Store {
                 Err(error) => cleaned.refused.push(error),
             }
         }
-        cleaned.files = cleaned.memories + usize::from(Ledger::open(&self.home)?.clean(redactor)?);
+        ledger = Ledger::open(&self.home)?;
+        let is_kept = |entry: &Entry| {
+            committed.is_some() && (owned.contains(&entry.id) || is_entry_persons(entry))
+        };
+        cleaned.files = cleaned.memories + usize::from(ledger.clean(redactor, &is_kept)?);
         Ok(cleaned)
+    }
+
+    /// Returns the changes that `redactor` would make to memory files that a person owns. A file that would be no memory
+    /// without its secret is left out.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn proposals(
+        &self,
+        redactor: &Redactor,
+        is_committed: IsCommitted<'_>,
+    ) -> Result<Vec<Proposal>> {
+        let ledger = Ledger::open(&self.home)?;
+        let mut proposals = Vec::new();
+        listing::visit(&self.folders(), &mut |read| {
+            let Ok(read) = read else { return };
+            let mut file = read.file.clone();
+            let entry = ledger.entry(read.stored.memory.id);
+            let hides = file.redact(redactor);
+            if hides.is_ok_and(|hidden| hidden > 0 || tells(&read.stored.path, redactor))
+                && is_persons(entry, &read, is_committed(&read.stored.path))
+            {
+                let (before, after) = (read.file.text().to_owned(), file.text().to_owned());
+                proposals.push(Proposal { stored: read.stored, before, after });
+            }
+        });
+        Ok(proposals)
+    }
+
+    /// Makes a change that `redactor` proposed, as a person decided; the file stays theirs. Returns where it is now, and
+    /// `None` where it does not have the text any more that was shown.
+    ///
+    /// # Errors
+    /// When files cannot be read or written.
+    pub fn make(&self, proposal: &Proposal, redactor: &Redactor) -> Result<Option<Stored>> {
+        let _lock = self.lock()?;
+        let path = &proposal.stored.path;
+        let Read { stored, file } = listing::read(path)?;
+        if file.text() != proposal.before {
+            return Ok(None);
+        }
+        let after = MemoryFile::parse(path, proposal.after.clone().into_bytes())?;
+        let before = proposal.before.as_bytes();
+        let as_it_is = Redactor { only_known: true, ..Redactor::default() };
+        let mut saved = self.put(stored, before, By::Link, after, &as_it_is)?.stored;
+        if tells(path, redactor) {
+            let to = self.telling_less(path, &saved.memory, redactor)?;
+            self.write(&to, proposal.after.as_bytes())?;
+            self.remove(path)?;
+            saved = listing::read(&to)?.stored;
+        }
+        Ok(Some(saved))
+    }
+
+    /// Returns the memory files that a person owns.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn owned(&self, is_committed: IsCommitted<'_>) -> Result<Vec<PathBuf>> {
+        let ledger = Ledger::open(&self.home)?;
+        let mut owned = Vec::new();
+        listing::visit(&self.folders(), &mut |read| {
+            if let Ok(read) = read {
+                let entry = ledger.entry(read.stored.memory.id);
+                if is_persons(entry, &read, is_committed(&read.stored.path)) {
+                    owned.push(read.stored.path);
+                }
+            }
+        });
+        Ok(owned)
     }
 
     /// Takes secrets out of a memory's file and its name. Our own texts stay ours. Of another text the ledger learns
@@ -93,6 +202,25 @@ impl Store {
         let by_id = || folder.join(format!("{}.{EXTENSION}", memory.id));
         Ok(if tells(&to, redactor) { by_id() } else { to })
     }
+}
+
+/// Returns whether a memory's file is a person's: committed, pinned, accepted in a review, changed or written by them.
+/// What the ledger does not contain was written by hand; a note that Claude saved is nobody's until it is confirmed.
+fn is_persons(entry: Option<&Entry>, read: &Read, is_committed: bool) -> bool {
+    let memory = &read.stored.memory;
+    let is_noted = memory.source.is_noted();
+    let is_theirs = |entry: &Entry| {
+        entry.committed
+            || entry.promoted
+            || entry.saved && !is_noted
+            || !entry.wrote(read.file.text())
+    };
+    is_committed || memory.pinned || entry.map_or(!is_noted, is_theirs)
+}
+
+/// Returns whether an entry is of a memory that a person owns, as far as the ledger tells.
+fn is_entry_persons(entry: &Entry) -> bool {
+    entry.committed || entry.promoted || entry.is_edited()
 }
 
 /// Returns the error to report for a file that is no memory or cannot be read; `None` if all of it was looked at, and

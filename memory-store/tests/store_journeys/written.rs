@@ -177,7 +177,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
         fs::write(folder.join("draft.md"), &text).unwrap();
     }
     assert_eq!(store.files().len(), 1);
-    let cleaned = store.clean(&Redactor::default()).unwrap();
+    let cleaned = store.clean(&Redactor::default(), None).unwrap();
     assert_eq!((cleaned.files, cleaned.refused.len()), (1, 0), "{cleaned:?}");
     store.forget(&draft.id.to_string(), Forget::Delete, &Redactor::default(), NOW).unwrap();
     assert_eq!(fs::read_to_string(elsewhere.join("memories/draft.md")).unwrap(), text);

@@ -315,8 +315,10 @@ fn clean_returned(context: &SyncContext<'_>, file: &mut SessionFile) -> Result<R
         file.header.growth.tasks = Tasks::default();
     }
     let tasks = std::slice::from_mut(&mut file.header.growth.tasks);
-    let in_tasks = context.secrets.hide(tasks, &context.redactor)?;
-    let in_records = context.secrets.hide(&mut file.records, &context.redactor)?;
+    let secrets = &context.secrets;
+    let known = secrets.known().in_session(&file.header.session);
+    let in_tasks = secrets.hide(known.clone(), tasks, &context.redactor)?;
+    let in_records = secrets.hide(known, &mut file.records, &context.redactor)?;
     Ok(match (is_purged, in_tasks || in_records) {
         (true, _) => Returned::Purged,
         (false, true) => Returned::Hidden,

@@ -71,7 +71,8 @@ impl<'a> SyncContext<'a> {
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
-        let secrets = Secrets::open(options.dirs, &home, territory.roots())?;
+        let trees = trees::present(options.dirs, options.tree);
+        let secrets = Secrets::open(options.dirs, &home, territory.roots(), &trees)?;
         let sessions = SessionPlaces {
             archive: Archive::open(&home),
             expired: Expired::open(&home),
@@ -86,7 +87,7 @@ impl<'a> SyncContext<'a> {
             }),
             secrets,
             settings,
-            trees: trees::present(options.dirs, options.tree),
+            trees,
             territory,
             home,
         };

@@ -1,15 +1,20 @@
-//! Part of collecting that takes secrets that became known out of what was stored before.
+//! Part of collecting that takes secrets that became known out of what was stored before, but for what a person owns:
+//! for that it proposes a change, and announces it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use memory_store::exchange::secret_notice::SecretNotice;
 use memory_store::redact::Redactor;
+use memory_store::store::Store;
 
 use super::context::SyncContext;
 use crate::collect::archive::Entry;
 use crate::collect::newest::in_order;
-use crate::git;
 use crate::mining;
+use crate::private_files::write_json;
+use crate::project_texts::Committed;
 use crate::state::State;
 use crate::transcript::parts;
 use crate::upkeep::audit;
@@ -28,9 +33,26 @@ pub(super) struct Hidden {
 
 /// Searches all that is stored where something became known since that was done last.
 pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result<Hidden> {
-    if !context.secrets.is_unclean() {
-        return Ok(Hidden::default());
+    let is_news = context.secrets.known().revision() > 0;
+    let mut hidden = Hidden::default();
+    let mut counts = SecretNotice { at: context.options.now, ..SecretNotice::default() };
+    if context.secrets.is_unclean() {
+        counts.cleaned = clean(context, state, &mut hidden)?;
+    } else if is_news {
+        context.secrets.save()?;
     }
+    if is_news || counts.cleaned > 0 {
+        counts.proposed = proposals(context)?;
+        if let Some(told) = counts.told() {
+            hidden.warnings.push(told);
+            announce(context, &counts)?;
+        }
+    }
+    Ok(hidden)
+}
+
+/// Takes what is known out of all that no person owns. Returns how many files were cleaned.
+fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> Result<usize> {
     context.secrets.save()?;
     let only = Redactor { only_known: true, ..context.redactor.clone() };
     let (unclean, unread) = sessions_with_known(context)?;
@@ -48,15 +70,8 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
             session.mined = None;
         }
     }
-    let mut warnings = cleaned.failed;
-    let in_git = |root| git::place(root).is_some();
-    if cleaned.committed > 0 && context.trees.iter().any(|tree| in_git(&tree.root)) {
-        warnings.push(format!(
-            "a secret became known and was taken out of {} memory files that were written before; \
-             the git history may still hold it: `throughline audit` says where. Change the secret",
-            cleaned.committed
-        ));
-    }
+    let warnings = &mut hidden.warnings;
+    warnings.extend(cleaned.failed);
     let mut left = cleaned.left;
     for (path, error) in unread {
         warnings.push(format!("{error:#}"));
@@ -82,7 +97,35 @@ pub(super) fn hide_known(context: &SyncContext<'_>, state: &mut State) -> Result
     }
     // As they are, they would fail again.
     context.secrets.note_clean(&left)?;
-    Ok(Hidden { changed: unclean, warnings })
+    hidden.changed = unclean;
+    Ok(cleaned.cleaned)
+}
+
+/// Returns the number of a person's memories for which a change is proposed.
+fn proposals(context: &SyncContext<'_>) -> Result<usize> {
+    let mut only = Redactor { only_known: true, ..context.redactor.clone() };
+    only.options.known = context.secrets.known().as_given();
+    if only.options.known.hides_nothing() {
+        return Ok(0);
+    }
+    let mut proposed = BTreeSet::new();
+    for tree in &context.trees {
+        let store = Store::open(context.dirs(), tree)?;
+        let committed = Committed::of(&tree.root);
+        let proposals = store.proposals(&only, &|path| committed.has(path))?;
+        proposed.extend(proposals.into_iter().map(|proposal| proposal.stored.memory.id));
+    }
+    let own = Store::user(context.dirs())?.proposals(&only, &|_| false)?;
+    proposed.extend(own.into_iter().map(|proposal| proposal.stored.memory.id));
+    Ok(proposed.len())
+}
+
+/// Has the next session that starts in each working tree announce what was cleaned or proposed.
+fn announce(context: &SyncContext<'_>, notice: &SecretNotice) -> Result<()> {
+    for tree in &context.trees {
+        write_json(&context.dirs().tree(&tree.root).secret_notice, notice)?;
+    }
+    Ok(())
 }
 
 /// Files of the archive that were put aside: nobody can tell what is in them.
@@ -100,9 +143,11 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
     let holds = |entry: &Entry| match archive.load(&entry.name) {
         Ok(Some(mut file)) => {
             let tasks = &mut [file.header.growth.tasks];
-            let hidden = secrets.hide(tasks, redactor);
-            let hidden =
-                hidden.and_then(|any| Ok(secrets.hide(&mut file.records, redactor)? || any));
+            let known = secrets.known();
+            let hidden = secrets.hide(known.clone(), tasks, redactor);
+            let records = &mut file.records;
+            let hidden = hidden
+                .and_then(|any| Ok(secrets.hide(known.clone(), records, redactor)? || any));
             hidden.unwrap_or(true).then(|| Ok(entry.name.clone()))
         }
         Ok(None) => None,

@@ -24,7 +24,7 @@ use std::io::BufRead;
 use memory_store::fs::lines::Lines;
 
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
-pub use read::{Redact, SessionBuilder, read_folder};
+pub use read::{FromOrigin, Redact, SessionBuilder, TextOrigin, read_folder};
 pub use source::{Place, TranscriptSource};
 
 /// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with

@@ -15,10 +15,24 @@ use super::record::{Record, RecordWhat};
 use super::session::Session;
 use super::source::LineOutcome;
 
+/// Origin of a text in a transcript, for what is recognised in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextOrigin {
+    /// The user typed it.
+    User,
+    /// It is a part of the tool call with this id, or of its result.
+    Tool(String),
+}
+
 /// Takes secrets out of text. Everything that is kept of a transcript has gone through this.
 pub trait Redact: Sync {
     /// The text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+
+    /// The text of a known origin without secrets.
+    fn redact_from<'a>(&self, text: &'a str, _origin: &TextOrigin) -> Cow<'a, str> {
+        self.redact(text)
+    }
 
     /// An answer without its secrets, which its question may tell, and what was hidden because of it.
     fn redact_answer<'a>(
@@ -37,6 +51,29 @@ pub trait Redact: Sync {
                 **text = clean;
             }
         }
+    }
+}
+
+/// Redactor of texts of one origin.
+pub struct FromOrigin<'r> {
+    /// The redactor.
+    pub redact: &'r dyn Redact,
+    /// Origin of the texts.
+    pub origin: TextOrigin,
+}
+
+impl Redact for FromOrigin<'_> {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact.redact_from(text, &self.origin)
+    }
+
+    fn redact_answer<'a>(
+        &self,
+        question: &str,
+        answer: &'a str,
+        given: Given,
+    ) -> (Cow<'a, str>, Vec<&'a str>) {
+        self.redact.redact_answer(question, answer, given)
     }
 }
 

@@ -64,6 +64,9 @@ pub struct AuditReport {
     /// Cleaned files that are memories and meant to be committed.
     #[serde(skip)]
     pub committed: usize,
+    /// Memory files of a person that hold secrets, and stay as they are until that person decides.
+    #[serde(skip)]
+    pub kept: BTreeSet<PathBuf>,
     /// Files that could not be looked through or cleaned, and why; one line each.
     pub failed: Vec<String>,
     /// Where that is, as far as it is known.

@@ -9,7 +9,7 @@ use super::prompt::{self, Said};
 use super::scan::{Head, scan, shallow};
 use super::surrogate;
 use super::tool::{self, kept, name, string};
-use crate::transcript::read::Redact;
+use crate::transcript::read::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::PromptBy;
 use crate::transcript::source::LineOutcome;
@@ -200,7 +200,11 @@ impl Line<'_> {
             None => return,
         };
         let max = if by == PromptBy::Machine { MACHINE_BYTES_MAX } else { TEXT_BYTES_MAX };
-        let text = self.kept(&words.join("\n\n"), max);
+        let words = words.join("\n\n");
+        let text = match by {
+            PromptBy::User | PromptBy::Command => self.kept_of_user(&words, max),
+            PromptBy::Sdk | PromptBy::Machine | PromptBy::Summary => self.kept(&words, max),
+        };
         self.push(
             out,
             RecordWhat::Prompt { cwd: self.cwd(), branch: self.branch(), text, by, images },
@@ -276,8 +280,10 @@ impl Line<'_> {
     fn call(&self, block: &Value, out: &mut Vec<Record>) {
         let tool = name(block.get("name"));
         let input = block.get("input").unwrap_or(&Value::Null);
-        let (what, task) = tool::input(&tool, input, self.redact);
-        self.push(out, RecordWhat::Call { id: name(block.get("id")), tool, what, task });
+        let id = name(block.get("id"));
+        let redact = self.from(TextOrigin::Tool(id.clone()));
+        let (what, task) = tool::input(&tool, input, &redact);
+        self.push(out, RecordWhat::Call { id, tool, what, task });
     }
 
     fn boundary(&self, out: &mut Vec<Record>) {
@@ -297,7 +303,7 @@ impl Line<'_> {
         if let Said::Prompt(text) = prompt::classify(&tool::block_text(words))
             && matches!(mode, "" | "prompt")
         {
-            self.push(out, RecordWhat::Queued { text: self.kept(&text, TEXT_BYTES_MAX) });
+            self.push(out, RecordWhat::Queued { text: self.kept_of_user(&text, TEXT_BYTES_MAX) });
         }
     }
 
@@ -311,7 +317,7 @@ impl Line<'_> {
                     Said::Prompt(text) if !text.starts_with("{\"task_id\"") => text,
                     _ => String::new(),
                 };
-                self.push(out, RecordWhat::Enqueue { text: self.kept(&text, TEXT_BYTES_MAX) });
+                self.push(out, RecordWhat::Enqueue { text: self.kept_of_user(&text, TEXT_BYTES_MAX) });
             }
             "dequeue" | "remove" => self.push(out, RecordWhat::Dequeue),
             "popAll" => self.push(out, RecordWhat::PopAll),
@@ -356,6 +362,15 @@ impl Line<'_> {
 
     fn kept(&self, text: &str, max: usize) -> String {
         kept(text, max, self.redact)
+    }
+
+    /// What is kept of a text that the user typed.
+    fn kept_of_user(&self, text: &str, max: usize) -> String {
+        kept(text, max, &self.from(TextOrigin::User))
+    }
+
+    fn from(&self, origin: TextOrigin) -> FromOrigin<'_> {
+        FromOrigin { redact: self.redact, origin }
     }
 
     fn cwd(&self) -> String {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::transcript::cut;
 use crate::transcript::memory_echo::{is_memory_path, is_memory_tool};
-use crate::transcript::read::Redact;
+use crate::transcript::read::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::record::{TaskChange, ToolResult};
 use crate::transcript::session::{Input, Todo};
 
@@ -145,17 +145,20 @@ pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult 
     let answers = answers(structured, &mut output, redact);
     let interrupted = structured.get("interrupted").and_then(Value::as_bool).unwrap_or(false)
         || (error && output.trim_start().starts_with("[Request interrupted by user"));
+    let id = name(block.get("tool_use_id"));
+    let of_user = FromOrigin { redact, origin: TextOrigin::User };
+    let of_tool = FromOrigin { redact, origin: TextOrigin::Tool(id.clone()) };
     ToolResult {
-        id: name(block.get("tool_use_id")),
+        id,
         failed: error && !denied,
         denied,
-        said: kept(&said, PLAN_BYTES_MAX, redact),
+        said: kept(&said, PLAN_BYTES_MAX, &of_user),
         interrupted,
         changed: changed(structured),
         answers,
         plan: kept(string(structured, "plan"), PLAN_BYTES_MAX, redact),
         task: name(structured.get("task").and_then(|task| task.get("id"))),
-        output: kept(&output, output_bytes_max(structured), redact),
+        output: kept(&output, output_bytes_max(structured), &of_tool),
     }
 }
 

@@ -14,23 +14,33 @@ use super::{Audit, AuditReport, holds};
 use crate::collect::archive::Archive;
 use crate::collect::expired::Expired;
 use crate::collect::trees;
+use crate::project_texts::Committed;
 use crate::secrets::clean_texts;
 use crate::state::State;
 use crate::sync::{LLM_DIR, SyncOptions};
 use crate::upkeep::audit::files;
 
-/// Takes what is known out of all that is kept, and hides nothing else: of the archive out of these sessions.
-/// The project's lock is held, and that turns are to be indexed anew is noted.
+/// Takes what is known out of all that is kept, but for what a person owns, and hides nothing else: of the archive out
+/// of these sessions. The project's lock is held, and that turns are to be indexed anew is noted.
 pub fn clean_known(
     options: &SyncOptions<'_>,
     known: &Redactor,
     sessions: &[String],
 ) -> Result<AuditReport> {
     let mut audit = Audit { private: known, report: AuditReport::default() };
-    audit.clean_all(options, |_| known.clone())?;
+    audit.clean_all(options, Whose::Unowned, |_| known.clone())?;
     let archive = Archive::open(&options.dirs.project(options.tree.project));
     audit.clean_archive(&archive, sessions, &roots(options));
     Ok(audit.report)
+}
+
+/// Memory files that are cleaned.
+#[derive(Clone, Copy)]
+enum Whose {
+    /// All: a person asked for it.
+    All,
+    /// Those that no person owns.
+    Unowned,
 }
 
 /// The roots of the project's working trees.
@@ -48,7 +58,7 @@ impl Audit<'_> {
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
-        self.clean_all(options, |store| store.redactor(settings))?;
+        self.clean_all(options, Whose::All, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
         let (aside, faults) = archive.take_stale_apart(|_| true);
         // Nobody can tell what is in these.
@@ -65,6 +75,7 @@ impl Audit<'_> {
     fn clean_all(
         &mut self,
         options: &SyncOptions<'_>,
+        whose: Whose,
         redactor: impl Fn(&Store) -> Redactor,
     ) -> Result<()> {
         let home = options.dirs.project(options.tree.project);
@@ -75,7 +86,15 @@ impl Audit<'_> {
             self.clean_state(&options.dirs.tree(&tree.root));
         }
         for store in &stores {
-            let cleaned = store.clean(&redactor(store))?;
+            let redactor = redactor(store);
+            let cleaned = match whose {
+                Whose::All => store.clean(&redactor, None)?,
+                Whose::Unowned => {
+                    let committed = store.root.as_deref().map(Committed::of).unwrap_or_default();
+                    store.clean(&redactor, Some(&|path| committed.has(path)))?
+                }
+            };
+            self.report.kept.extend(cleaned.kept);
             self.report.cleaned += cleaned.files;
             self.report.committed += if store.root.is_some() { cleaned.memories } else { 0 };
             for error in cleaned.refused {

@@ -1,0 +1,64 @@
+//! Values that became known as secrets: what the background did about them, announced once by the hook of the next
+//! session start.
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{TreeDir, read_short};
+use crate::time::Timestamp;
+
+/// Counts of what was cleaned, and what a person is to decide about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SecretNotice {
+    /// When the processor learned the values.
+    pub at: Timestamp,
+    /// Private files that the program wrote itself and that it took the values out of.
+    pub cleaned: usize,
+    /// Memories of the user that contain one and stay as they are until the user decides.
+    pub proposed: usize,
+}
+
+impl SecretNotice {
+    /// Reads the notice that a hook just marked as announced.
+    pub fn announced(state: &TreeDir) -> Option<Self> {
+        serde_json::from_str(&read_short(&state.secret_notice_told)?).ok()
+    }
+
+    /// Explains what was done and what to do; `None` where nothing was.
+    pub fn told(&self) -> Option<String> {
+        let files = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        let cleaned = (self.cleaned > 0).then(|| {
+            let files = files(self.cleaned, "private file", "private files");
+            format!("it was taken out of {files} of this project")
+        });
+        let proposed = (self.proposed > 0).then(|| {
+            let files = files(self.proposed, "memory of yours contains", "memories of yours contain");
+            format!("{files} it and stay as written until `throughline review` shows the change")
+        });
+        let done: Vec<String> = cleaned.into_iter().chain(proposed).collect();
+        (!done.is_empty()).then(|| {
+            format!(
+                "a secret became known: {}. If it is none, add it to `harmless` below `[redact]` in your config.toml",
+                done.join("; ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notice_names_what_to_do() {
+        let told = |cleaned, proposed| SecretNotice { cleaned, proposed, ..Default::default() }.told();
+        assert_eq!(told(0, 0), None);
+        let both = told(3, 1).unwrap();
+        assert!(both.contains("3 private files") && both.contains("1 memory of yours"), "{both}");
+        assert!(both.contains("throughline review") && both.contains("`harmless`"), "{both}");
+        assert!(!told(1, 0).unwrap().contains("review"));
+    }
+}
