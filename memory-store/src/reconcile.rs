@@ -29,6 +29,7 @@ use crate::time::Timestamp;
 
 use decide::{Decision, Wanted};
 pub use git_snapshot::GitSnapshot;
+pub(crate) use ownership::Evidence;
 pub use ownership::Owner;
 use plan::Plan;
 use survey::Survey;

@@ -17,6 +17,7 @@ mod digits;
 mod drawn;
 mod echo;
 mod encoded;
+mod gate;
 mod joined;
 pub mod known;
 mod memory;
@@ -40,7 +41,9 @@ use memchr::memmem;
 
 pub use asked::{Answer, Given, corrects, request};
 pub use deny::PatternError;
+pub use gate::{SUSPECT, Suspect};
 use known::Evidence;
+pub use memory::MemorySuspect;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};

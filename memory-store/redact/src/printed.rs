@@ -91,8 +91,10 @@ const STORES: [&str; 14] = [
     r"(?:printenv|env|set)\s*(?:$|\|)",
 ];
 
-static FILE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(&format!(r"(?i)(?:^|[\s/'\x22=@<(])(?:{})(?:$|[\s'\x22)|;&<>])", FILES.join("|"))).ok());
+static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(r"(?i)(?:^|[\s/'\x22=@<(])(?:{})(?:$|[\s'\x22)|;&<>])", FILES.join("|")))
+        .ok()
+});
 
 static STORE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r"(?i)(?:^|[\s;&|($`/])(?:{})", STORES.join("|"))).ok());
@@ -109,10 +111,14 @@ pub fn is_secrets_file(path: &str) -> bool {
 
 /// Returns whether a command line prints what a file or store of credentials contains, or the environment.
 pub fn reads_secrets(command: &str) -> bool {
-    let names_file = || command.split_whitespace().any(|word| {
-        is_secrets_file(word.trim_matches(|c: char| "'\"`();|&<>".contains(c)))
-    });
-    prints_secret(command) || STORE.as_ref().is_some_and(|store| store.is_match(command)) || names_file()
+    let names_file = || {
+        command
+            .split_whitespace()
+            .any(|word| is_secrets_file(word.trim_matches(|c: char| "'\"`();|&<>".contains(c))))
+    };
+    prints_secret(command)
+        || STORE.as_ref().is_some_and(|store| store.is_match(command))
+        || names_file()
 }
 
 /// Returns whether a command line prints a secret and nothing else.
@@ -169,9 +175,13 @@ mod tests {
         ] {
             assert!(reads_secrets(command), "{command}");
         }
-        for command in
-            ["curl -s https://wiki.example.org/help", "cargo test", "cat docs/env.md", "kubectl get pods", "env RUST_LOG=debug cargo run"]
-        {
+        for command in [
+            "curl -s https://wiki.example.org/help",
+            "cargo test",
+            "cat docs/env.md",
+            "kubectl get pods",
+            "env RUST_LOG=debug cargo run",
+        ] {
             assert!(!reads_secrets(command), "{command}");
         }
     }

@@ -17,7 +17,7 @@ pub enum Owner {
 
 /// Evidence of a person's decision about a memory file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     /// HEAD, the index of git, another branch or a stash contains the file.
     pub tracked: bool,
     /// The file's text is none that the program wrote.
@@ -29,7 +29,7 @@ pub(super) struct Evidence {
 impl Owner {
     /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
     /// review, or written by a person or through MCP; what was a person's once stays theirs.
-    pub(super) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
+    pub(crate) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {
             Self::Person

@@ -9,6 +9,7 @@ use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
 use crate::ledger::{Entry, Ledger, Origin};
 use crate::memory::Memory;
+use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 
 /// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
@@ -204,23 +205,16 @@ impl Store {
     }
 }
 
-/// Returns whether a memory's file is a person's: committed, pinned, accepted in a review, changed or written by them.
-/// What the ledger does not contain was written by hand; a note that Claude saved is nobody's until it is confirmed.
-fn is_persons(entry: Option<&Entry>, read: &Read, is_committed: bool) -> bool {
-    let memory = &read.stored.memory;
-    let is_noted = memory.source.is_noted();
-    let is_theirs = |entry: &Entry| {
-        entry.committed
-            || entry.promoted
-            || entry.saved && !is_noted
-            || !entry.wrote(read.file.text())
-    };
-    is_committed || memory.pinned || entry.map_or(!is_noted, is_theirs)
+/// Returns whether a memory's file is a person's. What the ledger does not contain was written by hand.
+fn is_persons(entry: Option<&Entry>, read: &Read, tracked: bool) -> bool {
+    let Some(entry) = entry else { return true };
+    let edited = !entry.wrote(read.file.text());
+    Owner::of(entry, &read.stored.memory, Evidence { tracked, edited }) == Owner::Person
 }
 
 /// Returns whether an entry is of a memory that a person owns, as far as the ledger tells.
 fn is_entry_persons(entry: &Entry) -> bool {
-    entry.committed || entry.promoted || entry.is_edited()
+    entry.owned || entry.committed || entry.promoted || entry.saved || entry.is_edited()
 }
 
 /// Returns the error to report for a file that is no memory or cannot be read; `None` if all of it was looked at, and
