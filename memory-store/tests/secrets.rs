@@ -235,7 +235,10 @@ fn passwords_of_all_styles_are_hidden_once_they_are_known() {
         for set in 0..SETS {
             let value = Values::new((at as u64) << 8 | set).of(style);
             let known = Known::new([7; KEY_BYTES]);
-            Redactor::default().redact_and_learn(&format!("DB_PASSWORD={value}"), &known);
+            let told = format!("DB_PASSWORD={value}");
+            for value in Redactor::default().redact_and_recognise(&told).1 {
+                known.learn(&value);
+            }
             let redactor = Redactor::new(&RedactOptions { known, ..RedactOptions::default() });
             for form in ["it works with @ now", "say `@`, please", "(@)", "a\n@\nb"] {
                 let text = form.replace('@', &value);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
 use super::Finding;
 
@@ -18,6 +19,10 @@ pub(crate) const PATTERN_BYTES_MAX: usize = 1_000;
 /// Bytes that a pattern may take compiled: it is a person's own, and still must not eat the memory
 /// of a background run.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// Characters that counted repetitions of a pattern may stand for. Matching keeps a state for each of them, so a pattern
+/// with thousands takes a minute for a megabyte.
+const REPEATED_MAX: u64 = 500;
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +41,16 @@ pub enum PatternError {
     Empty {
         /// Which one, counted from 1.
         number: usize,
+    },
+    /// Its counted repetitions are too long to match in time.
+    #[error(
+        "pattern {number} repeats {repeated} characters, of at most {REPEATED_MAX}; use `+` or `*`, or smaller numbers"
+    )]
+    Repeated {
+        /// Which one, counted from 1.
+        number: usize,
+        /// Characters that its repetitions stand for.
+        repeated: u64,
     },
     /// It is no regular expression, or takes too much memory.
     #[error("pattern {number}: {reason}")]
@@ -89,7 +104,45 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
     if compiled.is_match(b"") {
         return Err(PatternError::Empty { number });
     }
+    // What was compiled can be parsed.
+    let repeated = regex_syntax::parse(pattern).map_or(u64::MAX, |pattern| cost(&pattern).repeated);
+    if repeated > REPEATED_MAX {
+        return Err(PatternError::Repeated { number, repeated });
+    }
     Ok(compiled)
+}
+
+/// Characters that a pattern stands for.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// All of them, with repetitions written out.
+    all: u64,
+    /// Those in counted repetitions.
+    repeated: u64,
+}
+
+fn cost(pattern: &Hir) -> Cost {
+    match pattern.kind() {
+        HirKind::Empty | HirKind::Look(_) => Cost::default(),
+        HirKind::Literal(literal) => Cost { all: literal.0.len() as u64, repeated: 0 },
+        HirKind::Class(_) => Cost { all: 1, repeated: 0 },
+        HirKind::Capture(group) => cost(&group.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().map(cost).fold(Cost::default(), |sum, part| Cost {
+                all: sum.all.saturating_add(part.all),
+                repeated: sum.repeated.saturating_add(part.repeated),
+            })
+        }
+        HirKind::Repetition(repetition) => {
+            let one = cost(&repetition.sub);
+            let times = u64::from(repetition.max.unwrap_or(repetition.min));
+            if times <= 1 {
+                return one;
+            }
+            let all = one.all.saturating_mul(times);
+            Cost { all, repeated: all }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +163,24 @@ mod tests {
             redactor.redact("Project Zephyr, see ACME-1234 and ACME-12"),
             "[redacted:denied], see [redacted:denied] and ACME-12"
         );
+    }
+
+    /// Either would take minutes for the text: matching is in proportion to text and pattern.
+    #[test]
+    fn patterns_with_long_counted_repetitions_are_refused() {
+        for slow in ["(?:a?){2000}a{2000}", "(?:a?){600}a{600}", "(?:(?:a?){60}){60}a{100}"] {
+            let error = patterns(&[slow]).unwrap_err().to_string();
+            assert!(error.contains("of at most 500"), "{error}");
+        }
+        let usual = [
+            r"\d{1,3}(?:\.\d{1,3}){3}",
+            r"(?i)project (?:zephyr|mistral)",
+            r"ACME-\d{4,12}",
+            ".{0,200}x",
+        ];
+        let deny = patterns(&usual).unwrap();
+        let redactor = Redactor::new(&RedactOptions { deny, ..RedactOptions::default() });
+        assert!(redactor.redact(&"a".repeat(1 << 20)).len() == 1 << 20);
     }
 
     #[test]

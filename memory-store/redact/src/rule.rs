@@ -257,6 +257,7 @@ impl Rule {
             Some(checksum::Verdict::Unsure) | None => {}
         }
         (self.even_placeholders || !shape::is_placeholder(secret))
+            && (!self.worded || self.command || !shape::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || is_mixed(secret))
             && (!self.told || assignment::is_told_secret(secret))

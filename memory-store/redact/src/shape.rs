@@ -154,6 +154,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || has_few_characters(value)
         || is_filter(value)
         || is_label(value)
+        || is_stop_word(value)
+            && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
 /// `[FILTERED]`, `[parameters('adminPassword')]`: a note or an expression of a template instead of the value.
@@ -340,10 +342,39 @@ pub(super) fn is_path(value: &[u8]) -> bool {
     {
         return !rest.split(|byte| b"\\/".contains(byte)).any(|part| is_random(part, 16));
     }
+    if is_namespaced(value) || is_relative(value) {
+        return true;
+    }
     let rooted =
         [b"/".as_slice(), b"./", b"../", b"~/"].iter().any(|start| value.starts_with(start));
     let segments = || value.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
     rooted && segments().count() > 1 && !segments().any(|segment| is_random(segment, 16))
+}
+
+/// `blocklist:2026-11-20`, `rl:user:42`: the name of an entry in a store of keys and values, which ends with a number.
+fn is_namespaced(value: &[u8]) -> bool {
+    let parts: Vec<&[u8]> = value.split(|byte| *byte == b':').collect();
+    let Some((number, names)) = parts.split_last() else { return false };
+    let is_name = |part: &&[u8]| {
+        !part.is_empty()
+            && part.iter().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(byte))
+    };
+    !names.is_empty() && names.iter().all(is_name) && !number.is_empty() && is_numeric(number)
+}
+
+/// `osc7/file`: a path below the folder at hand, of small letters and hardly a digit.
+fn is_relative(value: &[u8]) -> bool {
+    const DIGITS_MAX: usize = 2;
+    let is_name = |part: &[u8]| {
+        part.len() >= 3
+            && part[0].is_ascii_lowercase()
+            && part.iter().all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(byte)
+            })
+    };
+    value.contains(&b'/')
+        && value.split(|byte| *byte == b'/').all(is_name)
+        && value.iter().filter(|byte| byte.is_ascii_digit()).count() <= DIGITS_MAX
 }
 
 /// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.

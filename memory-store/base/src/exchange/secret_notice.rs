@@ -35,7 +35,8 @@ impl SecretNotice {
             format!("it was taken out of {files} of this project")
         });
         let proposed = (self.proposed > 0).then(|| {
-            let files = files(self.proposed, "memory of yours contains", "memories of yours contain");
+            let files =
+                files(self.proposed, "memory of yours contains", "memories of yours contain");
             format!("{files} it and stay as written until `throughline review` shows the change")
         });
         let done: Vec<String> = cleaned.into_iter().chain(proposed).collect();
@@ -54,7 +55,8 @@ mod tests {
 
     #[test]
     fn the_notice_names_what_to_do() {
-        let told = |cleaned, proposed| SecretNotice { cleaned, proposed, ..Default::default() }.told();
+        let told =
+            |cleaned, proposed| SecretNotice { cleaned, proposed, ..Default::default() }.told();
         assert_eq!(told(0, 0), None);
         let both = told(3, 1).unwrap();
         assert!(both.contains("3 private files") && both.contains("1 memory of yours"), "{both}");

@@ -65,7 +65,7 @@ pub(in super::super) const KEYWORDS: [&str; 50] = [
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 131] = [
+const ABROAD: [&str; 132] = [
     "contraseña",
     "lösenord",
     "hasło",
@@ -101,6 +101,7 @@ const ABROAD: [&str; 131] = [
     "clé API",
     "clé de l'API",
     "ключ",
+    "Ключ",
     "密钥",
     "APIキー",
     "パスワード",

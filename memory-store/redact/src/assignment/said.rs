@@ -97,7 +97,7 @@ const COPULAS_ABROAD: [&[u8]; 21] = [
 ];
 
 /// Words behind one of these that say nothing more.
-const FILLERS: [&[u8]; 20] = [
+const FILLERS: [&[u8]; 24] = [
     b"now",
     b"currently",
     b"still",
@@ -118,6 +118,10 @@ const FILLERS: [&[u8]; 20] = [
     b"maintenant",
     b"ahora",
     b"agora",
+    "übrigens".as_bytes(),
+    b"nun",
+    b"auch",
+    "désormais".as_bytes(),
 ];
 
 /// Verbs for a password in sentences that go on with `to`.
