@@ -55,8 +55,11 @@ impl ProjectTexts {
     pub fn contain(&self, values: &BTreeSet<String>) -> BTreeMap<String, Contained> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (verdicts, spent) = &mut *known;
-        let unknown: Vec<&str> =
-            values.iter().filter(|value| !verdicts.contains_key(*value)).map(String::as_str).collect();
+        let unknown: Vec<&str> = values
+            .iter()
+            .filter(|value| !verdicts.contains_key(*value))
+            .map(String::as_str)
+            .collect();
         for some in unknown.chunks(VALUES_MAX) {
             let began = Instant::now();
             let tracked = if *spent < ASKED_MAX { self.tracked(some) } else { None };

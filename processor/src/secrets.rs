@@ -30,9 +30,9 @@ use serde_json::{Map, Value};
 use crate::collect::archive;
 use crate::private_files::modified_ns;
 use crate::project_texts::{Contained, ProjectTexts};
-use crate::transcript::{Redact, TextOrigin};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
+use crate::transcript::{Redact, TextOrigin};
 
 /// Known secrets of a project, and whether they are written down.
 pub struct Secrets {
@@ -81,7 +81,8 @@ impl Secrets {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).context("no random numbers")?;
         let (known, pending) = Known::open(dirs, home, fresh);
-        let written = Mutex::new(FileText { values: known.len(), revision: known.revision(), pending });
+        let written =
+            Mutex::new(FileText { values: known.len(), revision: known.revision(), pending });
         let (roots, project) = (roots.to_vec(), ProjectTexts::new(dirs, trees));
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), roots, project, written })
     }

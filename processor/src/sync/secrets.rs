@@ -146,8 +146,8 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
             let known = secrets.known();
             let hidden = secrets.hide(known.clone(), tasks, redactor);
             let records = &mut file.records;
-            let hidden = hidden
-                .and_then(|any| Ok(secrets.hide(known.clone(), records, redactor)? || any));
+            let hidden =
+                hidden.and_then(|any| Ok(secrets.hide(known.clone(), records, redactor)? || any));
             hidden.unwrap_or(true).then(|| Ok(entry.name.clone()))
         }
         Ok(None) => None,

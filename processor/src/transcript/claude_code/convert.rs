@@ -317,7 +317,10 @@ impl Line<'_> {
                     Said::Prompt(text) if !text.starts_with("{\"task_id\"") => text,
                     _ => String::new(),
                 };
-                self.push(out, RecordWhat::Enqueue { text: self.kept_of_user(&text, TEXT_BYTES_MAX) });
+                self.push(
+                    out,
+                    RecordWhat::Enqueue { text: self.kept_of_user(&text, TEXT_BYTES_MAX) },
+                );
             }
             "dequeue" | "remove" => self.push(out, RecordWhat::Dequeue),
             "popAll" => self.push(out, RecordWhat::PopAll),
