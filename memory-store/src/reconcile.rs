@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::ledger::{Aside, Ledger, LedgerLine, text_hash};
-use crate::memory::{Memory, Status};
+use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::Redactor;
 use crate::store::Store;
 use crate::succession;
@@ -156,6 +156,7 @@ fn run(
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(&store.home)?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
+    let desired = without_new_suspects(desired, &ledger, redactor, store.root.is_none());
     let desired = with_successors_that_count(desired, &ledger, store.root.is_none());
     let (mut wanted, refused) = wanted(desired);
     // Memories derived here belong to this machine, whatever the ledger knows.
@@ -196,6 +197,26 @@ fn withheld(plan: &Plan, replacing: Replacing, is_tracked: impl Fn(&Path) -> boo
         Replacing::Few if tracked.len() > REPLACED_MAX => tracked,
         Replacing::Few | Replacing::All => Vec::new(),
     }
+}
+
+/// Hides what looks like a credential in memories whose files are in the folder already, where the reader of sessions found
+/// it later: a file that others read cannot be held. All other memories with such a text are held as they are.
+fn without_new_suspects(
+    mut desired: Vec<Desired>,
+    ledger: &Ledger,
+    redactor: &Redactor,
+    is_private: bool,
+) -> Vec<Desired> {
+    for Desired { memory, .. } in &mut desired {
+        let entry = ledger.entry(memory.id);
+        if memory.held_for == Some(HeldFor::Credential)
+            && entry.is_some_and(|entry| entry.was_in_folder(is_private))
+        {
+            redactor.hide_suspects(memory);
+            memory.release();
+        }
+    }
+    desired
 }
 
 /// Unlinks memories from successors that a person put aside: such a one stands for nothing, as one that expired. One that

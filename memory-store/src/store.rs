@@ -4,6 +4,7 @@
 //! each operation looks at the disk first and trusts only what it finds there.
 
 mod clean;
+mod gate;
 mod listing;
 mod one;
 mod purge;
@@ -21,6 +22,8 @@ pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
+pub use clean::{Cleaned, IsCommitted, Proposal};
+pub use gate::places;
 pub use listing::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 pub use purge::{Gone, Unlearned};
@@ -37,7 +40,7 @@ use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_f
 use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
-use crate::redact::{RedactOptions, Redactor};
+use crate::redact::{MemorySuspect, RedactOptions, Redactor};
 use crate::settings::Settings;
 use crate::text::folded_title;
 use crate::time::Timestamp;
@@ -58,6 +61,8 @@ pub struct Store {
     pub root: Option<PathBuf>,
     /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
+    /// True if what looks like a credential is written into the folder: a person accepted it.
+    accepts_credentials: bool,
     /// Longest wait for other writers of the project's files.
     pub lock_wait: Duration,
 }
@@ -71,6 +76,8 @@ pub struct Saved {
     pub change: Change,
     /// Number of secrets that were taken out.
     pub hidden: usize,
+    /// Parts that look like credentials, for which it is held.
+    pub suspects: Vec<MemorySuspect>,
 }
 
 /// Change to a file.
@@ -91,6 +98,8 @@ pub enum By {
     Person,
     /// A link to another memory: the rest is whoever's it was.
     Link,
+    /// A secret was taken out: the rest is whoever's it was, and no link changes.
+    Redaction,
 }
 
 /// Way of forgetting.
@@ -127,7 +136,15 @@ impl Store {
     }
 
     fn new(dirs: &UserDirs, home: ProjectDir, folder: PathBuf, root: Option<PathBuf>) -> Self {
-        Self { dirs: dirs.clone(), home, folder, root, judged: None, lock_wait: LOCK_WAIT }
+        Self {
+            dirs: dirs.clone(),
+            home,
+            folder,
+            root,
+            judged: None,
+            accepts_credentials: false,
+            lock_wait: LOCK_WAIT,
+        }
     }
 
     /// Attaches what of the store is given, so that among files with one id one of this machine that is not
@@ -142,6 +159,7 @@ impl Store {
         match self.root {
             Some(_) => Self {
                 judged: self.judged.clone(),
+                accepts_credentials: self.accepts_credentials,
                 lock_wait: self.lock_wait,
                 ..Self::committed(&self.dirs, self.home.clone(), root)
             },
@@ -160,9 +178,13 @@ impl Store {
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
-    /// Returns the redactor of this store's memories: committed files are held to more than private ones.
+    /// Returns the redactor of this store's memories as they are given: committed files are held to more than private ones,
+    /// and a known secret about which a person has not decided is not given.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
-        let known = Known::read_file(&self.dirs, &self.home);
+        self.redactor_with(settings, Known::read_file(&self.dirs, &self.home).as_given())
+    }
+
+    fn redactor_with(&self, settings: &Settings, known: Known) -> Redactor {
         let options = RedactOptions::for_store(settings, self.root.is_some());
         Redactor::new(&RedactOptions { known, ..options })
     }
@@ -181,7 +203,9 @@ impl Store {
                      you want hidden is not known"
                 ),
             }),
-            (Some(_) | None, _) => Ok(self.redactor(settings)),
+            (Some(_) | None, _) => {
+                Ok(self.redactor_with(settings, Known::read_file(&self.dirs, &self.home)))
+            }
         }
     }
 
@@ -236,6 +260,7 @@ impl Store {
             return user.save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
+        let suspects = self.gate(&mut memory, redactor);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
         // came meanwhile.
         let known = listing::paths(&self.folders());
@@ -253,12 +278,12 @@ impl Store {
         // A save never merges with a memory from the repository: all of it that `memory` does not replace would count
         // as this machine's from then on.
         let own = self.owner();
-        match same.find(|stored| own(stored)) {
+        match same.find(|stored| own(stored) && self.may_merge(&stored.path, &suspects)) {
             Some(stored) => {
                 let saved = self.update(&stored.path, By::Person, redactor, |old| {
                     unite(old, memory, now);
                 })?;
-                Ok(Saved { hidden: saved.hidden + hidden, ..saved })
+                Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved })
             }
             None => {
                 self.check_folder()?;
@@ -268,7 +293,7 @@ impl Store {
                 self.write(&path, file.text().as_bytes())?;
                 self.note_saved(&path, &file, By::Person)?;
                 let stored = listing::read_back(&path, &file)?;
-                Ok(Saved { stored, change: Change::Created, hidden })
+                Ok(Saved { stored, change: Change::Created, hidden, suspects })
             }
         }
     }
@@ -323,7 +348,8 @@ impl Store {
         let is_shared = self.root.is_some() && path.starts_with(&self.folder);
         if is_shared && by.is_some_and(|by| !self.has_in_folder(by)) {
             let stored = self.read_one(path, id)?;
-            return Ok(Saved { stored, change: Change::Unchanged, hidden: 0 });
+            let change = Change::Unchanged;
+            return Ok(Saved { stored, change, hidden: 0, suspects: Vec::new() });
         }
         self.edit_at(path, id, By::Link, redactor, |memory| {
             memory.superseded_by = by;
@@ -395,6 +421,15 @@ impl Store {
         Ok(stored)
     }
 
+    /// Holds the memory of a file as [`Store::gate`] does.
+    fn hold_file(&self, file: &mut MemoryFile, redactor: &Redactor) -> Result<()> {
+        let mut memory = file.memory.clone();
+        match self.gate(&mut memory, redactor).is_empty() {
+            true => Ok(()),
+            false => file.set(&memory),
+        }
+    }
+
     /// Brings back a memory that was put aside, without what `redactor` hides, or lifts the tombstone of one
     /// that is learned again at the next sync.
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
@@ -412,6 +447,7 @@ impl Store {
         let mut file = listing::read(&stored.path)?.file;
         let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
+        self.hold_file(&mut file, redactor)?;
         ledger.inherit(file.text(), origin)?;
         let tombstone = ledger.tombstone(stored.memory.id);
         // A waiting memory was not in the folder, and waits again.
@@ -442,6 +478,7 @@ impl Store {
             self.check_folder()?;
             let mut file = MemoryFile::parse(Path::new(""), text.into_bytes())?;
             file.redact(redactor)?;
+            self.hold_file(&mut file, redactor)?;
             ledger.inherit(file.text(), Origin::Own)?;
             let path = self.free_path(&file.memory)?;
             self.write(&path, file.text().as_bytes())?;
@@ -479,6 +516,7 @@ impl Store {
         file.set(&released)?;
         file.redact(redactor)?;
         let path = self.free_path(&file.memory)?;
+        self.check_gate(&path, None, &file.memory, redactor)?;
         self.write(&path, file.text().as_bytes())?;
         let name = self.relative(&path).unwrap_or_default();
         ledger.promoted(
@@ -666,13 +704,18 @@ impl Store {
         redactor: &Redactor,
     ) -> Result<Saved> {
         let hidden = file.redact(redactor)?;
-        if file.text().as_bytes() == before {
-            return Ok(Saved { stored, change: Change::Unchanged, hidden });
+        if !stored.path.starts_with(&self.folder) {
+            self.hold_file(&mut file, redactor)?;
         }
+        if file.text().as_bytes() == before {
+            let change = Change::Unchanged;
+            return Ok(Saved { stored, change, hidden, suspects: Vec::new() });
+        }
+        self.check_gate(&stored.path, Some(&stored.memory), &file.memory, redactor)?;
         let lookup = Lookup::new(&self.home);
         let origin = match by {
-            By::Link if self.root.is_some() => lookup.origin(&stored)?,
-            By::Link | By::Person => Origin::Own,
+            By::Link | By::Redaction if self.root.is_some() => lookup.origin(&stored)?,
+            By::Link | By::Redaction | By::Person => Origin::Own,
         };
         lookup.note(file.text(), origin)?;
         self.write(&stored.path, file.text().as_bytes())?;
@@ -680,7 +723,7 @@ impl Store {
             self.note_saved(&stored.path, &file, by)?;
         }
         let stored = listing::read_back(&stored.path, &file)?;
-        Ok(Saved { stored, change: Change::Updated, hidden })
+        Ok(Saved { stored, change: Change::Updated, hidden, suspects: Vec::new() })
     }
 
     /// Notes a saved memory in the ledger, so that it survives `git clean` and the like as derived ones do.

@@ -92,11 +92,12 @@ pub fn edited(session: &Session, roots: &Roots) -> BTreeMap<String, Timestamp> {
     edited
 }
 
-/// Returns the same without secrets that show only now that the texts are plain.
+/// Returns the same without secrets that show only now that the texts are plain, and without what looks like a
+/// credential: a session start prints it.
 pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
     let texts = [&mut left.goal].into_iter().chain(&mut left.done).chain(&mut left.not_done);
     for text in texts.chain(&mut left.about).chain(&mut left.next).chain(&mut left.failing) {
-        *text = redact.redact(text).into_owned();
+        *text = redact.withhold(&redact.redact(text)).into_owned();
     }
     left
 }

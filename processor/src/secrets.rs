@@ -23,11 +23,13 @@ use memory_store::redact::{
     Given, PLACEHOLDER_OPEN, Redactor, corrects, is_secrets_file, prints_secret, reads_secrets,
     request,
 };
+use memory_store::store::{Proposal, Store, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::collect::archive;
+use crate::lock::{BUSY_MAX, Busy, Lock};
 use crate::private_files::modified_ns;
 use crate::project_texts::{Contained, ProjectTexts};
 use crate::transcript::record::{Record, RecordWhat};
@@ -274,6 +276,48 @@ impl Secrets {
         }
         Ok(changed)
     }
+}
+
+/// Decision of a person about a value that became known as a secret and that a memory of theirs contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The value is taken out of the memory, and of all that is stored.
+    Hide,
+    /// The value is no secret: nothing is changed, here or elsewhere.
+    Keep,
+}
+
+/// Does what a person decided about a change that was proposed for a memory of this store. Returns the memory as it is
+/// then; `None` where it was changed since it was shown.
+pub fn decide(
+    dirs: &UserDirs,
+    home: &ProjectDir,
+    (store, redactor): (&Store, &Redactor),
+    proposal: &Proposal,
+    decision: Decision,
+) -> Result<Option<Stored>> {
+    // A sync writes the list that it read at its begin.
+    let lock = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))?;
+    anyhow::ensure!(lock.is_some(), "a sync is at work; try again when it has ended");
+    let mut fresh = [0; KEY_BYTES];
+    getrandom::fill(&mut fresh).context("no random numbers")?;
+    let (known, mut pending) = Known::open(dirs, home, fresh);
+    let stored = match decision {
+        Decision::Keep => {
+            known.settle(&proposal.before, Scope::Harmless);
+            Some(proposal.stored.clone())
+        }
+        Decision::Hide => {
+            let made = store.make(proposal, redactor)?;
+            if made.is_some() {
+                known.settle(&proposal.before, Scope::Project);
+                pending.unclean = true;
+            }
+            made
+        }
+    };
+    known.write_file(dirs, home, &pending)?;
+    Ok(stored)
 }
 
 /// Returns a redactor that hides these known secrets and nothing else.

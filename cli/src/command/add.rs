@@ -113,8 +113,8 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
-    // A held memory is not given, and takes nobody's place.
-    if held.is_none() {
+    // A memory that is not given, or not in the repository, takes nobody's place.
+    if held.is_none() && saved.suspects.is_empty() {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
             neighbours::supersede(world, &stores, older, saved.stored.memory.id, &mut told)?;
         }

@@ -10,6 +10,7 @@ use memory_store::store::Stored;
 use super::add::body;
 use super::browse::{self, Purpose};
 use super::changes;
+use super::credentials;
 use super::editor;
 use super::stores::Stores;
 use super::view;
@@ -74,7 +75,9 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let body = args.body.as_deref().map(body).transpose()?;
-        store.edit(&id, &redactor, |memory| args.apply(body, &paths, memory))?
+        credentials::asking(world, store, |store| {
+            store.edit(&id, &redactor, |memory| args.apply(body.clone(), &paths, memory))
+        })?
     } else {
         editor::edit_by_hand(world, &stores, stored, &redactor)?
     };

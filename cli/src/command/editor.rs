@@ -15,7 +15,7 @@ use memory_store::store::{Change, Privacy, Saved, Stored, read_bounded, replace}
 use tempfile::TempDir;
 
 use super::stores::Stores;
-use super::view;
+use super::{credentials, view};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::world::World;
@@ -68,10 +68,13 @@ pub fn edit_by_hand(
     let taken = read_bounded(&copy, FILE_BYTES_MAX).and_then(|(after, _)| {
         if after == before {
             let (stored, change) = (stored.clone(), Change::Unchanged);
-            return Ok(Some(Saved { stored, change, hidden: 0 }));
+            return Ok(Some(Saved { stored, change, hidden: 0, suspects: Vec::new() }));
         }
         let file = MemoryFile::parse(&copy, after)?;
-        store.rewrite(&stored.memory.id.to_string(), &before, file, redactor)
+        let id = stored.memory.id.to_string();
+        credentials::asking(world, store, |store| {
+            store.rewrite(&id, &before, file.clone(), redactor)
+        })
     });
     let problem = match taken {
         Ok(Some(saved)) => return Ok(saved),

@@ -29,6 +29,7 @@ pub mod complete;
 mod completions;
 mod config;
 mod contradictions;
+mod credentials;
 mod damage;
 mod diff;
 mod doctor;

@@ -9,12 +9,15 @@ use clap::Args;
 use dialoguer::Select;
 use memory_store::MemoryId;
 use memory_store::index::journal::Change as Noted;
-use memory_store::store::{Forget, Store, Stored};
-use memory_store::trust;
+use memory_store::memory::HeldFor;
+use memory_store::store::{Forget, Stored};
+use memory_store::trust::{self, Trust};
+use processor::secrets::Decision;
 use serde::Serialize;
 
 use super::changes::line;
 use super::contradictions::{self, Pair};
+use super::credentials;
 use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, Sentences, plain};
@@ -31,7 +34,8 @@ use crate::world::World;
 /// about single memories, also in scripts.
 #[derive(Debug, Args)]
 pub struct Review {
-    /// Take this waiting memory in; may be repeated
+    /// Take this held memory in; may be repeated. One that contains something which looks like a credential needs
+    /// `ID@MARK`, as the list prints it: its text is still the one that was shown
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     accept: Vec<String>,
     /// Drop this waiting memory, which is not learned again; may be repeated
@@ -53,6 +57,12 @@ pub struct Review {
     /// This memory and what it contradicts are both true; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     both: Vec<String>,
+    /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    hide: Vec<String>,
+    /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    keep_value: Vec<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -72,7 +82,7 @@ struct Named {
 impl Review {
     /// Looks all up first: a mistyped id changes nothing.
     fn find(&self, stores: &Stores) -> Result<Named> {
-        let accepted = waiting(stores, &self.accept)?;
+        let accepted = waiting(stores, &unmarked(&self.accept))?;
         let rejected = waiting(stores, &self.reject)?;
         if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
             let id = both.memory.id.short();
@@ -95,7 +105,15 @@ impl Review {
     fn decide(&self, named: &Named, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
         // A released memory stays where it was found; accepting moves it.
         named.released.iter().try_for_each(|stored| release(world, stores, stored, out))?;
-        named.accepted.iter().try_for_each(|stored| accept(world, stores, stored, out))?;
+        for stored in &named.accepted {
+            let seen = self.has_seen(stored)?;
+            accept_seen(world, stores, stored, seen, out)?;
+        }
+        for (ids, decision) in [(&self.hide, Decision::Hide), (&self.keep_value, Decision::Keep)] {
+            for id in ids {
+                credentials::decide_by_id(world, stores, id, decision, out)?;
+            }
+        }
         named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
         named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
         for (ids, both) in [(&self.prefer, false), (&self.both, true)] {
@@ -109,15 +127,42 @@ impl Review {
             if waiting.is_empty() {
                 writeln!(out, "Nothing that was learned waits for review.")?;
             }
-            waiting.iter().try_for_each(|stored| accept(world, stores, stored, out))?;
+            for stored in &waiting {
+                // Each of these needs a look of its own.
+                match stored.memory.held_for {
+                    Some(HeldFor::Credential) => tell_left(stored, out)?,
+                    _ => accept_or_leave(world, stores, stored, out)?,
+                }
+            }
         }
         Ok(())
     }
 
+    /// Whether a person saw a memory to accept as it is now.
+    fn has_seen(&self, stored: &Stored) -> Result<bool> {
+        let id = stored.memory.id.to_string();
+        let marks = self.accept.iter().filter_map(|asked| asked.split_once('@'));
+        let mut marks = marks.filter(|(asked, _)| id.ends_with(&asked.to_ascii_lowercase()));
+        let Some((asked, mark)) = marks.next() else { return Ok(false) };
+        if mark != Trust::mark(stored) {
+            return Err(Failure::new(format!("{asked} says something else than what you were shown"))
+                .hint(format!("`throughline show {asked}` shows it as it is now.")));
+        }
+        Ok(true)
+    }
+
     /// Whether an option says what to do, so that nothing is to be shown.
     fn says_what(&self) -> bool {
-        let named =
-            [&self.accept, &self.reject, &self.release, &self.keep, &self.prefer, &self.both];
+        let named = [
+            &self.accept,
+            &self.reject,
+            &self.release,
+            &self.keep,
+            &self.prefer,
+            &self.both,
+            &self.hide,
+            &self.keep_value,
+        ];
         self.accept_all || named.iter().any(|ids| !ids.is_empty())
     }
 
@@ -134,7 +179,13 @@ impl Review {
         accepted.iter().chain(&all).for_each(|stored| tell("take in", stored));
         rejected.iter().for_each(|stored| tell("turn down", stored));
         kept.iter().for_each(|stored| tell("confirm", stored));
-        for (verb, ids) in [("prefer", &self.prefer), ("keep beside the other one", &self.both)] {
+        let others = [
+            ("prefer", &self.prefer),
+            ("keep beside the other one", &self.both),
+            ("hide known secrets in", &self.hide),
+            ("keep the values of", &self.keep_value),
+        ];
+        for (verb, ids) in others {
             for id in ids {
                 tell(verb, &stores.find(id)?.1);
             }
@@ -171,17 +222,22 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.held()?;
     let items = learned::items(world, &stores, &waiting, &ids_of(&held))?;
     let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
-    if items.is_empty() && held.is_empty() && pairs.is_empty() {
+    let proposed = credentials::proposals(&stores)?;
+    if items.is_empty() && held.is_empty() && pairs.is_empty() && proposed.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
-        return if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) };
+        return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
     if world.interactive && world.is_seen {
+        if !credentials::go_through(world, &stores, &proposed, out)? {
+            return Ok(());
+        }
         return ask_about(world, &stores, &held, &pairs, items, out);
     }
+    credentials::list(&proposed, out)?;
     contradictions::list(&pairs, out)?;
     learned::list(&items, out)?;
-    if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
+    if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) }
 }
 
 /// Prints what waits for a decision.
@@ -227,6 +283,8 @@ pub struct Counts {
     pub contradictions: usize,
     /// Held back.
     pub held: usize,
+    /// Memories of the user that contain a value which became known as a secret.
+    pub secrets: usize,
 }
 
 /// Counts what this command would show.
@@ -241,6 +299,7 @@ pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
         contradictions: contradictions::pairs(stores, &ids_of(&held))?.len(),
         held: held.len(),
+        secrets: credentials::proposals(stores)?.len(),
     })
 }
 
@@ -328,6 +387,11 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
+/// Ids without the marks behind them.
+fn unmarked(ids: &[String]) -> Vec<String> {
+    ids.iter().map(|id| id.split_once('@').map_or(id.as_str(), |(id, _)| id).to_owned()).collect()
+}
+
 /// Finds the drafts that wait by these ids, each once.
 fn waiting(stores: &Stores, ids: &[String]) -> Result<Vec<Stored>> {
     let mut waiting: Vec<Stored> = Vec::new();
@@ -398,19 +462,22 @@ fn not_held(stored: &Stored) -> Failure {
     ))
 }
 
-fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
+fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
     writeln!(out, "\n{count} {are} not taken in yet: given to sessions, but private.\n")?;
+    let redactor = stores.project.redactor(&stores.settings);
     for stored in waiting {
-        view::line(&stored.memory, out)?;
+        // The list may be printed into a session.
+        view::line(&redactor.redacted(&stored.memory), out)?;
         writeln!(out, "        {}", paint(QUIET, view::held(&stored.memory)))?;
+        credentials::explain(stores, stored, out)?;
     }
     writeln!(
         out,
         "\n`throughline review --accept ID` takes one into {}, `--accept-all` all of them; `--reject ID` drops one. \
          They may stay as they are.",
-        store.folder.display()
+        stores.project.folder.display()
     )?;
     Ok(())
 }
@@ -472,10 +539,45 @@ fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
     Ok(chosen.and_then(|at| words.get(at)).map_or(Word::Stop, |(word, _)| *word))
 }
 
-/// Takes a draft into the memory folder.
+/// Takes a held memory into the memory folder.
 pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    accept_seen(world, stores, stored, false, out)
+}
+
+/// Takes a held memory in with all others; one that needs a look of its own stays.
+fn accept_or_leave(
+    world: &World,
+    stores: &Stores,
+    stored: &Stored,
+    out: &mut dyn Write,
+) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
-    let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
+    let mut memory = redactor.redacted(&stored.memory);
+    match stores.project.gate(&mut memory, &redactor).is_empty() {
+        true => accept(world, stores, stored, out),
+        false => tell_left(stored, out),
+    }
+}
+
+fn tell_left(stored: &Stored, out: &mut dyn Write) -> Result {
+    let id = stored.memory.id.short();
+    writeln!(
+        out,
+        "Left: {} contains something that looks like a credential; `throughline review` shows where",
+        paint(NAME, id)
+    )?;
+    Ok(())
+}
+
+fn accept_seen(
+    world: &World,
+    stores: &Stores,
+    stored: &Stored,
+    seen: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let redactor = stores.project.redactor_for_writing(&stores.settings)?;
+    let promoted = credentials::promote(world, stores, stored, seen, &redactor)?;
     stores.note_saved(world, &stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.

@@ -8,7 +8,7 @@ use memory_store::memory::{
 };
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::staleness::Staleness;
-use memory_store::store::{Change, Saved, Stored};
+use memory_store::store::{places, Change, Saved, Stored};
 use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::{Serialize, Serializer};
@@ -289,6 +289,9 @@ struct SavedView<'a> {
     /// Why it is held back, if it is, and what lets it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// Where it looks like a credential, if it is held for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looks_like_credential: Option<String>,
     /// Memories near it, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<Vec<NeighbourView<'a>>>,
@@ -301,11 +304,12 @@ pub fn saved_json(
     neighbours: Option<&[Neighbour]>,
     out: &mut dyn Write,
 ) -> Result {
-    let Saved { stored, hidden, .. } = saved;
+    let Saved { stored, hidden, suspects, .. } = saved;
     let view = SavedView {
         memory: MemoryView::from(stored).held(held.is_some()),
         redacted: *hidden,
         note: held.map(|held| note(held, stored)),
+        looks_like_credential: (!suspects.is_empty()).then(|| places(suspects)),
         neighbours: neighbours.map(|near| near.iter().map(NeighbourView::from).collect()),
     };
     json(&view, out)
@@ -313,8 +317,17 @@ pub fn saved_json(
 
 /// Says what became of a memory, without how many secrets it was saved, and why it is held back, if it is.
 pub fn saved(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
-    let Saved { stored, hidden, .. } = saved;
+    let Saved { stored, hidden, suspects, .. } = saved;
+    let done = if suspects.is_empty() { done } else { "Held" };
     writeln!(out, "{done} {} in {}", paint(NAME, stored.memory.id.short()), path(&stored.path))?;
+    if !suspects.is_empty() {
+        writeln!(
+            out,
+            "It is not in the repository, because it contains something that looks like a credential: {}. Sessions are \
+             given it without that part. `throughline review` shows the place and takes it in, if it may be committed.",
+            plain(&places(suspects))
+        )?;
+    }
     if *hidden > 0 {
         writeln!(out, "{hidden} secret or personal value(s) were taken out before saving.")?;
     }

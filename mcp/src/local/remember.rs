@@ -10,7 +10,7 @@ use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
-use memory_store::store::{By, Change, Saved, Store, read_below};
+use memory_store::store::{By, Change, Saved, Store, places, read_below};
 use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
 use memory_store::trust::Trust;
@@ -226,7 +226,14 @@ impl Local {
             self.knows(memory.id, &project.tree);
         }
         let waits = memory.status == Status::Held;
-        if waits {
+        if !saved.suspects.is_empty() {
+            notes.push(format!(
+                "It is held and not in the repository, because it contains something that looks like a credential: {}. \
+                 Sessions are given it without that part. The user sees the place in `throughline review` and may accept it \
+                 there; to keep the rest, save it again without the value.",
+                places(&saved.suspects)
+            ));
+        } else if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
         // A withheld memory must not take the place of a given one. A draft only keeps the link, which

@@ -92,6 +92,15 @@ pub enum Error {
         /// Number of memories that match.
         found: usize,
     },
+    /// A text that others would read contains what looks like a credential. A person may accept it after a look at the
+    /// place.
+    #[error("{path}: not written, because it contains something that looks like a credential: {places}", path = shown(path))]
+    Credential {
+        /// The memory file.
+        path: PathBuf,
+        /// Each field with the line that contains it, without the value itself.
+        places: String,
+    },
     /// A memory that no transcript says was deleted for good. Write it again.
     #[error("{id} was written by hand and deleted for good; nothing of it is left to bring back")]
     Gone {
@@ -111,6 +120,7 @@ impl Error {
             | Self::Index { path, .. }
             | Self::Locked { path, .. }
             | Self::Model { path, .. }
+            | Self::Credential { path, .. }
             | Self::Path { path } => Some(path),
             Self::NotFound { .. } | Self::Gone { .. } => None,
         }
@@ -133,6 +143,9 @@ impl Error {
             }
             Self::NotFound { .. } => Some("Give more characters of the id."),
             Self::Gone { .. } => Some("`throughline add` writes it again."),
+            Self::Credential { .. } => Some(
+                "The file is as it was. Leave the value out; if it is no credential, add it to `harmless` below `[redact]` in your config.toml.",
+            ),
             // The message says it.
             Self::Model { .. } | Self::Path { .. } => None,
         }

@@ -208,6 +208,7 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
         OptionsError::Pattern(
             PatternError::Long { number }
             | PatternError::Empty { number }
+            | PatternError::Repeated { number, .. }
             | PatternError::Wrong { number, .. },
         ) => number,
         OptionsError::Pattern(PatternError::Many)

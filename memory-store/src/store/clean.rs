@@ -7,10 +7,11 @@ use super::{By, Read, Store, Stored, free_path_in, listing};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
-use crate::ledger::{Entry, Ledger, Origin};
+use crate::ledger::{Aside, Entry, Ledger, Origin};
 use crate::memory::Memory;
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
+use crate::reviewed::Reviewed;
 
 /// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl Store {
         committed: Option<IsCommitted<'_>>,
     ) -> Result<Cleaned> {
         let _lock = self.lock()?;
-        let mut ledger = Ledger::open(&self.home)?;
+        let (mut ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut unclean: Vec<PathBuf> = Vec::new();
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
@@ -63,7 +64,7 @@ impl Store {
             Ok(read) => {
                 let entry = ledger.entry(read.stored.memory.id);
                 let is_kept = committed.is_some_and(|is_committed| {
-                    is_persons(entry, &read, is_committed(&read.stored.path))
+                    is_persons(entry, &read, is_committed(&read.stored.path), &reviewed)
                 });
                 let Read { stored, mut file } = read;
                 if is_kept {
@@ -102,7 +103,7 @@ impl Store {
         redactor: &Redactor,
         is_committed: IsCommitted<'_>,
     ) -> Result<Vec<Proposal>> {
-        let ledger = Ledger::open(&self.home)?;
+        let (ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut proposals = Vec::new();
         listing::visit(&self.folders(), &mut |read| {
             let Ok(read) = read else { return };
@@ -110,7 +111,7 @@ impl Store {
             let entry = ledger.entry(read.stored.memory.id);
             let hides = file.redact(redactor);
             if hides.is_ok_and(|hidden| hidden > 0 || tells(&read.stored.path, redactor))
-                && is_persons(entry, &read, is_committed(&read.stored.path))
+                && is_persons(entry, &read, is_committed(&read.stored.path), &reviewed)
             {
                 let (before, after) = (read.file.text().to_owned(), file.text().to_owned());
                 proposals.push(Proposal { stored: read.stored, before, after });
@@ -134,7 +135,7 @@ impl Store {
         let after = MemoryFile::parse(path, proposal.after.clone().into_bytes())?;
         let before = proposal.before.as_bytes();
         let as_it_is = Redactor { only_known: true, ..Redactor::default() };
-        let mut saved = self.put(stored, before, By::Link, after, &as_it_is)?.stored;
+        let mut saved = self.put(stored, before, By::Redaction, after, &as_it_is)?.stored;
         if tells(path, redactor) {
             let to = self.telling_less(path, &saved.memory, redactor)?;
             self.write(&to, proposal.after.as_bytes())?;
@@ -149,12 +150,12 @@ impl Store {
     /// # Errors
     /// When the ledger cannot be read.
     pub fn owned(&self, is_committed: IsCommitted<'_>) -> Result<Vec<PathBuf>> {
-        let ledger = Ledger::open(&self.home)?;
+        let (ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut owned = Vec::new();
         listing::visit(&self.folders(), &mut |read| {
             if let Ok(read) = read {
                 let entry = ledger.entry(read.stored.memory.id);
-                if is_persons(entry, &read, is_committed(&read.stored.path)) {
+                if is_persons(entry, &read, is_committed(&read.stored.path), &reviewed) {
                     owned.push(read.stored.path);
                 }
             }
@@ -206,10 +207,11 @@ impl Store {
 }
 
 /// Returns whether a memory's file is a person's. What the ledger does not contain was written by hand.
-fn is_persons(entry: Option<&Entry>, read: &Read, tracked: bool) -> bool {
+fn is_persons(entry: Option<&Entry>, read: &Read, tracked: bool, reviewed: &Reviewed) -> bool {
     let Some(entry) = entry else { return true };
     let edited = !entry.wrote(read.file.text());
-    Owner::of(entry, &read.stored.memory, Evidence { tracked, edited }) == Owner::Person
+    let kept = reviewed.ids.contains(&entry.id) && entry.aside == Aside::No;
+    Owner::of(entry, &read.stored.memory, Evidence { tracked, edited, kept }) == Owner::Person
 }
 
 /// Returns whether an entry is of a memory that a person owns, as far as the ledger tells.

@@ -166,6 +166,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Saved> {
         let hidden = redactor.redact_memory(&mut memory);
+        let suspects = self.gate(&mut memory, redactor);
         // Where an index names one of its title, that one is changed.
         let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
@@ -188,12 +189,13 @@ impl Store {
             // A save never merges with a memory from the repository: all of it that `memory` does not replace would
             // count as this machine's from then on.
             if is_same(&stored, &memory)
+                && self.may_merge(&stored.path, &suspects)
                 && (self.is_private(&stored.path) || lookup.owns(&stored)?)
             {
                 let saved = self.update(&stored.path, By::Person, redactor, |old| {
                     unite(old, memory, now);
                 })?;
-                return Ok(Saved { hidden: saved.hidden + hidden, ..saved });
+                return Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved });
             }
         }
         let new = new.map_or_else(|| self.new_file(&memory, redactor), Ok)?;
@@ -203,7 +205,7 @@ impl Store {
         // The file is there: its line is needed even where it could not be synced.
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = listing::read_back(&path, &new.file)?;
-        Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden })
+        Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
     }
 
     fn new_file(&self, memory: &Memory, redactor: &Redactor) -> Result<NewFile> {

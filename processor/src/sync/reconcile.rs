@@ -66,7 +66,10 @@ pub(super) fn reconcile(
         .into_iter()
         .map(|mut memory| {
             redactor.redact_memory(&mut memory);
-            if settings.review || !names.hide(&mut memory, &redactor) {
+            let has_no_names = names.hide(&mut memory, &redactor);
+            // First: of several reasons this one asks for a look at the place.
+            store.gate(&mut memory, &redactor);
+            if settings.review || !has_no_names {
                 memory.hold(HeldFor::Review);
             } else if is_prose_for_all(&memory) {
                 memory.hold(HeldFor::Rule);

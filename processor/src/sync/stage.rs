@@ -1,5 +1,6 @@
 //! Part of publishing that brings the turns which the indexes lack on their way, one portion after the other.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
@@ -175,6 +176,10 @@ impl Lacking {
         let before = u32::try_from(before).unwrap_or(u32::MAX);
         let counted = |mut turn: Turn| {
             turn.number = turn.number.saturating_add(before);
+            // Hooks give excerpts of it.
+            if let Cow::Owned(clean) = miner.redact.withhold(&turn.text) {
+                turn.text = clean;
+            }
             turn
         };
         Ok(Self {
