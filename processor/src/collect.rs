@@ -231,9 +231,12 @@ impl Collector<'_> {
     ) -> Result<bool> {
         self.ignore.screen(records);
         self.purged.screen(&header.session, records);
-        let cleaned = self.secrets.hide_answers(records, learning);
-        self.secrets.learn(&header.session, learning, records);
-        let known = self.secrets.known().in_session(&header.session);
+        let session = header.session.as_str();
+        // What is known tells where an edit replaces a secret, which tells the next one.
+        self.secrets.learn(session, learning, records);
+        let cleaned = self.secrets.hide_answers(session, records, learning);
+        self.secrets.learn(session, learning, records);
+        let known = self.secrets.known().in_session(session);
         Ok(self.secrets.hide(known, records, self.redactor)? | cleaned)
     }
 

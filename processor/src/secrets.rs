@@ -174,10 +174,15 @@ impl Secrets {
     /// Hides what the user gave when Claude asked for a secret in words, what a command printed that prints a secret,
     /// what a file holds that holds nothing else, and the value that an edit puts in place of a secret; whether there
     /// was anything. The question is near the end of what Claude said, the answer in one of the next short prompts.
-    pub fn hide_answers(&self, records: &mut [Record], learning: &Learning<'_>) -> bool {
+    pub fn hide_answers(
+        &self,
+        session: &str,
+        records: &mut [Record],
+        learning: &Learning<'_>,
+    ) -> bool {
         const PROMPTS_MAX: usize = 3;
         let mut question = String::new();
-        let known = of_known(learning.redactor, self.known.clone());
+        let known = of_known(learning.redactor, self.known.in_session(session));
         // The last call that prints a secret, and how sure it is that it does.
         let mut printing = String::new();
         let mut given = Given::Freely;

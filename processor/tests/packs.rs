@@ -259,7 +259,7 @@ fn a_secret_that_becomes_known_goes_from_packs() {
     script.say("I will not.");
     sealed.write_script(&script);
     let report = sync(&options(&sealed)).unwrap();
-    assert_eq!(report.warnings, Vec::<String>::new());
+    assert!(report.warnings.iter().all(|told| told.contains("was taken out of")), "{report:?}");
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     pack(&sealed);
     assert_eq!(packs(&sealed).len(), 1);
@@ -622,7 +622,7 @@ fn a_secret_that_becomes_known_is_told_of_what_was_put_aside() {
     fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
     sync(&sealed.options()).unwrap();
     assert_eq!((archive(&sealed).packs_aside(), packs(&sealed)), (Vec::new(), Vec::new()));
-    assert_eq!(tell(&sealed).warnings, Vec::<String>::new());
+    assert!(tell(&sealed).warnings.iter().all(|told| told.contains("was taken out of")));
     assert_eq!(holding(&sealed, SECRET), Vec::<PathBuf>::new());
     let check = |sealed: &Sealed, file: &Path, bytes: &[u8]| {
         fs::write(file, bytes).unwrap();

@@ -59,7 +59,7 @@ fn lines(sealed: &Sealed) -> Vec<String> {
 
 fn sync_in_parts(sealed: &Sealed) -> SyncReport {
     let report = sync(&SyncOptions { part_bytes: PART_BYTES, ..sealed.options() }).unwrap();
-    assert_eq!(report.warnings, Vec::<String>::new());
+    assert!(report.warnings.iter().all(|told| told.contains("was taken out of")), "{report:?}");
     report
 }
 

@@ -8,10 +8,13 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::scripts::{self, Script, Sealed, git, now};
+use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
-use memory_store::store::Store;
+use memory_store::settings::Settings;
+use memory_store::store::{Store, Stored};
 use memory_store::{Kind, Memory, MemoryId};
 use processor::collect::archive::Archive;
+use processor::secrets::{Decision, decide};
 use processor::sync::sync;
 use processor::transcript::SessionBuilder;
 use processor::transcript::record::Record;
@@ -293,18 +296,7 @@ fn stored_bare(sealed: &Sealed) {
 fn a_later_session_cleans_what_earlier_ones_stored() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // A saved memory, and a receipt as hooks leave it.
-    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-    let mut memory = Memory::new(
-        MemoryId([3; 16]),
-        Kind::Fact,
-        "Operators all have brightotter7714",
-        "It is Brightotter7714 on every panel.",
-        now(),
-    );
-    memory.tags.push("brightotter7714".into());
-    let saved = store.save(memory, &Redactor::default(), now()).unwrap();
-    assert!(saved.stored.path.to_str().unwrap().contains("brightotter7714"));
+    // A receipt as hooks leave it.
     let state = sealed.dirs.tree(&sealed.tree.root);
     let receipts = state.receipts("2026-11-20");
     fs::create_dir_all(receipts.parent().unwrap()).unwrap();
@@ -321,7 +313,152 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
     uses(&mut third, "Brightotter7714");
     sealed.write_script(&third);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    assert!(memories(&sealed).contains("Operators all have [redacted:known-secret]"));
+    // The next session start announces it once.
+    let notice = fs::read_to_string(&state.secret_notice).unwrap();
+    assert!(notice.contains("cleaned"), "{notice}");
+}
+
+/// A memory that the user saved, and that contains a value which a later session calls a password.
+fn saved_with_value(sealed: &Sealed) -> Stored {
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let title = "Operators all have brightotter7714";
+    let body = "It is Brightotter7714 on every panel.";
+    let mut memory = Memory::new(MemoryId([3; 16]), Kind::Fact, title, body, now());
+    memory.tags.push("brightotter7714".into());
+    // The user saw what looks like a password, and said that it is none.
+    let store = store.accepting_credentials();
+    let saved = store.save(memory, &Redactor::default(), now()).unwrap().stored;
+    assert!(saved.path.to_str().unwrap().contains("brightotter7714"));
+    saved
+}
+
+fn tells_password(sealed: &Sealed) {
+    let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    script.prompt("Change the panel. Its password is Brightotter7714.");
+    script.say("I try Brightotter7714 there and change it.");
+    sealed.write_script(&script);
+}
+
+/// Titles and texts of all memories as hooks would give them.
+fn given(sealed: &Sealed) -> String {
+    let search = Search { text: "operators panel".into(), limit: 9, ..Search::default() };
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+    let hits = recall.search(&search, now()).hits;
+    hits.iter().map(|hit| format!("{}\n{}\n", hit.title, hit.text)).collect()
+}
+
+#[test]
+fn a_person_s_memory_is_not_changed_before_they_decide() {
+    for decision in [Decision::Keep, Decision::Hide] {
+        let sealed = Sealed::new();
+        let saved = saved_with_value(&sealed);
+        let before = fs::read(&saved.path).unwrap();
+        sealed.sync();
+        tells_password(&sealed);
+        let report = sync(&sealed.options()).unwrap();
+        let proposed =
+            |told: &String| told.contains("1 memory of yours") && told.contains("`harmless`");
+        assert!(report.warnings.iter().any(proposed), "{:?}", report.warnings);
+        assert_eq!(fs::read(&saved.path).unwrap(), before);
+        // It is not given, and elsewhere nothing is taken for a secret.
+        assert!(!given(&sealed).to_lowercase().contains("brightotter"), "{}", given(&sealed));
+        assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
+        let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+        let mut redactor = store.redactor(&Settings::default());
+        redactor.only_known = true;
+        let proposals = store.proposals(&redactor, &|_| false).unwrap();
+        assert_eq!(proposals.len(), 1);
+        // Nor does another sync change it.
+        sealed.sync();
+        assert_eq!(fs::read(&saved.path).unwrap(), before);
+
+        let home = sealed.dirs.project(sealed.tree.project);
+        let decide = || decide(&sealed.dirs, &home, (&store, &redactor), &proposals[0], decision);
+        let stored = decide().unwrap().unwrap();
+        sync(&sealed.options()).unwrap();
+        match decision {
+            Decision::Keep => {
+                assert_eq!(fs::read(&saved.path).unwrap(), before);
+                assert!(given(&sealed).contains("Operators all have brightotter7714"));
+                assert!(records(&sealed, "s2").contains("I try Brightotter7714 there"));
+            }
+            Decision::Hide => {
+                let text = fs::read_to_string(&stored.path).unwrap();
+                assert!(text.contains("Operators all have [redacted:known-secret]"), "{text}");
+                assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
+            }
+        }
+        assert_eq!(store.proposals(&redactor_of(&store), &|_| false).unwrap().len(), 0);
+    }
+}
+
+fn redactor_of(store: &Store) -> Redactor {
+    Redactor { only_known: true, ..store.redactor(&Settings::default()) }
+}
+
+/// One page, one line of output, and an identifier that looks like a password: nothing else changes.
+#[test]
+fn what_a_page_or_a_tool_calls_a_password_is_hidden_there_alone() {
+    let sealed = Sealed::new();
+    let git = |arguments: &[&str]| git(&sealed.tree.root, arguments);
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(sealed.tree.root.join("queue.rs"), "struct Kq7vLm2xRt9Wz;\n").unwrap();
+    git(&["add", "queue.rs"]);
+    git(&["commit", "-q", "-m", "queue"]);
+    let mut first = Script::new("s1", sealed.root());
+    first.prompt(
+        "From now on deploy with Zx4pNq8TvB2mK, and start TicketQueue47 before Kq7vLm2xRt9Wz.",
+    );
+    first.say("I do.");
+    sealed.write_script(&first);
+    sealed.sync();
+    let before = (memories(&sealed), records(&sealed, "s1"));
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Read the page, please.");
+    let id = second.call("WebFetch", json!({"url": "https://wiki.example.org", "prompt": "read"}));
+    second.result(
+        &id,
+        "<password>TicketQueue47</password> <password>Zx4pNq8TvB2mK</password> \
+         <password>Kq7vLm2xRt9Wz</password>",
+        json!({}),
+    );
+    second.say("The page names Zx4pNq8TvB2mK, TicketQueue47 and Kq7vLm2xRt9Wz.");
+    // The user calls a name of the project a password.
+    second.prompt("The password is Kq7vLm2xRt9Wz.");
+    sealed.write_script(&second);
+    sealed.sync();
+    assert_eq!((memories(&sealed), records(&sealed, "s1")), before);
+    let kept = records(&sealed, "s2");
+    assert!(!kept.contains("<password>TicketQueue47"), "{kept}");
+    // In the session where it was found a value that looks random is hidden, unless the project has it.
+    assert!(
+        kept.contains("names [redacted:known-secret], TicketQueue47 and Kq7vLm2xRt9Wz"),
+        "{kept}"
+    );
+}
+
+#[test]
+fn what_a_file_or_store_of_credentials_contains_is_hidden_in_other_sessions() {
+    let sealed = Sealed::new();
+    let mut first = Script::new("s1", sealed.root());
+    first.prompt("Look at the settings of the shop.");
+    first.bash("cat .env", "SHOP_PASSWORD=Kq7vLm2xRt9Wz\n");
+    first.bash("cat docker-compose.yml", "  password: Hb3nQw8TvL5zR\n");
+    let id = first.call("Read", json!({"file_path": "/home/ada/.netrc"}));
+    first.result(
+        &id,
+        "machine a.example login ada password Wd6rJs2PxC9vT",
+        json!({"type": "text"}),
+    );
+    sealed.write_script(&first);
+    let values = ["Kq7vLm2xRt9Wz", "Wd6rJs2PxC9vT", "Hb3nQw8TvL5zR"];
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Go on, please.");
+    second.say(&format!("I tried {}.", values.join(", ")));
+    sealed.write_script(&second);
+    sync(&sealed.options()).unwrap();
+    let kept = records(&sealed, "s2");
+    assert_eq!(values.map(|value| kept.contains(value)), [false, false, true], "{kept}");
 }
 
 #[test]
@@ -398,8 +535,9 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     fs::write(&memory, text).unwrap();
     fs::remove_dir(&inbox).unwrap();
     fs::write(&inbox, "it failed for Brightotter7714\n").unwrap();
-    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
-    assert!(fs::read_to_string(&memory).unwrap().contains("# Panels"));
+    // The memory was written by hand: the user decides.
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), ["work/.throughline/memories/panels.md"]);
+    assert_eq!(fs::read_to_string(&memory).unwrap(), text);
 }
 
 /// A record whose id, or the folder it was in, were rewritten would belong nowhere.
@@ -414,10 +552,11 @@ fn what_links_records_and_their_folders_stays_as_it_is() {
     builder.read(script.text().as_bytes()).unwrap();
     let records = builder.records().to_vec();
     let home = sealed.dirs.project(sealed.tree.project);
-    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home, &[]).unwrap();
+    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home, &[], &[]).unwrap();
     assert!(secrets.known().learn("Brightotter7714"));
     let mut clean = records.clone();
-    assert!(secrets.hide(&mut clean, &Redactor::default()).unwrap());
+    let known = secrets.known().clone();
+    assert!(secrets.hide(known, &mut clean, &Redactor::default()).unwrap());
     let told = |records: &[Record]| {
         let json = |record: &Record| serde_json::to_value(record).unwrap();
         records.iter().map(json).collect::<Vec<_>>()
@@ -457,7 +596,7 @@ fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     stored_bare(&sealed);
     // The value became known, and that was all.
     let home = sealed.dirs.project(sealed.tree.project);
-    let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[]).unwrap();
+    let known = processor::secrets::Secrets::open(&sealed.dirs, &home, &[], &[]).unwrap();
     assert!(known.known().learn("Brightotter7714"));
     known.save().unwrap();
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
@@ -492,24 +631,18 @@ fn history_that_still_holds_a_secret_is_told() {
     let sealed = Sealed::new();
     let git = |arguments: &[&str]| git(&sealed.tree.root, arguments);
     git(&["init", "-q", "-b", "main"]);
-    let mut first = Script::new("s1", sealed.root());
-    first.prompt("Please look at how the operators log in.");
-    uses(&mut first, "Brightotter7714");
-    sealed.write_script(&first);
-    sealed.sync();
-    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
-    for held in store.drafts().unwrap().memories {
-        store.promote(&held.memory.id.to_string(), &Redactor::default()).unwrap();
-    }
-    assert!(memories(&sealed).contains("Brightotter7714"));
+    let saved = saved_with_value(&sealed);
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "memories"]);
-    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
-    second.prompt("Change the panel. Its password is Brightotter7714.");
-    sealed.write_script(&second);
-    let report = sync(&sealed.options()).unwrap();
-    let told: Vec<_> = report.warnings.iter().filter(|told| told.contains("history")).collect();
-    assert_eq!(told.len(), 1, "{:?}", report.warnings);
+    let before = fs::read(&saved.path).unwrap();
+    tells_password(&sealed);
+    sync(&sealed.options()).unwrap();
+    assert_eq!(fs::read(&saved.path).unwrap(), before, "it is committed");
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let (redactor, home) = (redactor_of(&store), sealed.dirs.project(sealed.tree.project));
+    let proposal = store.proposals(&redactor, &|_| true).unwrap().remove(0);
+    decide(&sealed.dirs, &home, (&store, &redactor), &proposal, Decision::Hide).unwrap().unwrap();
+    sync(&sealed.options()).unwrap();
     assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
     let report = audit(&sealed.options(), false).unwrap().unwrap();
     assert!(report.history.iter().any(|found| found.rule == "known-secret"), "{report:?}");

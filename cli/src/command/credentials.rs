@@ -3,11 +3,11 @@
 
 use std::io::Write;
 
+use memory_store::Error;
 use memory_store::memory::Status;
 use memory_store::redact::Redactor;
 use memory_store::store::{Proposal, Store, Stored, places};
 use memory_store::trust::Trust;
-use memory_store::Error;
 use processor::project_texts::Committed;
 use processor::secrets::{self, Decision};
 
@@ -238,14 +238,9 @@ fn decide(
 ) -> Result {
     let home = world.dirs.project(stores.tree.project);
     let id = paint(NAME, one.stored().memory.id.short());
-    let decided = secrets::decide(
-        &world.dirs,
-        &home,
-        (one.store, &one.redactor),
-        &one.proposal,
-        decision,
-    )
-    .map_err(|error| Failure::new(format!("{error:#}")))?;
+    let decided =
+        secrets::decide(&world.dirs, &home, (one.store, &one.redactor), &one.proposal, decision)
+            .map_err(|error| Failure::new(format!("{error:#}")))?;
     let Some(stored) = decided else {
         return Err(Failure::new("the memory was changed since it was shown, and stays as it is")
             .code(exit::INVALID)
@@ -260,4 +255,3 @@ fn decide(
     writeln!(out, "{done}")?;
     Ok(())
 }
-

@@ -58,10 +58,10 @@ pub struct Review {
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     both: Vec<String>,
     /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     hide: Vec<String>,
     /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     keep_value: Vec<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -145,8 +145,10 @@ impl Review {
         let mut marks = marks.filter(|(asked, _)| id.ends_with(&asked.to_ascii_lowercase()));
         let Some((asked, mark)) = marks.next() else { return Ok(false) };
         if mark != Trust::mark(stored) {
-            return Err(Failure::new(format!("{asked} says something else than what you were shown"))
-                .hint(format!("`throughline show {asked}` shows it as it is now.")));
+            return Err(Failure::new(format!(
+                "{asked} says something else than what you were shown"
+            ))
+            .hint(format!("`throughline show {asked}` shows it as it is now.")));
         }
         Ok(true)
     }
@@ -545,12 +547,7 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
 }
 
 /// Takes a held memory in with all others; one that needs a look of its own stays.
-fn accept_or_leave(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    out: &mut dyn Write,
-) -> Result {
+fn accept_or_leave(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let mut memory = redactor.redacted(&stored.memory);
     match stores.project.gate(&mut memory, &redactor).is_empty() {

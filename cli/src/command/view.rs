@@ -8,7 +8,7 @@ use memory_store::memory::{
 };
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::staleness::Staleness;
-use memory_store::store::{places, Change, Saved, Stored};
+use memory_store::store::{Change, Saved, Stored, places};
 use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::{Serialize, Serializer};

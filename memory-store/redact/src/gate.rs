@@ -54,8 +54,10 @@ impl Redactor {
                 if touches(&hidden, &suspect.range) || self.is_harmless(value.as_bytes()) {
                     continue;
                 }
+                let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
                 match suspect.points {
                     points if points >= ENOUGH => found.push(suspect),
+                    _ if is_number => {}
                     points if points >= ENOUGH_BESIDE && has_hidden => found.push(suspect),
                     points if points >= ENOUGH_BESIDE => weak.push(suspect),
                     _ => {}
@@ -246,6 +248,18 @@ fn begins_word(text: &str, at: usize) -> bool {
         || before.is_some_and(is_unspaced)
 }
 
+/// Returns a text in lower case. The names of placeholders are none of its words.
+fn lowered(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in super::placeholders(text) {
+        clean.push_str(&text[at..range.start]);
+        at = range.end;
+    }
+    clean.push_str(&text[at..]);
+    clean.to_lowercase()
+}
+
 /// Classes of words that a text contains.
 struct Lowered {
     access: bool,
@@ -255,7 +269,7 @@ struct Lowered {
 
 impl Lowered {
     fn of(text: &str) -> Self {
-        let lowered = format!("{} ", text.to_lowercase());
+        let lowered = format!("{} ", lowered(text));
         let access = WORDS.access.is_in(&lowered) || WORDS.role.is_in(&lowered);
         Self { access, opening: WORDS.opening.is_in(&lowered), vault: WORDS.vault.is_in(&lowered) }
     }
@@ -459,14 +473,14 @@ impl<'t> Sentence<'t> {
 
     /// What stands before a place in the sentence, in lower case, without signs around the value.
     fn lead(&self, at: usize) -> String {
-        let lead = self.text[self.range.start..at].to_lowercase();
+        let lead = lowered(&self.text[self.range.start..at]);
         let is_sign = |c: char| c.is_whitespace() || "\"'`*_([{<«„“‘‹「『:=→-–—/（：".contains(c);
         lead.trim_end_matches(is_sign).to_owned()
     }
 
     /// What stands behind a place in the sentence, in lower case, without the signs around the value.
     fn behind(&self, at: usize) -> String {
-        let behind = self.text[at..self.range.end].to_lowercase();
+        let behind = lowered(&self.text[at..self.range.end]);
         let is_sign = |c: char| c.is_whitespace() || "\"'`*_)]}>»”’›」』）,!?".contains(c);
         format!("{} ", behind.trim_start_matches(is_sign))
     }

@@ -1,6 +1,6 @@
 //! The name of a memory file: readable, safe on every file system, found again by its id.
 
-use crate::memory::{HeldFor, Memory};
+use crate::memory::{Memory, Status};
 
 /// Characters of the readable part of a file name.
 const SLUG_CHARS_MAX: usize = 48;
@@ -9,9 +9,9 @@ const SLUG_CHARS_MAX: usize = 48;
 pub const EXTENSION: &str = "md";
 
 /// The name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file; it is
-/// known by the id inside. The title of a memory that is held for a credential is in no name.
+/// known by the id inside. The title of a held memory is in no name: it may look like a credential, now or before.
 pub fn file_name(memory: &Memory) -> String {
-    if memory.held_for == Some(HeldFor::Credential) {
+    if memory.status == Status::Held {
         return format!("held-{}.{EXTENSION}", memory.id.short());
     }
     format!("{}-{}.{EXTENSION}", slug(&memory.title), memory.id.short())
@@ -41,10 +41,11 @@ fn slug(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::HeldFor;
     use crate::{Kind, MemoryId, Timestamp};
 
     #[test]
-    fn what_is_held_for_a_credential_has_no_title_in_its_name() {
+    fn what_is_held_has_no_title_in_its_name() {
         let (id, now) = (MemoryId([1; 16]), Timestamp(0));
         let mut memory = Memory::new(id, Kind::Fact, "The nas takes cedar-Wave-9", "", now);
         assert!(file_name(&memory).starts_with("the-nas-takes"));

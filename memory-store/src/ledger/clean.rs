@@ -39,8 +39,12 @@ impl Ledger {
             let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
             if is_kept(&before) {
-                is_in_kept |= *entry != before;
-                *entry = before;
+                // Its text and its name are the person's; names that it had are not.
+                let named = std::mem::take(&mut entry.named);
+                *entry = Entry { named, ..before.clone() };
+                is_in_kept |= redacted_file(&before.text, redactor) != before.text
+                    || tells(&before.name, redactor);
+                any |= *entry != before;
                 continue;
             }
             any |= *entry != before;

@@ -140,7 +140,9 @@ impl Store {
             let to = self.telling_less(path, &saved.memory, redactor)?;
             self.write(&to, proposal.after.as_bytes())?;
             self.remove(path)?;
-            saved = listing::read(&to)?.stored;
+            let read = listing::read(&to)?;
+            self.note_saved(&to, &read.file, By::Redaction)?;
+            saved = read.stored;
         }
         Ok(Some(saved))
     }

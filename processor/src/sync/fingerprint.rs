@@ -93,6 +93,8 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
         add(&file_listing_stamp::of_folder(folder));
     }
     add(&file_listing_stamp::of_file(&context.home.ledger));
+    // A person may have decided about a value that memories contain.
+    add(&file_listing_stamp::of_file(&context.home.known_secrets));
     let dirs = context.dirs();
     for store in [Store::open(dirs, context.options.tree), Store::user(dirs)] {
         // Of releases that cannot be read, publishing says so.
