@@ -18,6 +18,7 @@ pub mod hook_run;
 pub mod injections;
 pub mod ledger_project;
 pub mod long_history;
+pub mod mcp_server;
 pub mod messages_api;
 pub mod metadata;
 pub mod sample_project;

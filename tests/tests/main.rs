@@ -5,6 +5,7 @@
     reason = "it asks for the environment that it starts programs in"
 )]
 
+mod credentials;
 mod damage;
 mod dependencies;
 mod documents;

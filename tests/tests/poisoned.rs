@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 
 use journeys::environment::TestEnvironment;
 use journeys::hook_run::Moment;
-use serde_json::{Value, json};
+use journeys::mcp_server::McpServer;
+use serde_json::json;
 
 #[path = "../../memory-store/tests/corpora/mod.rs"]
 mod corpora;
@@ -126,66 +125,9 @@ fn commit(environment: &TestEnvironment, root: &Path) {
     environment.git(root, &["commit", "--quiet", "--allow-empty", author, "--message=x"]).unwrap();
 }
 
-/// The server, asked one thing after the other.
-struct Server {
-    child: Child,
-    answers: BufReader<std::process::ChildStdout>,
-    next: u32,
-}
-
-impl Server {
-    fn start(world: &World) -> Self {
-        let environment = &world.environment;
-        let mut child = environment
-            .command(environment.binary("throughline-mcp"))
-            .current_dir(&world.root)
-            .env("THROUGHLINE", "read")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let answers = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Self { child, answers, next: 1 };
-        server.ask(
-            "initialize",
-            &json!({"protocolVersion": "2025-06-18", "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"}}),
-        );
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        server
-    }
-
-    fn send(&mut self, message: &Value) {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.next += 1;
-        let message =
-            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
-        self.send(&message);
-        let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(answer["id"], self.next, "{answer}");
-        answer
-    }
-
-    /// Returns all texts that the model reads when it recalls.
-    fn recall(&mut self, query: &str) -> String {
-        let call = json!({"name": "recall", "arguments": {"query": query}});
-        let answer = self.ask("tools/call", &call);
-        let texts = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
-        texts.iter().filter_map(|text| text["text"].as_str()).collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        drop(self.child.wait());
-    }
+/// Returns all texts that the model reads when it recalls.
+fn recall(server: &mut McpServer, query: &str) -> String {
+    server.call("recall", &json!({"query": query}))
 }
 
 #[test]
@@ -193,7 +135,7 @@ fn memories_of_somebody_else_s_are_held_or_labelled() {
     let mut planted = Planted::all();
     let world = World::new(&planted);
     let start = world.hook(&Moment::start("startup"), "start");
-    let mut server = Server::start(&world);
+    let mut server = McpServer::start(&world.environment, &world.root, "read");
     let mut by_way: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, planted) in planted.iter_mut().enumerate() {
         let title = format!("{} {}", planted.case.title, planted.word);
@@ -204,8 +146,8 @@ fn memories_of_somebody_else_s_are_held_or_labelled() {
             ("start", start.clone()),
             ("prompt", prompt(&title, "title")),
             ("prompt", prompt(&own_words, "words")),
-            ("server", server.recall(&title)),
-            ("server", server.recall(&own_words)),
+            ("server", recall(&mut server, &title)),
+            ("server", recall(&mut server, &own_words)),
         ];
         for (way, said) in &said {
             let before = planted.lines.len();

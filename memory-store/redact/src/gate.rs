@@ -45,7 +45,7 @@ impl Redactor {
     pub fn suspects(&self, text: &str, around: &str) -> Vec<Suspect> {
         let hidden = super::placeholders(text);
         let mut found: Vec<Suspect> = Vec::new();
-        let mut weak: Vec<Suspect> = Vec::new();
+        let (mut weak, mut numbers, mut has_number) = (Vec::new(), Vec::new(), false);
         for part in sentences(text) {
             let has_hidden = touches(&hidden, &part);
             let sentence = Sentence::of(text, part, around);
@@ -56,13 +56,20 @@ impl Redactor {
                 }
                 let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
                 match suspect.points {
-                    points if points >= ENOUGH => found.push(suspect),
-                    _ if is_number => {}
-                    points if points >= ENOUGH_BESIDE && has_hidden => found.push(suspect),
-                    points if points >= ENOUGH_BESIDE => weak.push(suspect),
-                    _ => {}
+                    points if points >= ENOUGH => {
+                        has_number |= is_number;
+                        found.push(suspect);
+                    }
+                    points if points < ENOUGH_BESIDE => {}
+                    _ if is_number => numbers.push(suspect),
+                    _ if has_hidden => found.push(suspect),
+                    _ => weak.push(suspect),
                 }
             }
+        }
+        // Beside a code another number is one more often than beside a password.
+        if has_number {
+            weak.extend(numbers);
         }
         if !found.is_empty() {
             found.extend(weak);
@@ -528,7 +535,7 @@ fn code_before(lead: &str) -> bool {
 /// Points for words that give a value: verbs for opening count most. Other words than verbs count only where
 /// `copulas` do.
 fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
-    let opens = opens_with(lead) || WORDS.opens.begins(&format!("{} ", last_words(lead, 1)));
+    let opens = opens_with(lead) || WORDS.opens.is_in(&format!("{} ", last_words(lead, 1)));
     let is_given =
         WORDS.giving.ends(lead) || WORDS.after.begins(behind) || copulas && WORDS.copula.ends(lead);
     match () {

@@ -22,11 +22,15 @@ impl Redactor {
     /// Returns the parts of a memory that look like credentials though no rule hides them.
     pub fn suspects_in(&self, memory: &Memory) -> Vec<MemorySuspect> {
         let around = around(memory);
+        // Names, tags and ways to ask repeat words of the text in small letters: there they are judged as they were written.
+        let written = [&*memory.title, &*memory.body].join("\n").to_lowercase();
         let mut found: Vec<MemorySuspect> = Vec::new();
         for (field, text) in texts(&mut memory.clone()) {
             for suspect in self.suspects(text, &around) {
                 let value = text[suspect.range.clone()].to_owned();
-                if !found.iter().any(|known| known.value == value) {
+                let is_repeated = ["tag", "entity", "cue", "topic"].contains(&field)
+                    && written.contains(&value.to_lowercase());
+                if !is_repeated && !found.iter().any(|known| known.value == value) {
                     let reasons = suspect.reasons.clone();
                     found.push(MemorySuspect {
                         field,
@@ -43,12 +47,15 @@ impl Redactor {
     /// Hides what looks like a credential in every text of a memory, also where a name or a tag repeats it.
     pub fn hide_suspects(&self, memory: &mut Memory) {
         let around = around(memory);
+        let values: Vec<String> =
+            self.suspects_in(memory).into_iter().map(|suspect| suspect.value).collect();
         let repeated = Known::new([0; KEY_BYTES]);
-        for suspect in self.suspects_in(memory) {
-            repeated.learn(&suspect.value);
+        for value in &values {
+            repeated.learn(value);
         }
         for (_, text) in texts(memory) {
             let own = self.suspects(text, &around).into_iter().map(|suspect| suspect.range);
+            let own = own.filter(|range| values.iter().any(|value| *value == text[range.clone()]));
             let again = repeated.find(text).into_iter().map(|finding| finding.range);
             self.hold_back(text, own.chain(again).collect());
         }

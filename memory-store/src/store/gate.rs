@@ -76,8 +76,11 @@ impl Store {
 
 /// Tells where something looks like a credential, without the value itself: messages go into logs and transcripts.
 pub fn places(suspects: &[MemorySuspect]) -> String {
+    let placeholder = format!("{PLACEHOLDER_OPEN}{SUSPECT}]");
     let place = |suspect: &MemorySuspect| {
-        let line = suspect.line.replace(&suspect.value, &format!("{PLACEHOLDER_OPEN}{SUSPECT}]"));
+        // A line may contain several.
+        let hide = |line: String, other: &MemorySuspect| line.replace(&other.value, &placeholder);
+        let line = suspects.iter().fold(suspect.line.clone(), hide);
         format!("{}: \"{line}\" ({})", suspect.field, suspect.reasons.join(", "))
     };
     let mut places: Vec<String> = suspects.iter().take(PLACES_MAX).map(place).collect();
