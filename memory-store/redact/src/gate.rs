@@ -49,14 +49,20 @@ impl Redactor {
         for part in sentences(text) {
             let has_hidden = touches(&hidden, &part);
             let sentence = Sentence::of(text, part, around);
-            for suspect in sentence.suspects() {
+            let suspects = sentence.suspects();
+            let is_code = |suspect: &Suspect| {
+                suspect.points >= ENOUGH && is_number(text[suspect.range.clone()].as_bytes())
+            };
+            let has_code = suspects.iter().any(is_code);
+            for suspect in suspects {
                 let value = &text[suspect.range.clone()];
                 if touches(&hidden, &suspect.range) || self.is_harmless(value.as_bytes()) {
                     continue;
                 }
-                let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+                let is_number = is_number(value.as_bytes());
                 match suspect.points {
-                    points if points >= ENOUGH => {
+                    // Beside a code another number is one, too.
+                    points if points >= ENOUGH || is_number && has_code && points >= 0 => {
                         has_number |= is_number;
                         found.push(suspect);
                     }
@@ -134,6 +140,7 @@ struct Language {
     #[expect(dead_code, reason = "heads the rows")]
     name: String,
     role: Vec<String>,
+    phrase: Vec<String>,
     access: Vec<String>,
     opening: Vec<String>,
     vault: Vec<String>,
@@ -150,6 +157,7 @@ struct Words {
     kinds: WordClass,
     units: WordClass,
     role: WordClass,
+    phrase: WordClass,
     access: WordClass,
     opening: WordClass,
     vault: WordClass,
@@ -168,6 +176,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     };
     Words {
         role: class(|language| &language.role),
+        phrase: class(|language| &language.phrase),
         access: class(|language| &language.access),
         opening: class(|language| &language.opening),
         vault: class(|language| &language.vault),
@@ -221,10 +230,14 @@ impl WordClass {
 
     /// Returns whether a lowered text ends with one of the words.
     fn ends(&self, lowered: &str) -> bool {
-        self.words.iter().any(|word| {
-            let word = word.trim_end();
-            lowered.ends_with(word) && begins_word(lowered, lowered.len() - word.len())
-        })
+        let ends = |lowered: &str| {
+            self.words.iter().any(|word| {
+                let word = word.trim_end();
+                lowered.ends_with(word) && begins_word(lowered, lowered.len() - word.len())
+            })
+        };
+        // Or with the plural of one.
+        ends(lowered) || lowered.strip_suffix('s').is_some_and(ends)
     }
 
     /// Returns a lowered text without the word that it ends with.
@@ -277,7 +290,8 @@ struct Lowered {
 impl Lowered {
     fn of(text: &str) -> Self {
         let lowered = format!("{} ", lowered(text));
-        let access = WORDS.access.is_in(&lowered) || WORDS.role.is_in(&lowered);
+        let classes = [&WORDS.access, &WORDS.role, &WORDS.phrase, &WORDS.opens];
+        let access = classes.iter().any(|class| class.is_in(&lowered));
         Self { access, opening: WORDS.opening.is_in(&lowered), vault: WORDS.vault.is_in(&lowered) }
     }
 }
@@ -331,6 +345,8 @@ impl<'t> Sentence<'t> {
         let has_role = if is_number { code_before(&lead) } else { role_before(&is_named, &lead) };
         if has_role {
             score.add(if is_number { 3 } else { 2 }, "a secret is named right before it");
+        } else if is_number && WORDS.role.is_in(&format!("{} ", last_words(&lead, 5))) {
+            score.add(1, "a secret is named before it");
         }
         let is_told =
             self.text[..range.start].trim_end().ends_with([':', '→', '：']) || is_login(&lead);
@@ -338,6 +354,9 @@ impl<'t> Sentence<'t> {
         score.add(if self.has_way_in() { given } else { 0 }, "it is given");
         if is_pair && !is_number {
             score.add(1, "a user is named right before it");
+        }
+        if !is_number && follows_address(&lead) {
+            score.add(2, "an address is named right before it");
         }
         Some(Suspect {
             range: with_end(self.text, range),
@@ -363,23 +382,46 @@ impl<'t> Sentence<'t> {
     fn phrases(&self) -> Vec<Suspect> {
         const WORDS_MIN: usize = 3;
         const WORDS_MAX: usize = 8;
+        const CHARS_MIN: usize = 4;
         let mut found = Vec::new();
         for range in quoted(self.text, &self.range) {
             let phrase = &self.text[range.clone()];
             let count = phrase.split_whitespace().count();
-            if !(WORDS_MIN..=WORDS_MAX).contains(&count) || !is_plain_phrase(phrase) {
-                continue;
-            }
             let lead = self.lead(range.start);
-            let is_entered = self.has_way_in() && given(&lead, "", false) > 0;
-            if role_before(&last_words(&lead, 6), &lead) || is_entered {
+            let is_phrase = (WORDS_MIN..=WORDS_MAX).contains(&count) && is_plain_phrase(phrase);
+            let is_entered = || self.has_way_in() && given(&lead, "", false) > 0;
+            let is_named = || role_before(&last_words(&lead, 6), &lead) || is_entered();
+            // Right behind the name of a phrase it may be any text.
+            let is_told = || {
+                let is_text = count <= WORDS_MAX && phrase.chars().count() >= CHARS_MIN;
+                is_text
+                    && WORDS.phrase.ends(WORDS.copula.stripped(&lead))
+                    && !is_named_thing(phrase)
+            };
+            if is_phrase && is_named() || is_told() {
                 let reasons = vec!["a phrase of plain words where a secret is given"];
                 found.push(Suspect { range, points: ENOUGH, reasons });
             }
         }
+        found.extend(self.joined_phrase());
         found.extend(self.opening_phrase());
         found.extend(self.groups());
         found
+    }
+
+    /// `walnut-anchor-dusk`, where the sentence names a phrase and gives it.
+    fn joined_phrase(&self) -> Option<Suspect> {
+        const BETWEEN_MAX: usize = 6;
+        let is_given = |range: &Range<usize>| {
+            let lead = self.lead(range.start);
+            let is_told = self.text[..range.start].trim_end().ends_with([':', '：']);
+            (is_told || WORDS.copula.ends(&lead))
+                && WORDS.phrase.is_in(&format!("{} ", last_words(&lead, BETWEEN_MAX)))
+                && is_joined_words(&self.text[range.clone()])
+        };
+        let range = words(self.text, &self.range).into_iter().find(is_given)?;
+        let reasons = vec!["a phrase of plain words where a secret is given"];
+        Some(Suspect { range, points: ENOUGH, reasons })
     }
 
     /// Four letters and digits at a time, as the seed of a second factor is printed.
@@ -420,21 +462,21 @@ impl<'t> Sentence<'t> {
     /// The words behind "opens with", to the end of the sentence, if they are no clause.
     fn opening_phrase(&self) -> Option<Suspect> {
         const WORDS_MIN: usize = 4;
-        if !(self.own.vault || self.around.vault) {
-            return None;
-        }
         let sentence = &self.text[self.range.clone()];
         let mut at = 0;
         for word in sentence.split_inclusive(' ') {
             at += word.len();
             let (lead, rest) = sentence.split_at(at);
+            let is_listed = lead.ends_with(": ");
             let lead = lead.trim_end_matches([' ', ':']).to_lowercase();
-            let is_opened = opens_with(&lead);
-            let is_told = || {
-                let named = WORDS.copula.stripped(&lead);
-                named.len() < lead.len() && WORDS.vault.is_in(&format!("{} ", last_words(named, 3)))
-            };
-            if !is_opened && !is_told() {
+            let has_vault = self.own.vault || self.around.vault;
+            let is_opened = has_vault && opens_with(&lead);
+            let named = WORDS.copula.stripped(&lead);
+            let is_said = is_listed || named.len() < lead.len();
+            // A phrase is all that follows, a vault may be told about.
+            let is_phrase = is_said && WORDS.phrase.ends(named);
+            let is_told = || is_said && WORDS.vault.is_in(&format!("{} ", last_words(named, 3)));
+            if !is_opened && !is_phrase && !is_told() {
                 continue;
             }
             let phrase = rest.split([',', ';', '.', ':', '(']).next().unwrap_or_default();
@@ -442,9 +484,10 @@ impl<'t> Sentence<'t> {
                 .contains(|c: char| c.is_ascii_digit() || c.is_uppercase() || "`'\"/_".contains(c));
             let mut words = phrase.split_whitespace();
             // What a lock is, a sentence with an article tells.
-            let is_clause = match is_opened {
-                true => words.next().is_some_and(text::is_stop_word),
-                false => words.any(text::is_stop_word),
+            let is_clause = match (is_phrase && is_listed, is_opened) {
+                (true, _) => false,
+                (false, true) => words.next().is_some_and(text::is_stop_word),
+                (false, false) => words.any(text::is_stop_word),
             };
             if phrase.split_whitespace().count() >= WORDS_MIN && !is_code && !is_clause {
                 return Some(Suspect {
@@ -545,6 +588,13 @@ fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
     }
 }
 
+/// `tess@example.org with`, `tess@example.org –`: a mail address before a value.
+fn follows_address(lead: &str) -> bool {
+    let lead = WORDS.copula.stripped(lead);
+    let word = last_words(lead.trim_end_matches([',', '-', '–', '/', '|', ' ']), 1);
+    word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
+}
+
 /// `login svc`, before a value: a command that takes a user and a password.
 fn is_login(lead: &str) -> bool {
     let mut words = lead.rsplit(char::is_whitespace);
@@ -623,6 +673,7 @@ impl Looks {
             return None;
         }
         let is_drawn = bytes.len() >= DRAWN_BYTES_MIN
+            && !is_numbered_name(bytes)
             && known::may_spread(known::trimmed(value), known::Evidence::Rule)
             && drawn::is_drawn(bytes);
         if is_drawn {
@@ -661,10 +712,20 @@ fn count(value: &str) -> (usize, usize) {
 fn is_named_thing(value: &str) -> bool {
     const ENDING_MAX: usize = 5;
     let bytes = value.as_bytes();
-    let is_variable = bytes
-        .iter()
-        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
-        && bytes.iter().any(u8::is_ascii_uppercase);
+    let is_variable = bytes.first().is_some_and(u8::is_ascii_uppercase)
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    // `ORA-01017`
+    let is_numbered = value.split_once('-').is_some_and(|(name, number)| {
+        name.bytes().all(|byte| byte.is_ascii_uppercase())
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    // `03:AC:5C:26:6A:0B`
+    let is_serial = bytes.len() > 2
+        && bytes
+            .split(|byte| *byte == b':')
+            .all(|part| part.len() == 2 && part.iter().all(u8::is_ascii_hexdigit));
     // `checkout@b4ffde65`, `prettier@3.1.0`
     let is_pinned = value.rsplit_once('@').is_some_and(|(_, pin)| {
         pin.starts_with(|c: char| c.is_ascii_digit())
@@ -681,15 +742,19 @@ fn is_named_thing(value: &str) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte));
     is_variable
+        || is_numbered
+        || is_serial
         || is_address
         || is_file
         || is_host
-        || value.starts_with(['-', '$', '%', '.', '/', '~', '@', '\\'])
+        || value.starts_with(['-', '$', '%', '.', '/', '~', '@', '?', '&', '\\'])
         || value.contains(['(', ')', '[', ']', '…', '\\'])
+        || is_template(value)
         || memchr::memchr_iter(b'/', bytes).count() >= 2
         || ["&lt;", "&gt;", "&amp;", "&quot;"].iter().any(|entity| value.contains(entity))
         || has_public_prefix(value)
         || is_slug(value)
+        || has_unit(value)
         || shape::is_placeholder(bytes)
         || shape::is_fake(bytes)
         || shape::is_stop_word(bytes)
@@ -717,6 +782,29 @@ fn is_slug(value: &str) -> bool {
         && words.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
 }
 
+/// `user:{id}:v5`
+fn is_template(value: &str) -> bool {
+    value.split_once('{').is_some_and(|(before, rest)| {
+        let name = rest.split_once('}').map_or("", |(name, _)| name);
+        !before.ends_with(char::is_alphanumeric)
+            && !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    })
+}
+
+/// `10분에`: a number with the unit behind it, in a script that does not set them apart.
+fn has_unit(value: &str) -> bool {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < value.len() && !unit.is_empty() && unit.chars().all(is_unspaced)
+}
+
+/// `qa_bot_07`: a name in code with a number.
+fn is_numbered_name(value: &[u8]) -> bool {
+    let name = value.iter().rposition(|byte| !byte.is_ascii_digit());
+    name.is_some_and(|at| value[at] == b'_')
+        && value.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'_')
+}
+
 /// Four to eight digits, alone, one by one (`5-2-9-0`) or in pairs (`90-12-44`).
 fn is_number(value: &[u8]) -> bool {
     // `7731#`
@@ -729,7 +817,15 @@ fn is_number(value: &[u8]) -> bool {
                 .clone()
                 .all(|group| group.len() == bytes && group.iter().all(u8::is_ascii_digit))
     };
-    (4..=8).contains(&digits) && (digits == value.len() || is_in_groups(1) || is_in_groups(2))
+    // `48A17`
+    let letters = value.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    let is_with_letter = (1..=2).contains(&letters)
+        && digits >= 3
+        && digits + letters == value.len()
+        && value.first().is_some_and(u8::is_ascii_digit);
+    (3..=8).contains(&digits) && is_with_letter
+        || (4..=8).contains(&digits)
+            && (digits == value.len() || is_in_groups(1) || is_in_groups(2))
 }
 
 fn is_year(value: &str) -> bool {
@@ -755,18 +851,19 @@ fn sign(value: &str) -> Option<bool> {
         return None;
     }
     let inner = value.trim_matches(|c: char| !c.is_alphanumeric());
-    let is_reference = || {
-        // `Class#method2`, `page#L12`, `project#42`
-        let behind = inner.split_once('#').map_or("", |(_, behind)| behind);
+    if inner.contains(STRONG) {
+        let is_one_hash = inner.matches(STRONG).eq(["#"]);
+        let (before, behind) = inner.split_once('#').unwrap_or_default();
         let is_name = behind.starts_with(|c: char| c.is_lowercase())
             && behind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        is_name && !behind.contains('-')
-            || behind.trim_start_matches(['L', '-']).bytes().all(|byte| byte.is_ascii_digit())
-    };
-    if inner.contains(STRONG) {
-        return Some(
-            has_cases && !(inner.matches(STRONG).all(|sign| sign == "#") && is_reference()),
-        );
+        let is_number =
+            behind.trim_start_matches(['L', '-']).bytes().all(|byte| byte.is_ascii_digit());
+        // `LogSanitizer#mask2`
+        if is_one_hash && is_name && before.matches(char::is_uppercase).count() > 1 {
+            return None;
+        }
+        // `page#L12`, `project#42`
+        return Some(has_cases && !(is_one_hash && (is_name || is_number)));
     }
     // `beginWork$1`
     let is_numbered = inner
@@ -839,13 +936,24 @@ fn is_chosen_words(value: &str, digits: usize) -> bool {
     }
     let has_capitals = bytes.iter().any(u8::is_ascii_uppercase);
     match (digits, signs) {
-        // `vier-Dachse-im-Schnee`
-        (0, _) => signs >= 3 && rare * 2 >= words && bytes.contains(&b'-'),
+        // `vier-Dachse-im-Schnee`, `Sorbet_under_Oak`
+        (0, _) => {
+            let has_both = has_capitals && segments.iter().any(|part| part[0].is_ascii_lowercase());
+            (signs >= 3 || signs == 2 && has_both) && rare * 2 >= words && !bytes.contains(&b'.')
+        }
         // `Heron-Pilot-31`: names in code have no capitals beside such signs.
         (_, 1..) if has_capitals => rare >= common && (digits >= 2 || words >= 2),
         // `sowa-pod-mostem-3`, `pelican7Quarry`
         _ => common == 0,
     }
+}
+
+/// Returns whether three words or more are joined, most of them such as technical texts do not have.
+fn is_joined_words(value: &str) -> bool {
+    const WORDS_MIN: usize = 3;
+    let words: Vec<&str> = value.split(['-', '_', '.']).collect();
+    let rare = words.iter().filter(|word| is_rare(word.as_bytes())).count();
+    words.len() >= WORDS_MIN && rare * 2 >= words.len() && words.iter().all(|w| is_plain_phrase(w))
 }
 
 fn is_rare(word: &[u8]) -> bool {
@@ -926,6 +1034,7 @@ fn begins_item(line: &str) -> bool {
 /// Words of a sentence, without the signs around them.
 fn words(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     let is_quote = |c: char| "\"'`«»「」『』“”„‘’‹›".contains(c);
+    let is_unspaced = |c: char| is_unspaced(c) && !is_hangul(c);
     let is_edge = |c: char| {
         c.is_whitespace()
             || is_quote(c)
@@ -956,6 +1065,11 @@ fn words(text: &str, sentence: &Range<usize>) -> Vec<Range<usize>> {
     }
     take(start, sentence.end);
     found
+}
+
+/// Returns whether a letter is Korean, which has spaces between words.
+fn is_hangul(c: char) -> bool {
+    ('\u{AC00}'..='\u{D7AF}').contains(&c)
 }
 
 /// What stands between quotes in a sentence.
