@@ -74,7 +74,7 @@ fn each_placeholder_has_a_known_name() {
         asked::ANSWER,
         deny::DENIED,
         known::KNOWN,
-        gate::SUSPECT,
+        SUSPECT,
         NAME,
         LOGIN,
         ACCOUNT,
