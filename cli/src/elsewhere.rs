@@ -10,7 +10,7 @@ use memory_store::file::EXTENSION;
 use memory_store::identity::{self, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::store::Store;
-use processor::transcript::SOURCE;
+use processor::collect::configurations;
 use serde::{Deserialize, Serialize};
 
 use crate::printable;
@@ -123,7 +123,8 @@ struct TranscriptLine {
 /// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
 /// first.
 pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
-    let folders = fs::read_dir(SOURCE.folder(dirs)).into_iter().flatten().flatten();
+    let known = configurations::transcript_folders(dirs);
+    let folders = known.iter().flat_map(fs::read_dir).flatten().flatten();
     let mut found: BTreeMap<PathBuf, Elsewhere> = BTreeMap::new();
     for folder in folders.map(|entry| entry.path()).take(FOLDERS_MAX) {
         let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
 use memory_store::identity;
-use memory_store::layout::{Place, Tree, UserDirs};
+use memory_store::layout::{Moved, Place, Tree, UserDirs};
 use memory_store::mode::{self, Mode};
 use memory_store::recall::Recall;
 use memory_store::settings_file;
@@ -112,16 +112,23 @@ impl World {
         let tree = match Tree::locate(&self.dirs, &self.cwd) {
             Some(Place::Changed(tree)) => Some(self.look_again(tree)?),
             Some(Place::Trusted(tree)) => Some(tree),
+            Some(Place::Moved(moved)) => Some(self.adopt(moved)?),
             None => {
                 self.check_records()?;
                 None
             }
         };
         tree.ok_or_else(|| {
-            let store = self.cwd.ancestors().any(|folder| folder.join(".throughline").is_dir());
+            let root = self.root();
+            let store = self.cwd.ancestors().take_while(|folder| folder.starts_with(&root));
+            let store = store.into_iter().any(|folder| folder.join(".throughline").is_dir());
+            let moved = elsewhere::moved(&self.dirs, &root);
             let failure = Failure::new(format!("{} is not set up", self.cwd.display()))
                 .code(exit::NOT_SET_UP);
-            if store {
+            if let Some(moved) = moved.first() {
+                let told = moved.told();
+                failure.hint(format!("It may have been moved: {told}. Otherwise run `throughline init`."))
+            } else if store {
                 failure.hint(
                     "There is a memory folder that is not trusted on this machine: look at it, then run `throughline trust`.",
                 )
@@ -131,13 +138,21 @@ impl World {
         })
     }
 
+    /// Returns the root of the repository that the command's folder lies in; see [`Self::root_of`].
+    pub fn root(&self) -> PathBuf {
+        self.root_of(&self.cwd)
+    }
+
+    /// Returns the root of the repository that a folder lies in, or the folder itself. A repository of dotfiles in the
+    /// home folder is not that of the projects below it.
+    pub fn root_of(&self, folder: &Path) -> PathBuf {
+        let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
+        let mut roots = folder.ancestors().take_while(|folder| *folder != home);
+        roots.find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_owned()
+    }
+
     /// Says what to do in a folder that is not set up.
     fn way_in(&self) -> String {
-        let root = root_of(&self.cwd);
-        if let Some(moved) = elsewhere::moved(&self.dirs, &root).first() {
-            let told = moved.told();
-            return format!("It may have been moved: {told}. Otherwise run `throughline init`.");
-        }
         let was_here = self.cwd.ancestors().any(|folder| self.dirs.tree(folder).folder.exists());
         if was_here && !self.dirs.data.join("projects").exists() {
             return format!(
@@ -147,6 +162,20 @@ impl World {
             );
         }
         "Run `throughline init` in the project's folder.".to_owned()
+    }
+
+    /// Records a working tree where it is now. Where nothing may be written it is read as it is, unless something of
+    /// another project may be left at its path.
+    fn adopt(&self, moved: Moved) -> Result<Tree> {
+        if self.mode == Mode::Full {
+            return Ok(identity::adopt(&self.dirs, &moved, processor::git::observe)?);
+        }
+        let root = moved.tree.root.display().to_string();
+        Place::Moved(moved).trusted().ok_or_else(|| {
+            Failure::new(format!("{root} has come to the place of another project"))
+                .code(exit::NOT_SET_UP)
+                .hint("`throughline sync` notes that; here nothing may be written.")
+        })
     }
 
     /// Fails where nobody can tell what this machine vouched for.
@@ -250,12 +279,6 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     });
     let folder = linked.or_else(|| real.parent().map(Path::to_owned));
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
-}
-
-/// The root of the git working tree that a folder lies in, or the folder itself.
-pub fn root_of(folder: &Path) -> PathBuf {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists());
-    root.unwrap_or(folder).to_owned()
 }
 
 #[cfg(test)]

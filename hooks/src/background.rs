@@ -3,16 +3,22 @@
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use memory_store_base::ProjectId;
 use memory_store_base::background::{PROGRAM, is_passed_on};
 
 use crate::program;
 
-/// Starts the processor for a project and does not wait for it.
-pub fn start(project: ProjectId) -> io::Result<()> {
+/// Starts the processor for a project and does not wait for it. `moved_to` is a working tree of it that has no record at
+/// its path yet.
+pub fn start(project: ProjectId, moved_to: Option<&Path>) -> io::Result<()> {
     let program = beside_this_program()?;
-    let arguments = ["sync", "--project", &project.to_string(), "--background"];
+    let project = project.to_string();
+    let mut arguments = ["sync", "--project", &project, "--background"].map(OsStr::new).to_vec();
+    if let Some(root) = moved_to {
+        arguments.extend([OsStr::new("--tree"), root.as_os_str()]);
+    }
     close_on_exec_all();
     spawn_detached(&program, &arguments)
 }
@@ -58,9 +64,9 @@ fn close_on_exec_all() {
 }
 
 /// Starts a program in a session of its own, with null for its standard streams.
-fn spawn_detached(program: &CString, arguments: &[&str]) -> io::Result<()> {
+fn spawn_detached(program: &CString, arguments: &[&OsStr]) -> io::Result<()> {
     let arguments = std::iter::once(Ok(program.clone()))
-        .chain(arguments.iter().map(|argument| c_string(OsStr::new(argument))))
+        .chain(arguments.iter().map(|argument| c_string(argument)))
         .collect::<io::Result<Vec<_>>>()?;
     let environment = environment()?;
     let (mut pid, null) = (0, c"/dev/null");

@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::payload::Payload;
 use crate::program;
 use crate::session::Session;
-use crate::untrusted_tree;
+use crate::{unknown_folder, untrusted_tree};
 use memory_store_base::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
@@ -39,6 +39,8 @@ pub struct Hook {
     pub tree: Tree,
     /// True if something else may stand by now where the tree was; see [`untrusted_tree`].
     is_untrusted: bool,
+    /// True if the tree has no record at its path yet.
+    pub is_moved: bool,
     /// The state of the working tree.
     pub state: TreeDir,
     /// The event that the hook answers.
@@ -81,6 +83,8 @@ impl Hook {
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
+            // Whoever writes a payload would take a closed pipe for a failed hook.
+            drop(Payload::read(libc::STDIN_FILENO, &deadline));
             return None;
         }
         let project_dir =
@@ -97,15 +101,30 @@ impl Hook {
         // A session may leave its project with `cd`; it is still a session of that project.
         let here = Tree::locate(&dirs, &event.cwd);
         let place = match here {
-            Some(Place::Trusted(_)) => here,
+            Some(Place::Trusted(_) | Place::Moved(_)) => here,
             Some(Place::Changed(_)) | None => {
                 project_dir.and_then(|folder| Tree::locate(&dirs, &folder)).or(here)
             }
         };
-        let (tree, is_untrusted) = match place? {
-            Place::Trusted(tree) => (tree, false),
-            Place::Changed(tree) => (tree, true),
+        let Some(place) = place else {
+            if mode == Mode::Full {
+                let output = unknown_folder::answer(&dirs, &event);
+                output.print(event.what.name(), &deadline);
+            }
+            return None;
         };
+        let is_moved = matches!(place, Place::Moved(_));
+        let is_untrusted = match &place {
+            Place::Trusted(_) => false,
+            Place::Moved(moved) => {
+                if mode == Mode::Full {
+                    moved.carry_state(&dirs);
+                }
+                !moved.is_clear
+            }
+            Place::Changed(_) => true,
+        };
+        let tree = place.tree();
         let state = dirs.tree(&tree.root);
         let (degraded, index_is_due) = Default::default();
         Some(Self {
@@ -115,6 +134,7 @@ impl Hook {
             now,
             tree,
             is_untrusted,
+            is_moved,
             state,
             event,
             degraded,

@@ -26,5 +26,6 @@ pub mod spelling;
 pub mod start;
 pub mod stop;
 pub mod tool;
+pub mod unknown_folder;
 pub mod untrusted_tree;
 pub mod wire;

@@ -25,7 +25,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads the payload from `file`, until its object ends, the input ends or time is up.
+    /// Reads the payload from `file`, until its object ends, the input ends or time is up. What is no object is read
+    /// to its end, too: whoever writes it would take a closed pipe for a failed hook.
     pub fn read(file: RawFd, deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
@@ -101,7 +102,9 @@ enum State {
     Text(Escape),
     /// In a number or a word such as `true`.
     Word,
-    /// After the object, or where no object can be.
+    /// Where no object can be: the rest is passed over.
+    Lost,
+    /// After the object.
     Done,
 }
 
@@ -156,6 +159,7 @@ impl Scanner {
         while !self.is_done() {
             let rest = match self.state {
                 State::Name(escape) | State::Text(escape) => self.string(escape, bytes),
+                State::Lost => return,
                 _ => self.step(bytes),
             };
             match rest {
@@ -173,13 +177,13 @@ impl Scanner {
                 b'{' => self.open(byte),
                 // A byte order mark is passed over as white space is.
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
-                _ => self.state = State::Done,
+                _ => self.state = State::Lost,
             },
             State::Between => self.between(byte),
             State::AfterName => match byte {
                 b':' => self.state = State::BeforeValue,
                 b' ' | b'\t' | b'\r' | b'\n' => {}
-                _ => self.state = State::Done,
+                _ => self.state = State::Lost,
             },
             State::BeforeValue => match byte {
                 b' ' | b'\t' | b'\r' | b'\n' => {}
@@ -192,7 +196,7 @@ impl Scanner {
                 }
                 _ => self.keep(&[byte]),
             },
-            State::Name(_) | State::Text(_) | State::Done => {}
+            State::Name(_) | State::Text(_) | State::Lost | State::Done => {}
         }
         Some(rest)
     }

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use memory_store_base::layout::{Place, STORE_DIR, Tree, UserDirs};
+use memory_store_base::layout::{STORE_DIR, Tree, UserDirs};
 
 /// Folder of the linked working trees that Claude Code makes.
 const WORKTREES: &str = ".claude/worktrees/";
@@ -94,12 +94,14 @@ fn below_root(file: &str, root: &Path) -> Option<String> {
     Some(file.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')?.to_owned())
 }
 
-/// The path in another working tree of the same project.
+/// The path in another working tree of the same project, or the same file by a path through links.
 fn in_another_tree(file: &str, tree: &Tree, dirs: &UserDirs) -> Option<String> {
-    let Some(Place::Trusted(other)) = Tree::locate(dirs, Path::new(file).parent()?) else {
-        return None;
-    };
-    (other.project == tree.project).then(|| below_root(file, &other.root))?
+    let path = Path::new(file);
+    let other = Tree::find(dirs, path.parent()?).filter(|it| it.project == tree.project)?;
+    below_root(file, &other.root).or_else(|| {
+        let real = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        below_root(real.to_str()?, &other.root)
+    })
 }
 
 /// The path below a working tree that lies in this one.

@@ -80,7 +80,7 @@ pub fn answer(hook: &Hook) -> Output {
         Source::Resume | Source::Fork => resumed(hook, &mut session, awaited),
         Source::Compact => compacted(hook, &mut session),
     };
-    let is_due = hook.index_is_due() || files_came(hook);
+    let is_due = hook.is_moved || hook.index_is_due() || files_came(hook);
     if awaited.is_none() && is_due && hook.may_write() {
         hook.attempt("processor", stop::start_processor(hook));
     }

@@ -42,7 +42,8 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     if is_running(&hook.dirs.project(hook.tree.project)) {
         return Ok(());
     }
-    background::start(hook.tree.project)
+    let moved_to = hook.is_moved.then_some(hook.tree.root.as_path());
+    background::start(hook.tree.project, moved_to)
 }
 
 /// Starts the processor where this hook found the index damaged, so that it heals within the session. What the last

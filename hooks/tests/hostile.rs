@@ -195,9 +195,15 @@ fn a_missing_store_and_an_untrusted_one() {
     fs::remove_file(untrusted.dirs.by_path(&untrusted.root)).unwrap();
     let root = untrusted.root.to_string_lossy().into_owned();
     let untrusted = untrusted.with("CLAUDE_PROJECT_DIR", &root);
-    for (hook, payload) in payloads(&untrusted, "s") {
-        untrusted.run_silently(hook, &payload);
+    // The person is told once what decides; of the store nothing is said.
+    let mut told = Vec::new();
+    for (hook, payload) in payloads(&untrusted, "s").into_iter().chain(payloads(&untrusted, "t")) {
+        let ran = untrusted.run(hook, &payload);
+        assert!(!ran.said().contains("hookSpecificOutput"), "{hook}");
+        told.extend(Some(ran.said()).filter(|said| !said.is_empty()));
     }
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("not trusted") && told[0].contains("throughline trust"), "{told:?}");
     assert!(!untrusted.state().inbox.exists());
     assert!(!untrusted.state().folder.join("sessions").exists());
 }

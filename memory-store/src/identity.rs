@@ -4,215 +4,24 @@
 //! repository, so that nothing a repository brings along can vouch for itself. A folder at the path later is only
 //! believed to be the same while its fingerprint holds ([`crate::fs::tree_fingerprint`]), or when git says so ([`review`]).
 
+mod observed;
+mod record;
 mod remote;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+pub use observed::Observed;
+pub use record::{Earlier, Identity, Mode};
 
 use crate::error::{At, Error, Result};
-use crate::fs::disk::{Privacy, read_if_there, remove, replace};
-use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree};
+use crate::fs::disk::{Privacy, remove, replace};
+use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree, folder_key};
+use crate::git_dirs::GitDirs;
 use crate::id::ProjectId;
-use crate::layout::{
-    ByPath, KnownFingerprint, Place, ProjectDir, Tree, TreeDir, UserDirs, by_path_record,
-};
+use crate::layout::{Tree, TreeDir, TreeRecord, UserDirs, by_path_record};
 use crate::store::lock;
 use crate::time::Timestamp;
-
-/// Bytes that a project's record may take.
-const IDENTITY_BYTES_MAX: usize = 1 << 20;
-
-/// Place of a project's memories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// In the repository's `.throughline/memories`, to be committed.
-    #[default]
-    Committed,
-    /// In the user's data directory.
-    Private,
-}
-
-/// Record by which a project is recognised.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Its id.
-    pub project: ProjectId,
-    /// Mode: the place of its memories.
-    #[serde(default)]
-    pub mode: Mode,
-    /// When it was first seen.
-    #[serde(default)]
-    pub created: Timestamp,
-    /// The root commits of its history; empty without git and of a shallow clone.
-    #[serde(default)]
-    pub root_commits: Vec<String>,
-    /// Its remotes, normalised.
-    #[serde(default)]
-    pub remotes: Vec<String>,
-    /// The working trees it was seen in, the first one first.
-    #[serde(default)]
-    pub paths: Vec<PathBuf>,
-    /// Linked worktrees seen.
-    #[serde(default)]
-    pub worktrees: Vec<PathBuf>,
-    /// Working trees that trust was taken from: who vouches for one of them again means this project.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub revoked: Vec<PathBuf>,
-    /// Limits that an older version put on what others commit. Where there are any, what is from the repository
-    /// waits until it is released, whatever the settings say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authors: Option<serde_json::Value>,
-}
-
-impl Identity {
-    /// Reads the record of a project; `None` when there is none.
-    pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
-        let path = &project.identity;
-        let Some(bytes) = read_if_there(path, IDENTITY_BYTES_MAX)? else { return Ok(None) };
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Settings {
-            path: path.clone(),
-            message: format!("{error}; remove the file and run `throughline init` in the project"),
-        })
-    }
-
-    fn write(&self, dirs: &UserDirs) -> Result<()> {
-        let path = dirs.project(self.project).identity;
-        let mut bytes = serde_json::to_vec_pretty(self)
-            .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
-        bytes.push(b'\n');
-        replace(&path, &bytes, Privacy::Private)
-    }
-
-    /// Adds what was seen of one of its working trees.
-    fn learn(&mut self, observed: &Observed) {
-        let main_root = observed.main_root();
-        add(&mut self.paths, [main_root.to_owned()]);
-        self.revoked.retain(|root| root != main_root);
-        if !observed.shallow {
-            add(&mut self.root_commits, observed.root_commits.iter().cloned());
-        }
-        add(&mut self.remotes, observed.normal_remotes());
-        let linked = observed.main_root.as_ref().map(|_| observed.root.clone());
-        add(&mut self.worktrees, observed.worktrees.iter().cloned().chain(linked));
-        self.worktrees.retain(|worktree| worktree.is_dir());
-    }
-
-    /// Returns whether a tree is this project's without anybody saying so: the same root commit and the same remote.
-    /// One alone is not enough: a fork shares the root commit, and what was learned in a private fork must not surface
-    /// in the public clone.
-    fn is_joined_by(&self, observed: &Observed) -> bool {
-        !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
-    }
-
-    fn shares_root_commit(&self, observed: &Observed) -> bool {
-        observed.root_commits.iter().any(|root| self.root_commits.contains(root))
-    }
-
-    fn shares_remote(&self, observed: &Observed) -> bool {
-        observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
-    }
-
-    /// Returns whether a person who vouches for a tree vouched for it before, and took that back or lost the record of
-    /// its path. Another history at its place is something else.
-    fn was_vouched_for(&self, observed: &Observed) -> bool {
-        let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
-        let mut roots = self.revoked.iter().chain(&self.paths);
-        roots.any(|root| root == observed.main_root())
-            && (has_none || self.shares_root_commit(observed))
-    }
-
-    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same, for example cloned
-    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a fingerprint it is
-    /// enough that one is.
-    fn objection(
-        &self,
-        observed: &Observed,
-        sealed: &KnownFingerprint,
-        now: &TreeFingerprint,
-    ) -> Option<&'static str> {
-        let is_old = *sealed == KnownFingerprint::No;
-        let owned = match sealed {
-            KnownFingerprint::As(fingerprint) => now.is_owned_as(fingerprint),
-            // Git asks whom a repository belongs to before it says anything of it.
-            KnownFingerprint::No | KnownFingerprint::Broken => {
-                now.is_ours() || !observed.root_commits.is_empty()
-            }
-        };
-        if !owned {
-            return Some("it belongs to another user");
-        }
-        if self.root_commits.is_empty() && self.remotes.is_empty() {
-            return (!is_old).then_some("it is another folder, and no history tells what it is");
-        }
-        if observed.root_commits.is_empty() {
-            return Some("git does not tell its history");
-        }
-        let shares_remote = self.shares_remote(observed);
-        let cannot_tell = observed.shallow || self.root_commits.is_empty();
-        let has_root = self.shares_root_commit(observed) || (cannot_tell && shares_remote);
-        let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
-        let has_remote = shares_remote || has_none;
-        match (has_root, has_remote) {
-            (true, true) => None,
-            (true, false) | (false, true) if is_old => None,
-            (false, _) => Some("it has another history"),
-            (true, false) => Some("it has another remote"),
-        }
-    }
-
-    /// Returns whether a tree might be this project's, so that it is worth asking the user.
-    pub fn resembles(&self, observed: &Observed) -> bool {
-        self.shares_root_commit(observed) || self.shares_remote(observed)
-    }
-}
-
-/// Observation of a working tree; gathered by whoever may run git.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Observed {
-    /// Its root, canonical.
-    pub root: PathBuf,
-    /// The root of the main working tree, when this is a linked worktree of one.
-    pub main_root: Option<PathBuf>,
-    /// Root commits of its history; empty without git.
-    pub root_commits: Vec<String>,
-    /// Its remotes' addresses, as git names them.
-    pub remotes: Vec<String>,
-    /// Roots of its linked worktrees.
-    pub worktrees: Vec<PathBuf>,
-    /// True if its history is cut off, so that its root commits mean nothing.
-    pub shallow: bool,
-}
-
-impl Observed {
-    /// Returns it if it is about this main working tree, else an empty observation. The repository around a folder says
-    /// nothing about the folder.
-    fn of(self, root: &Path) -> Self {
-        if self.main_root() == root {
-            return self;
-        }
-        Self { root: root.to_owned(), ..Self::default() }
-    }
-
-    /// The root of the main working tree, which this one may be.
-    fn main_root(&self) -> &Path {
-        self.main_root.as_deref().unwrap_or(&self.root)
-    }
-
-    fn normal_remotes(&self) -> Vec<String> {
-        self.remotes.iter().filter_map(|remote| remote::normalise(remote)).collect()
-    }
-
-    fn roots(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.root).chain(&self.main_root)
-    }
-
-    fn tree(&self, project: ProjectId) -> Tree {
-        let main_root = self.main_root.clone().unwrap_or_else(|| self.root.clone());
-        Tree { project, root: self.root.clone(), main_root }
-    }
-}
+use crate::tree::{KnownFingerprint, Moved, Place, record_with_home};
 
 /// A project known on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,16 +48,18 @@ pub fn vouch(
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
-    let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed, mode)
+    let observed = observed.clone().placed(dirs);
+    let identity = known(dirs, &observed)?.unwrap_or_else(|| Identity::new(random, now));
+    record(dirs, identity, &observed, mode)
 }
 
 /// Makes a working tree part of a project because the user says so.
 pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<Tree> {
     let identity = Identity::read(&dirs.project(project))?
         .ok_or_else(|| Error::NotFound { id: project.to_string(), found: 0 })?;
+    let observed = &observed.clone().placed(dirs);
     if let Some(before) = recorded(dirs, observed)?.filter(|&before| before != project) {
-        leave(dirs, before, observed.tree(project).main_root.as_path())?;
+        leave(dirs, before, observed.main_root())?;
     }
     record(dirs, identity, observed, None)
 }
@@ -263,15 +74,17 @@ pub fn review(
     observe: impl FnOnce(&Path) -> Observed,
 ) -> Result<Option<&'static str>> {
     let root = &tree.main_root;
-    let (Some(record), Some(now)) = (ByPath::read(dirs, root), TreeFingerprint::of(root)) else {
-        return Ok(None);
-    };
+    let Some((folder, record)) = tree.record(dirs) else { return Ok(None) };
+    let Some(now) = TreeFingerprint::of(&folder) else { return Ok(None) };
+    let has_home = record.home.as_ref().is_none_or(|home| home == root);
+    let is_whole = record.is_summed && has_home && is_found_when_moved(dirs, &folder);
     match &record.fingerprint {
-        KnownFingerprint::As(fingerprint) if *fingerprint == now && record.is_summed => {
-            return Ok(None);
-        }
+        KnownFingerprint::As(fingerprint) if *fingerprint == now && is_whole => return Ok(None),
         KnownFingerprint::As(fingerprint) if fingerprint.holds(&now) => {
-            write_record(dirs, record.project, root)?;
+            if !has_home {
+                note_home(dirs, record.project, root)?;
+            }
+            write_records(dirs, record.project, root)?;
             return Ok(None);
         }
         KnownFingerprint::As(_) | KnownFingerprint::No | KnownFingerprint::Broken => {}
@@ -283,15 +96,18 @@ pub fn review(
         return Ok(None);
     }
     let identity = Identity::read(&dirs.project(record.project))?;
-    let lost = || new_identity(record.project.0, Timestamp::default());
+    let lost = || Identity::new(record.project.0, Timestamp::default());
     let identity = identity.unwrap_or_else(lost);
     let Some(why) = identity.objection(&observed, &record.fingerprint, &now) else {
         return self::record(dirs, identity, &observed, None).map(|_| None);
     };
     if record.fingerprint == KnownFingerprint::No {
-        let mut broken = by_path_record(record.project, root, None);
+        let mut broken = by_path_record(record.project, &folder, None);
         broken.extend_from_slice(b"unknown\n");
-        replace(&dirs.by_path(root), &broken, Privacy::Private)?;
+        replace(&dirs.by_path(&folder), &broken, Privacy::Private)?;
+        if let Some(key) = folder_key(&folder) {
+            remove(&dirs.by_folder(&key))?;
+        }
     }
     let state = dirs.tree(root);
     let strange = UntrustedTree { fingerprint: now, why: why.to_owned() };
@@ -300,6 +116,33 @@ pub fn review(
         replace(&state.untrusted_tree, strange.text().as_bytes(), Privacy::Private)?;
     }
     Ok(Some(why))
+}
+
+/// Records a vouched working tree at the path that it has now. `observe` asks git.
+pub fn adopt(
+    dirs: &UserDirs,
+    moved: &Moved,
+    observe: impl FnOnce(&Path) -> Observed,
+) -> Result<Tree> {
+    let tree = &moved.tree;
+    let lost = || Identity::new(tree.project.0, Timestamp::default());
+    let identity = Identity::read(&dirs.project(tree.project))?.unwrap_or_else(lost);
+    let observed = Observed { main_root: None, ..observe(&tree.main_root).of(&tree.main_root) };
+    if moved.is_clear {
+        moved.carry_state(dirs);
+    } else {
+        remove_all_derived(dirs, tree)?;
+    }
+    note(dirs, identity, &observed, None)?;
+    Ok(tree.clone())
+}
+
+/// Writes a damaged or missing record of a project again. Returns what was done.
+///
+/// # Errors
+/// When files cannot be read or written.
+pub fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
+    Identity::mend(dirs, project)
 }
 
 /// Adds root commits and remotes to a project that had none when it was set up, so that it is known
@@ -327,6 +170,17 @@ pub fn learn_history(
     })
 }
 
+/// Notes the user's decision about sessions that may be another project's.
+///
+/// # Errors
+/// When the record cannot be read or written.
+pub fn decide_earlier(dirs: &UserDirs, project: ProjectId, decision: Earlier) -> Result<()> {
+    change(dirs, project, |known| {
+        known.iter_mut().for_each(|identity| identity.earlier = Some(decision));
+        Ok(())
+    })
+}
+
 /// Drops the limits that an older version put on what others commit; whether there were any.
 ///
 /// # Errors
@@ -344,18 +198,12 @@ pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
 
 /// Withdraws the trust in a working tree; nothing of it is read any more. Learned memories stay.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
-    match Tree::locate(dirs, root) {
-        Some(Place::Trusted(tree) | Place::Changed(tree)) => {
-            leave(dirs, tree.project, &tree.main_root)?;
-            change(dirs, tree.project, |known| {
-                known
-                    .iter_mut()
-                    .for_each(|known| add(&mut known.revoked, [tree.main_root.clone()]));
-                Ok(())
-            })
-        }
-        None => Ok(()),
-    }
+    let Some(tree) = Tree::locate(dirs, root).map(Place::tree) else { return Ok(()) };
+    leave(dirs, tree.project, &tree.main_root)?;
+    change(dirs, tree.project, |known| {
+        known.iter_mut().for_each(|known| add(&mut known.revoked, [tree.main_root.clone()]));
+        Ok(())
+    })
 }
 
 /// Lists the projects of this machine, by id. A record that cannot be read is left out.
@@ -389,7 +237,7 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
 fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(project) = recorded(dirs, observed)? {
         let home = dirs.project(project);
-        let lost = || Identity { project, ..new_identity(project.0, Timestamp::default()) };
+        let lost = || Identity::new(project.0, Timestamp::default());
         return Ok(Some(Identity::read(&home)?.unwrap_or_else(lost)));
     }
     let mut joined: Vec<Known> = list(dirs)?;
@@ -402,34 +250,26 @@ fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
 }
 
 /// The project that a working tree is of when a person vouches for it: one that it is recognised as,
-/// or that it was of until trust was taken from it, or its record was damaged.
+/// or that it was of until trust was taken from it, its record was damaged, or it was moved.
 pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(identity) = recognise(dirs, observed)? {
         return Ok(Some(identity));
     }
-    let mut known = list(dirs)?;
-    known.retain(|known| known.identity.was_vouched_for(observed));
-    Ok(known.pop().map(|known| known.identity))
+    let known = list(dirs)?.into_iter().map(|known| known.identity);
+    let (mut before, others): (Vec<Identity>, Vec<Identity>) =
+        known.partition(|identity| identity.was_vouched_for(observed));
+    if let Some(identity) = before.pop() {
+        return Ok(Some(identity));
+    }
+    let mut moved: Vec<Identity> =
+        others.into_iter().filter(|identity| identity.was_moved_to(observed)).collect();
+    Ok(if moved.len() == 1 { moved.pop() } else { None })
 }
 
 fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
     let main_root = observed.main_root();
     let found = Tree::find(dirs, main_root).filter(|tree| tree.main_root == main_root);
     Ok(found.map(|tree| tree.project))
-}
-
-fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
-    Identity {
-        project: ProjectId(random),
-        mode: Mode::default(),
-        created: now,
-        root_commits: Vec::new(),
-        remotes: Vec::new(),
-        paths: Vec::new(),
-        worktrees: Vec::new(),
-        revoked: Vec::new(),
-        authors: None,
-    }
 }
 
 /// Changes the record of a project as it is when nobody else does: several programs may, and none may lose
@@ -452,13 +292,31 @@ fn change<T, E: From<Error>>(
     Ok(done)
 }
 
-/// Notes that a working tree is this project's; `mode` says where memories are kept from now on.
+/// Notes that a working tree is this project's, and removes what was derived there of another one; `mode` says where
+/// memories are kept from now on.
 fn record(
     dirs: &UserDirs,
     identity: Identity,
     observed: &Observed,
     mode: Option<Mode>,
 ) -> Result<Tree> {
+    let tree = observed.tree(identity.project);
+    let known = tree.record(dirs).map(|(_, record)| record.project);
+    let is_anothers = known.is_none_or(|known| known != tree.project);
+    if is_anothers {
+        // Before the tree is found by the record that is about to be written.
+        remove_all_derived(dirs, &tree)?;
+    }
+    note(dirs, identity, observed, mode)?;
+    Ok(tree)
+}
+
+fn note(
+    dirs: &UserDirs,
+    identity: Identity,
+    observed: &Observed,
+    mode: Option<Mode>,
+) -> Result<()> {
     if let Some(path) = observed.roots().find(|root| root.to_str().is_none()) {
         return Err(Error::Path { path: path.clone() });
     }
@@ -469,28 +327,56 @@ fn record(
         identity.learn(observed);
         Ok(())
     })?;
-    let tree = observed.tree(project);
-    let known = ByPath::read(dirs, &tree.main_root);
-    if known.is_none_or(|known| known.project != tree.project) {
-        // Data derived from another project must not be given to sessions of this one.
-        for root in [&tree.main_root, &tree.root] {
-            remove_derived(&dirs.tree(root))?;
-        }
-    }
-    write_record(dirs, tree.project, &tree.main_root)?;
-    Ok(tree)
+    write_records(dirs, project, observed.main_root())
 }
 
-fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
-    let path = dirs.by_path(root);
-    let record = by_path_record(project, root, TreeFingerprint::of(root).as_ref());
-    if std::fs::read(&path).ok().as_ref() != Some(&record) {
-        replace(&path, &record, Privacy::Private)?;
+/// Removes what was derived of another project: it must not be given to sessions of this one.
+fn remove_all_derived(dirs: &UserDirs, tree: &Tree) -> Result<()> {
+    [&tree.main_root, &tree.root].into_iter().try_for_each(|root| remove_derived(&dirs.tree(root)))
+}
+
+/// Notes that another working tree keeps the memories of a repository without a main one.
+fn note_home(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
+    change(dirs, project, |known| {
+        known.iter_mut().for_each(|known| add(&mut known.paths, [root.to_owned()]));
+        Ok(())
+    })
+}
+
+/// Returns the folders to vouch for so that a working tree that keeps memories is found, and those linked to it. Of a git
+/// directory that lies apart it is recorded which working tree that is.
+fn folders_of(main_root: &Path) -> Vec<(PathBuf, Option<&Path>)> {
+    let root = (main_root.to_owned(), None);
+    match GitDirs::of(main_root) {
+        // Without a main working tree there is nothing else that lasts.
+        Some(git) if git.is_linked() => vec![(git.common, Some(main_root))],
+        Some(git) if git.common.parent() != Some(main_root) => {
+            vec![root, (git.common, Some(main_root))]
+        }
+        Some(_) | None => vec![root],
     }
-    let state = dirs.tree(root);
+}
+
+fn write_records(dirs: &UserDirs, project: ProjectId, main_root: &Path) -> Result<()> {
+    for (folder, home) in folders_of(main_root) {
+        let fingerprint = TreeFingerprint::of(&folder);
+        let record = record_with_home(project, &folder, fingerprint.as_ref(), home);
+        let by_folder = folder_key(&folder).map(|key| dirs.by_folder(&key));
+        for path in std::iter::once(dirs.by_path(&folder)).chain(by_folder) {
+            if std::fs::read(&path).ok().as_ref() != Some(&record) {
+                replace(&path, &record, Privacy::Private)?;
+            }
+        }
+    }
+    let state = dirs.tree(main_root);
     [&state.untrusted_tree, &state.untrusted_tree_told]
         .into_iter()
         .try_for_each(|path| remove(path))
+}
+
+/// Returns whether a folder would be known again elsewhere, as far as the file system lets it.
+fn is_found_when_moved(dirs: &UserDirs, folder: &Path) -> bool {
+    folder_key(folder).is_none_or(|key| dirs.by_folder(&key).exists())
 }
 
 /// Removes what is made of a project's memories and sessions; a sync makes it again.
@@ -507,20 +393,22 @@ fn remove_derived(state: &TreeDir) -> Result<()> {
 }
 
 fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
-    remove_record(dirs, project, root)?;
+    folders_of(root).iter().try_for_each(|(folder, _)| remove_records(dirs, project, folder))?;
     change(dirs, project, |known| {
         known.iter_mut().for_each(|known| known.paths.retain(|path| path != root));
         Ok(())
     })
 }
 
-fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
-    let path = dirs.by_path(root);
+fn remove_records(dirs: &UserDirs, project: ProjectId, folder: &Path) -> Result<()> {
     // A record that says otherwise by now is not ours to remove.
-    match std::fs::read(&path) {
-        Ok(bytes) if bytes.starts_with(&by_path_record(project, root, None)) => remove(&path),
-        Ok(_) | Err(_) => Ok(()),
+    let by_folder = folder_key(folder).map(|key| dirs.by_folder(&key));
+    for path in std::iter::once(dirs.by_path(folder)).chain(by_folder) {
+        if TreeRecord::read_file(&path).is_some_and(|record| record.project == project) {
+            remove(&path)?;
+        }
     }
+    Ok(())
 }
 
 fn add<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
@@ -732,14 +620,72 @@ mod tests {
         std::fs::write(&path, []).unwrap();
         let again = home.init(&home.observed("work", &["r"], &[]), 9);
         assert_eq!((again.project, &std::fs::read(&path).unwrap()), (tree.project, &sound));
+        // With the folder's other record gone too, only its history tells what it is.
         std::fs::write(&path, []).unwrap();
+        std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
         assert_ne!(home.init(&home.observed("work", &["s"], &[]), 9).project, tree.project);
         std::fs::write(&path, &sound).unwrap();
+        std::fs::remove_dir_all(home.dirs.data.join("by-folder")).unwrap();
         // One of an older version gets its checksum with the next look.
         let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
         std::fs::write(&path, lines[..2].concat()).unwrap();
         review(&home.dirs, &tree, |_| panic!("it is the same")).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), sound);
+    }
+
+    #[test]
+    fn a_lost_record_of_a_path_or_of_a_project_is_written_again() {
+        let home = Home::new();
+        let observed = home.observed("work", &["r"], &[]);
+        let tree = vouch(&home.dirs, &observed, Some(Mode::Private), [1; 16], NOW).unwrap();
+        let (dirs, root) = (&home.dirs, &tree.root);
+        let record = std::fs::read(dirs.by_path(root)).unwrap();
+        for lost in [&b""[..], b"x", &record[..20]] {
+            std::fs::write(dirs.by_path(root), lost).unwrap();
+            if folder_key(root).is_none() {
+                break;
+            }
+            let Some(Place::Moved(moved)) = Tree::locate(dirs, root) else { panic!("{lost:?}") };
+            assert_eq!(adopt(dirs, &moved, |_| observed.clone()).unwrap(), tree);
+            assert_eq!(std::fs::read(dirs.by_path(root)).unwrap(), record);
+        }
+        let project = dirs.project(tree.project);
+        let sound = std::fs::read(&project.identity).unwrap();
+        let identity = Identity::read(&project).unwrap();
+        assert_eq!(mend(dirs, tree.project).unwrap(), None);
+        for lost in [None, Some(&sound[..30]), Some(b"")] {
+            match lost {
+                None => std::fs::remove_file(&project.identity).unwrap(),
+                Some(bytes) => std::fs::write(&project.identity, bytes).unwrap(),
+            }
+            assert_eq!(Identity::read(&project).unwrap(), identity);
+            assert!(mend(dirs, tree.project).unwrap().unwrap().contains("written again"));
+            assert_eq!(std::fs::read(&project.identity).unwrap(), sound);
+        }
+        // Without a copy it must be certain that memories were not private.
+        std::fs::write(&project.identity, b"{").unwrap();
+        std::fs::remove_file(&project.identity_copy).unwrap();
+        assert_eq!(mend(dirs, tree.project).unwrap(), None);
+        assert!(Identity::read(&project).is_err());
+        let memories = root.join(".throughline/memories");
+        std::fs::create_dir_all(&memories).unwrap();
+        std::fs::write(memories.join("one.md"), "x").unwrap();
+        assert!(mend(dirs, tree.project).unwrap().is_some());
+        let rebuilt = Identity::read(&project).unwrap().unwrap();
+        assert_eq!((rebuilt.mode, rebuilt.paths), (Mode::Committed, vec![root.clone()]));
+    }
+
+    #[test]
+    fn a_project_whose_folders_are_gone_is_joined_by_its_history_when_a_person_vouches() {
+        let home = Home::new();
+        let tree = home.init(&home.observed("work", &["r"], &[]), 1);
+        let copy = home.observed("copy", &["r"], &[]);
+        assert!(known(&home.dirs, &copy).unwrap().is_none());
+        std::fs::remove_dir_all(&tree.root).unwrap();
+        let fork = home.observed("fork", &["r"], &["git@example.com:me/b.git"]);
+        assert!(known(&home.dirs, &fork).unwrap().is_none());
+        assert_eq!(Tree::find(&home.dirs, &copy.root), None);
+        assert_eq!(home.init(&copy, 2).project, tree.project);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! time per project, and gone when it is done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -37,14 +37,17 @@ const NOTES_BYTES_MAX: u64 = 64 << 10;
 const NICENESS: libc::c_int = 10;
 
 /// Brings a project up to date in the background; failures are counted and kept for the next
-/// session to announce.
+/// session to announce. Beside the project may stand the place that its folder was moved to.
 pub fn run(
     dirs: &UserDirs,
-    project: ProjectId,
+    (project, moved_to): (ProjectId, Option<&Path>),
     ollama_host: Option<&str>,
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
+    if let Some(root) = moved_to {
+        trees::adopt(dirs, project, root)?;
+    }
     trees::review(dirs, project)?;
     let main = trees::main(dirs, project)
         .context("none of this project's working trees is there any more")?;

@@ -1,6 +1,7 @@
 //! Collecting: what is new in the transcripts, redacted, into the archive.
 
 pub mod archive;
+pub mod configurations;
 pub mod discover;
 pub mod expired;
 pub mod forks;
@@ -9,7 +10,10 @@ pub mod inbox;
 pub mod newest;
 pub mod purged;
 pub mod session_list;
+mod territory;
 pub mod trees;
+pub mod unclaimed;
+mod walk;
 pub mod whole_turn;
 
 use std::collections::{BTreeMap, HashSet};
@@ -39,7 +43,7 @@ use crate::progress::Progress;
 use crate::secrets::{Learning, Secrets};
 use crate::state::SessionState;
 use crate::transcript::parts;
-use crate::transcript::read::Counts;
+use crate::transcript::read::{Counts, FileTimes};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
 
@@ -68,6 +72,8 @@ pub struct Collector<'a> {
     pub parts: &'a BTreeMap<String, u32>,
     /// Bytes of a part at least.
     pub part_bytes: u64,
+    /// The time.
+    pub now: Timestamp,
 }
 
 /// Outcome of one session.
@@ -255,10 +261,13 @@ impl Collector<'_> {
             self.know_parts(header, builder)?;
         }
         file.seek(SeekFrom::Start(from))?;
+        let times = FileTimes { now: self.now, modified: transcript.modified() };
         let mut lines = crate::transcript::lines(BufReader::with_capacity(256 << 10, &file));
         while builder.read_part(&mut lines)? {
+            builder.settle_times(times);
             closed.extend(self.close_part(header, builder, learning, again)?);
         }
+        builder.settle_times(times);
         let offset = from + lines.consumed;
         note_watermark(transcript, header, offset, &mut file)
     }
@@ -468,8 +477,7 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
     let Some(cwd) = session.turns.last().map(|turn| turn.cwd.clone()) else {
         return End::default();
     };
-    let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
-    let roots = Roots::new(roots);
+    let roots = Roots::new(territory.folders());
     let left = goes_on.then(|| handoff::session(&session, &roots)).flatten();
     let left = left.map(|left| (cwd, left));
     End { left, edited: handoff::edited(&session, &roots) }

@@ -10,6 +10,7 @@ mod config;
 pub mod driver;
 pub(crate) mod group;
 pub mod hung;
+pub mod ignore_rule;
 pub mod memories;
 pub mod version;
 
@@ -21,8 +22,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
+use memory_store::Timestamp;
+use memory_store::git_dirs::{GitDirs, is_root};
 use memory_store::identity::Observed;
-use memory_store::layout::{STORE_DIR, read_short};
+use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
 use version::Version;
 
@@ -30,8 +33,6 @@ use version::Version;
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much of an answer of git is read.
 const OUTPUT_BYTES_MAX: u64 = 8 << 20;
-/// Linked working trees that are looked at.
-const WORKTREES_MAX: usize = 1000;
 /// Files with uncommitted changes that are named.
 const UNCOMMITTED_MAX: usize = 50;
 /// Untracked files that are looked at.
@@ -39,70 +40,39 @@ const UNTRACKED_MAX: usize = 1000;
 /// Branches and stashes whose memory files are looked at.
 const REFS_MAX: usize = 50;
 
-/// Returns the features of a repository by which its project is recognised.
+/// Returns the features by which the project of a working tree with this root is recognised. The repository around a
+/// folder that is no root of one says nothing about it.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    let Some(top) = line(&root, &["rev-parse", "--show-toplevel"]) else {
-        return Observed { root, ..Observed::default() };
-    };
-    let top = PathBuf::from(top);
-    let own = root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    if own != Some(&top) {
-        // The repository's own configuration says that its working tree is elsewhere (`core.worktree`):
-        // who vouches for one folder does not vouch for another.
-        return Observed { root, ..Observed::default() };
+    let alone = || Observed { root: root.clone(), ..Observed::default() };
+    let Some(git) = GitDirs::of(&root) else { return alone() };
+    // The folder around a bare repository: its working trees are others.
+    let is_around = !git.is_linked() && git.is_bare();
+    let top = || line(&root, &["rev-parse", "--show-toplevel"]).map(PathBuf::from);
+    if !is_around && top().as_deref() != Some(&root) {
+        // Git cannot be asked, or the repository's own configuration says that its working tree is elsewhere
+        // (`core.worktree`): who vouches for one folder does not vouch for another.
+        return alone();
     }
-    let worktrees = worktrees(&top);
-    let main_root = worktrees.first().filter(|main| **main != top).cloned();
+    let main_root = match is_around {
+        true => git.linked_roots().into_iter().find(|root| is_root(root)),
+        false => git.main_root(),
+    };
     Observed {
-        main_root,
-        root_commits: lines(&top, &["rev-list", "--max-parents=0", "HEAD"]),
-        remotes: remotes(&top),
-        worktrees: worktrees.into_iter().filter(|tree| *tree != top).collect(),
-        shallow: line(&top, &["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true"),
-        root: top,
+        main_root: main_root.filter(|main| *main != root),
+        root_commits: lines(&root, &["rev-list", "--max-parents=0", "HEAD"]),
+        remotes: remotes(&root),
+        worktrees: git.linked_roots().into_iter().filter(|tree| *tree != root).collect(),
+        shallow: line(&root, &["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true"),
+        root,
     }
 }
 
-/// The working trees of the repository, the main one first; empty outside a repository.
+/// Returns the working trees of the repository, the main one first where there is one; empty outside a repository.
 pub fn worktrees(root: &Path) -> Vec<PathBuf> {
-    linked_to(root).unwrap_or_else(|| listed(root))
-}
-
-/// The working trees as the main one's own files name them (gitrepository-layout(5)). A session
-/// that is starting waits for this, and a process takes a hundred times as long. `None` when
-/// `root` is not the root of a main working tree.
-fn linked_to(root: &Path) -> Option<Vec<PathBuf>> {
-    let git = root.join(".git");
-    if !git.join("HEAD").is_file() {
-        return None;
-    }
-    let mut roots = vec![root.to_owned()];
-    let Ok(entries) = fs::read_dir(git.join("worktrees")) else { return Some(roots) };
-    let entries = entries.flatten().take(WORKTREES_MAX);
-    let mut linked: Vec<PathBuf> = entries.filter_map(|entry| linked_root(&entry.path())).collect();
-    linked.sort();
-    roots.extend(linked);
-    Some(roots)
-}
-
-/// The root of a linked working tree, from the file that leads to its `.git`: an absolute path, or
-/// one that begins at the file's own folder (`worktree.useRelativePaths`).
-fn linked_root(folder: &Path) -> Option<PathBuf> {
-    let link = read_short(&folder.join("gitdir"))?;
-    let link = Path::new(link.trim_end());
-    let root = link.parent()?;
-    if root.is_absolute() { Some(root.to_owned()) } else { folder.join(root).canonicalize().ok() }
-}
-
-/// The working trees as git lists them.
-fn listed(root: &Path) -> Vec<PathBuf> {
-    let Some(listing) = output(root, &["worktree", "list", "--porcelain", "-z"]) else {
-        return Vec::new();
-    };
-    fields(&listing)
-        .filter_map(|field| field.strip_prefix("worktree ").map(PathBuf::from))
-        .collect()
+    let Some(git) = GitDirs::of(root) else { return Vec::new() };
+    let main = if git.is_linked() { git.main_root() } else { Some(root.to_owned()) };
+    main.into_iter().chain(git.linked_roots()).collect()
 }
 
 /// Returns git's view of the memory files of a working tree. `before` is the commit that HEAD was at on the
@@ -300,6 +270,16 @@ pub fn uncommitted(root: &Path) -> Vec<String> {
         }
     }
     files
+}
+
+/// Returns when the first commit of a repository was made; `None` without one, and where the history is cut off.
+pub fn began(root: &Path) -> Option<Timestamp> {
+    if line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
+        return None;
+    }
+    let roots = lines(root, &["rev-list", "--max-parents=0", "--timestamp", "HEAD"]);
+    let seconds = roots.iter().filter_map(|line| line.split_once(' ')?.0.parse::<i64>().ok()).min();
+    Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
 /// The local branches whose work is contained in HEAD, without the branch that is checked out.
@@ -637,10 +617,15 @@ mod tests {
         assert_eq!(observed.remotes, ["git@example.com:ada/repo.git"]);
         assert_eq!(observed.root_commits.len(), 1);
         assert_eq!(observe(&root).worktrees, std::slice::from_ref(&linked));
-        // The answer from files equals git's answer; from a linked tree only git is asked.
-        assert_eq!(linked_to(&root), Some(listed(&root)));
-        assert_eq!(linked_to(&linked), None);
+        assert_eq!(worktrees(&root), listed(&root));
         assert_eq!(worktrees(&linked), worktrees(&root));
+    }
+
+    /// The working trees as git lists them.
+    fn listed(root: &Path) -> Vec<PathBuf> {
+        let listing = output(root, &["worktree", "list", "--porcelain", "-z"]).unwrap();
+        let roots = fields(&listing).filter_map(|field| field.strip_prefix("worktree "));
+        roots.map(PathBuf::from).collect()
     }
 
     /// Makes a repository whose first commit has one file.
@@ -725,11 +710,67 @@ mod tests {
         let root = base.join("home/repo");
         fs::create_dir_all(root.join("sub")).unwrap();
         git(&root, &["init", "-q"]);
-        assert_eq!(observe(&root.join("sub")).root, root);
+        assert_eq!(observe(&root).main_root, None);
+        // A folder in it is no root.
+        let sub = root.join("sub");
+        assert_eq!(observe(&sub), Observed { root: sub.clone(), ..Observed::default() });
         for elsewhere in [base.join("home"), base.clone(), base.join("other")] {
             git(&root, &["config", "core.worktree", elsewhere.to_str().unwrap()]);
             assert_eq!(observe(&root), Observed { root: root.clone(), ..Observed::default() });
         }
+    }
+
+    #[test]
+    fn each_layout_leads_to_the_working_tree_that_keeps_the_memories() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        let at = |name: &str| base.join(name);
+        commit_one(&at("lib"));
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let worktree = |of: &Path, name: &str| {
+            let branch = name.replace('/', "-");
+            git(of, &["worktree", "add", "-q", "-b", &branch, &text(&at(name))]);
+        };
+        let check = |name: &str, main: Option<&str>| {
+            let observed = observe(&at(name));
+            assert_eq!(observed.root, at(name));
+            assert_eq!(observed.main_root, main.map(at), "{name}");
+            assert_eq!(observed.root_commits.len(), 1, "{name}");
+        };
+        // A submodule, and a worktree of it.
+        commit_one(&at("super"));
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+        git(&at("super"), &[&add[..], &[&text(&at("lib")), "sub"]].concat());
+        worktree(&at("super/sub"), "sub-2");
+        check("super/sub", None);
+        check("sub-2", Some("super/sub"));
+        check("super", None);
+        // A git directory that lies apart; nothing in it leads to its working tree.
+        git(&base, &["clone", "-q", "--separate-git-dir", "apart.git", "lib", "apart"]);
+        worktree(&at("apart"), "apart-2");
+        check("apart", None);
+        check("apart-2", None);
+        // Bare repositories: beside their worktrees, around them, and with settings for each worktree.
+        for (name, bare) in [("p", "p/.bare"), ("q", "q/.git"), ("r", "r.git")] {
+            fs::create_dir(at(name)).unwrap();
+            git(&base, &["clone", "-q", "--bare", "lib", bare]);
+            if name == "p" {
+                fs::write(at("p/.git"), "gitdir: ./.bare\n").unwrap();
+            }
+            if name == "q" {
+                git(&at(bare), &["config", "extensions.worktreeConfig", "true"]);
+                git(&at(bare), &["config", "--unset", "core.bare"]);
+                fs::write(at(bare).join("config.worktree"), "[core]\n\tbare = true\n").unwrap();
+            }
+            worktree(&at(bare), &format!("{name}/b"));
+            worktree(&at(bare), &format!("{name}/a"));
+            check(&format!("{name}/a"), None);
+            check(&format!("{name}/b"), None);
+            assert_eq!(worktrees(&at(name).join("b")), [at(name).join("a"), at(name).join("b")]);
+        }
+        check("p", Some("p/a"));
+        check("q", Some("q/a"));
+        assert_eq!(observe(&at("r")), Observed { root: at("r"), ..Observed::default() });
     }
 
     #[test]

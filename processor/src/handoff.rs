@@ -1,13 +1,14 @@
 //! Where the work was left: what the last sessions asked, did and left open, for the block that a
 //! new session starts with. Drawn from the last turns of each session, by rules alone.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use memory_store::Timestamp;
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
 use memory_store::suspicion::{self, Origin, suspicion};
-use memory_store::time::DAY_MS;
+use memory_store::time::{DAY_MS, HOUR_MS};
 
 use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
@@ -105,7 +106,10 @@ pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
 /// Returns where the work was left in a working tree: its sessions, newest first.
 pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Handoff {
     sessions.retain(|left| now.0 - left.last.0 <= FORGOTTEN_DAYS * DAY_MS);
-    sessions.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.session.cmp(&b.session)));
+    // A time that is still to come is of a clock that ran ahead; such a session must not stay the last one.
+    let is_to_come = |left: &LeftSession| left.last.0 > now.0 + HOUR_MS;
+    let order = |left: &LeftSession| (is_to_come(left), Reverse(left.last));
+    sessions.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.session.cmp(&b.session)));
     sessions.dedup_by(|a, b| a.session == b.session);
     sessions.truncate(SESSIONS_MAX);
     let branch = facts.branch.as_deref().unwrap_or_default();

@@ -2,6 +2,7 @@
 //! sync`.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -16,7 +17,7 @@ use processor::publish::custom_embedder::Asker;
 use processor::sync::{SyncOptions, sync};
 use processor::{background, git, progress};
 
-const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
+const USAGE: &str = "usage: throughline-processor sync --project ID [--background] [--tree ROOT]
        throughline-processor vector --project ID < QUERY
        throughline-processor sessions --project ID
        throughline-processor turn --project ID < SESSION_AND_TIME";
@@ -61,9 +62,17 @@ fn run() -> Result<()> {
         (Invocation::Turn, _) => return turn(&dirs, asked.project),
         (Invocation::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
         (Invocation::Background, Mode::Full) => {
-            return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
+            return background::run(
+                &dirs,
+                (asked.project, asked.tree.as_deref()),
+                ollama_host.as_deref(),
+                now,
+            );
         }
         (Invocation::Sync, Mode::Full) => {}
+    }
+    if let Some(root) = &asked.tree {
+        trees::adopt(&dirs, asked.project, root)?;
     }
     trees::review(&dirs, asked.project)?;
     let tree = tree()?;
@@ -169,6 +178,8 @@ enum Invocation {
 struct Asked {
     project: ProjectId,
     what: Invocation,
+    /// A working tree of the project that has no record at its path yet.
+    tree: Option<PathBuf>,
 }
 
 impl Asked {
@@ -180,7 +191,7 @@ impl Asked {
             Some("turn") => Invocation::Turn,
             Some(_) | None => bail!(USAGE),
         };
-        let mut project = None;
+        let (mut project, mut tree) = (None, None);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--project" => {
@@ -188,11 +199,12 @@ impl Asked {
                     project =
                         Some(id.parse().ok().with_context(|| format!("`{id}` is no project id"))?);
                 }
+                "--tree" => tree = Some(PathBuf::from(arguments.next().context(USAGE)?)),
                 "--background" if what == Invocation::Sync => what = Invocation::Background,
                 other => bail!("`{other}` is unknown; {USAGE}"),
             }
         }
-        Ok(Self { project: project.context(USAGE)?, what })
+        Ok(Self { project: project.context(USAGE)?, what, tree })
     }
 }
 

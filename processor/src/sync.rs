@@ -145,10 +145,13 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
 
 /// Syncs for a caller that holds the project's lock already.
 pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
-    trees::review(options.dirs, options.tree.project)?;
+    let (dirs, project) = (options.dirs, options.tree.project);
+    trees::adopt(dirs, project, &options.tree.root)?;
+    let mended = trees::review(dirs, project)?;
     let report = run(options);
     options.progress.done();
     report.map(|mut report| {
+        report.warnings.extend(mended);
         report.warnings.extend(git::hung::told());
         report
     })
@@ -165,6 +168,7 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let mut report = SyncReport { warnings, ..SyncReport::default() };
     report.add_collected(collection.counts);
     report.warn(std::mem::take(&mut collection.warnings));
+    report.unclaimed = std::mem::take(&mut collection.unclaimed);
     let (around, is_same) = fingerprint::compare(&context, &state);
     let run = Run {
         context,

@@ -121,7 +121,7 @@ pub fn step_back() {
 /// Watches until `waker` says to stop. `say` gets a line when something is worth telling.
 pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Options { dirs, pace, .. } = options;
-    let folder = SOURCE.folder(dirs);
+    let folder = SOURCE.folder(&dirs.claude);
     let mut source = Source::open(&folder, waker, options.polls);
     say(&source.told(&folder));
     let mut marks = Marks::default();

@@ -105,19 +105,26 @@ impl TestEnvironment {
         self.git(&root, &["init", "--quiet", "--initial-branch=main"])?;
         fs::write(root.join("README.md"), format!("# {name}\n"))?;
         self.git(&root, &["add", "."])?;
-        self.git(&root, &["commit", "--quiet", "--message", "Begin"])?;
+        // Older than all sessions: what is older than a repository is not taken to be its own.
+        let mut commit = self.git_command(&root, &["commit", "--quiet", "--message", "Begin"]);
+        let long_ago = "2026-01-02T03:04:05Z";
+        printed(commit.env("GIT_AUTHOR_DATE", long_ago).env("GIT_COMMITTER_DATE", long_ago))?;
         Ok(root)
     }
 
     /// Runs git with an identity of its own and returns what it printed.
     pub fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
+        printed(&mut self.git_command(root, arguments))
+    }
+
+    fn git_command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command("git");
         command
             .current_dir(root)
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
             .args(["-c", "commit.gpgsign=false"])
             .args(arguments);
-        printed(&mut command)
+        command
     }
 
     /// A command that knows nothing of the caller's environment.

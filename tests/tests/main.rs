@@ -14,6 +14,7 @@ mod faults;
 mod get;
 mod history;
 mod hostile_input;
+mod identity;
 mod interrupted_sync;
 mod kept;
 mod licences;

@@ -74,7 +74,7 @@ enum ProblemKind {
 
 /// Runs the command.
 pub fn run(args: &Check, world: &World, out: &mut dyn Write) -> Result {
-    let root = super::root_of(&world.cwd);
+    let root = world.root();
     let (files, wanted) = args.files(world, &root)?;
     let tree = Tree::find(&world.dirs, &root);
     let (settings, _) = settings_file::load(&world.dirs, tree.as_ref());

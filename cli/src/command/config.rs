@@ -283,7 +283,7 @@ pub fn roots(world: &World) -> Vec<PathBuf> {
     match Tree::find(&world.dirs, &world.cwd) {
         Some(tree) if tree.root != tree.main_root => vec![tree.root, tree.main_root],
         Some(tree) => vec![tree.root],
-        None => vec![super::root_of(&world.cwd)],
+        None => vec![world.root()],
     }
 }
 

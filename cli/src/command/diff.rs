@@ -95,7 +95,7 @@ struct Unreadable {
 
 /// Runs the command.
 pub fn run(args: &Diff, world: &World, out: &mut dyn Write) -> Result {
-    let root = super::root_of(&world.cwd);
+    let root = world.root();
     let (from, to) = sides(args.range.as_deref().unwrap_or("HEAD"), &root)?;
     let difference = compare(&root, &from, &to)?;
     if args.json {

@@ -10,6 +10,7 @@ use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::{self, Store};
+use processor::git::ignore_rule;
 use serde::Serialize;
 
 use super::backfill::{self, Backfill};
@@ -20,6 +21,7 @@ use super::plan::{self, Plan};
 use super::questions::{self, Answers};
 use super::reader::{self, Chosen};
 use super::scene::{self, Scene};
+use super::sync::{self, EarlierSessions};
 use super::{ask, closing, config, ignore_lines, preview, view};
 use crate::elsewhere::{self, Moved};
 
@@ -53,7 +55,7 @@ struct SetUp {
 
 /// Runs the command.
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
-    let root = super::root_of(&world.cwd);
+    let root = world.root();
     guide::check(&args.guides, args.no_register)?;
     ignore_lines::check(args)?;
     if args.register_only {
@@ -177,6 +179,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let lines = if writes_lines { plan.ignore_lines.as_slice() } else { &[] };
     let ignore_lines = ignore_lines::put(world, &tree.root, mode, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
+    decide_earlier(args, world, scene, &tree, out)?;
     let mut backfill = None;
     if !args.no_sync {
         backfill = backfill::run(args, world, &tree, scene, out)
@@ -199,6 +202,32 @@ fn confirm_joining(args: &Init, world: &World, project: &Identity) -> Result {
     Err(Failure::new("nothing was set up").hint(format!(
         "Its root commit and a remote are those of {name}; with another remote it is a project of its own."
     )))
+}
+
+/// Names sessions that may be another project's, and asks about them where somebody can be asked.
+fn decide_earlier(
+    args: &Init,
+    world: &World,
+    scene: &Scene,
+    tree: &Tree,
+    out: &mut dyn Write,
+) -> Result {
+    let newest = scene.unclaimed.newest;
+    if let Some(decision) = args.earlier {
+        return sync::decide(world, tree, decision, newest);
+    }
+    for told in scene.unclaimed.told() {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&told))?;
+    }
+    if newest.is_none() || args.yes || !world.interactive {
+        return Ok(());
+    }
+    out.flush()?;
+    let decision = match ask::confirm(world, "Learn from these sessions all the same?", false)? {
+        true => EarlierSessions::Take,
+        false => EarlierSessions::Leave,
+    };
+    sync::decide(world, tree, decision, newest)
 }
 
 /// Tells what happens to the memories of a project that is to keep them elsewhere. Asks before private ones come into a
@@ -264,13 +293,20 @@ fn show_store(
     store: &Store,
     out: &mut dyn Write,
 ) -> Result {
+    /// Note beside a folder of committed memories.
+    const COMMIT: &str = "(commit it when you like; nothing is committed for you)";
+    let main = Tree { root: tree.main_root.clone(), ..tree.clone() };
     let (folder, note) = match mode {
-        identity::Mode::Committed => {
-            (tree.store(), "(commit it when you like; nothing is committed for you)")
-        }
+        identity::Mode::Committed => (main.store(), COMMIT),
         identity::Mode::Private => (store.folder.clone(), "(private)"),
     };
+    let is_committed = mode == identity::Mode::Committed;
+    let ignored = is_committed.then(|| ignore_rule::of_memories(&main.root)).flatten();
+    let note = if ignored.is_some() { "" } else { note };
     writeln!(out, "  memories    {} {}", folder.display(), paint(QUIET, note))?;
+    if let Some(rule) = ignored {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&rule.told()))?;
+    }
     let there = store.list()?.memories.len();
     if there > 0 {
         let read = if is_new { " that are there are read from now on" } else { " so far" };

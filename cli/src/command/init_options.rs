@@ -8,6 +8,7 @@ use memory_store::identity;
 use super::guide::Guide;
 use super::reader::Reader;
 use super::scene::Scene;
+use super::sync::EarlierSessions;
 use crate::claude::places::Scope;
 use crate::world::World;
 
@@ -54,6 +55,16 @@ pub struct Init {
     /// Do not read the sessions that are there
     #[arg(long)]
     pub no_sync: bool,
+    /// Take as this project's, or leave for good, sessions that were recorded at its path and may be those of another
+    /// project that was there before
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        hide_short_help = true,
+        conflicts_with = "register_only"
+    )]
+    pub earlier: Option<EarlierSessions>,
     /// Reader that looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,

@@ -43,7 +43,7 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     } else {
         trust::find(world, &args.project)?.identity.project
     };
-    let observed = processor::git::observe(&super::root_of(&world.cwd));
+    let observed = processor::git::observe(&world.root());
     let belongs = |tree: &Tree| tree.project == project && tree.root == observed.root;
     if let Some(tree) = Tree::find(&world.dirs, &world.cwd).filter(belongs) {
         let (root, project) = (&tree.root, project.to_string());

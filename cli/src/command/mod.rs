@@ -13,7 +13,6 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{QUIET, paint};
 use crate::world::World;
-pub use crate::world::root_of;
 use crate::wrap::{self, JsonAlone, Wrapped};
 
 mod add;

@@ -46,6 +46,9 @@ pub struct Plan {
     joins: Option<String>,
     sessions: usize,
     bytes: u64,
+    /// Sentences about sessions that were recorded here and may be another project's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unclaimed: Vec<String>,
     /// How memories are kept; `None` where that is asked.
     memories: Option<identity::Mode>,
     /// The plugin that brings hooks and server.
@@ -109,6 +112,7 @@ impl Plan {
         Self {
             joins: scene.joins().map(scene::name),
             sessions: scene.sessions(),
+            unclaimed: scene.unclaimed.told(),
             bytes: scene.found.iter().map(|transcript| transcript.len).sum(),
             memories: Some(memories).filter(|_| !asks(Question::Memories)),
             plugin: match &scene.plugin {
@@ -146,6 +150,7 @@ impl Plan {
         let place = |path: &Path| view::folder(path, &world.home);
         let mut line = |name: &str, text: &str| writeln!(out, "  {name:<11} {text}");
         line("found", &self.told_found())?;
+        self.unclaimed.iter().try_for_each(|told| line("", told))?;
         if let Some(joins) = &self.joins {
             line("project", &format!("joins {joins}"))?;
         }

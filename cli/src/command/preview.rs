@@ -49,7 +49,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
         models: None,
     };
     let tree = identity::vouch(&dirs, observed, Some(Mode::Private), super::random()?, world.now)?;
-    let transcripts = processor::collect::discover::transcripts(&dirs, &tree)?.len();
+    let transcripts = processor::collect::discover::transcripts(&dirs, &tree)?.transcripts.len();
     if transcripts == 0 {
         return Ok(Preview::default());
     }

@@ -6,6 +6,7 @@ use memory_store::ProjectId;
 use memory_store::identity::{self, Identity, Observed};
 use memory_store::layout::Tree;
 use processor::collect::discover::{self, Transcript};
+use processor::collect::unclaimed::Unclaimed;
 
 use crate::claude::places::Scope;
 use crate::claude::plugin::Plugin;
@@ -28,6 +29,8 @@ pub struct Scene {
     pub registered: Option<Scope>,
     /// Transcripts of the project.
     pub found: Vec<Transcript>,
+    /// Sessions that were recorded here and may be another project's.
+    pub unclaimed: Unclaimed,
     /// Lines that packages lack.
     pub ignore_lines: Vec<IgnoreLine>,
 }
@@ -44,10 +47,11 @@ impl Scene {
             main_root: observed.main_root.clone().unwrap_or_else(|| root.clone()),
             root,
         };
-        let found = register::find_hooks(world, &tree.root);
+        let found = discover::transcripts(&world.dirs, &tree)?;
+        let registered = register::find_hooks(world, &tree.root);
         let has_hooks = |scope: &Scope| {
             let settings = world.claude.settings(*scope, &tree.root);
-            found.iter().any(|file| {
+            registered.iter().any(|file| {
                 file.path == settings && file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())
             })
         };
@@ -55,7 +59,8 @@ impl Scene {
             is_new: Tree::find(&world.dirs, &tree.root).is_none_or(|it| it.root != tree.root),
             plugin: Plugin::find(world, &tree.root),
             registered: Scope::ALL.into_iter().find(has_hooks),
-            found: discover::transcripts(&world.dirs, &tree)?,
+            found: found.transcripts,
+            unclaimed: found.unclaimed,
             ignore_lines: packages::lacking(&tree.root),
             observed,
             known,

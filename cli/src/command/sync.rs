@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use memory_store::identity;
+use memory_store::Timestamp;
+use memory_store::identity::{self, Earlier};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::reconcile::Replacing;
@@ -29,6 +30,10 @@ pub struct Sync {
     /// Also read all transcripts in this folder, as sessions of this project
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     from: Option<PathBuf>,
+    /// Take as this project's, or leave for good, sessions that were recorded at its path and may be those of another
+    /// project that was there before
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "all")]
+    earlier: Option<EarlierSessions>,
     /// Do so for every project on this machine
     #[arg(long)]
     all: bool,
@@ -62,6 +67,15 @@ enum OutputForm {
     Off,
 }
 
+/// Decision about sessions that may be another project's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EarlierSessions {
+    /// They are this project's
+    Take,
+    /// They are not, and are not named any more
+    Leave,
+}
+
 #[derive(Serialize)]
 struct SyncOutcome<'a> {
     root: &'a PathBuf,
@@ -76,7 +90,8 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         let mut told = Vec::new();
         for tree in &trees {
-            let transcripts = processor::collect::discover::transcripts(&world.dirs, tree)?.len();
+            let transcripts =
+                processor::collect::discover::transcripts(&world.dirs, tree)?.transcripts.len();
             let found = plural(transcripts, "transcript");
             told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
             for file in processor::sync::withheld(&world.dirs.project(tree.project)) {
@@ -92,6 +107,10 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                 false => Failure::from(error).code(exit::NOT_FOUND),
             }
         })?;
+    }
+    if let (Some(decision), [tree]) = (args.earlier, trees.as_slice()) {
+        let found = processor::collect::discover::transcripts(&world.dirs, tree)?;
+        decide(world, tree, decision, found.unclaimed.newest)?;
     }
     let from = args.from.as_ref().map(|folder| folder.canonicalize().named(folder)).transpose()?;
     let progress = progress(args.progress);
@@ -137,6 +156,18 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
         Some(failure) => Err(failure),
         None => Ok(()),
     }
+}
+
+/// Notes what the user says of sessions that may be another project's, the newest of which was written at `newest`.
+pub fn decide(
+    world: &World,
+    tree: &Tree,
+    decision: EarlierSessions,
+    newest: Option<Timestamp>,
+) -> Result {
+    let until = newest.unwrap_or(world.now).max(world.now);
+    let decision = Earlier { take: decision == EarlierSessions::Take, until };
+    Ok(identity::decide_earlier(&world.dirs, tree.project, decision)?)
 }
 
 /// Scope of a sync.
@@ -280,8 +311,8 @@ pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
         };
         writeln!(out, "{count} {verb} to be read by the model, newest first{time}.")?;
     }
-    for warning in &report.warnings {
-        writeln!(out, "{} {}", paint(CARE, "!"), view::plain(warning))?;
+    for told in report.unclaimed.iter().chain(&report.warnings) {
+        writeln!(out, "{} {}", paint(CARE, "!"), view::plain(told))?;
     }
     Ok(())
 }

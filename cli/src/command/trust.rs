@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use memory_store::identity::{self, Known};
 use memory_store::index::Index;
-use memory_store::layout::{Place, STORE_DIR, Tree};
+use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
 /// Says what would be vouched for, released or withdrawn.
 fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, folder);
-    let root = tree.as_ref().map_or_else(|| super::root_of(folder), |tree| tree.root.clone());
+    let root = tree.as_ref().map_or_else(|| world.root_of(folder), |tree| tree.root.clone());
     let mut told = Vec::new();
     match (args.revoke, tree) {
         (true, Some(_)) => told.push(format!("read {} no longer", view::path(&root))),
@@ -183,7 +183,7 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
 }
 
 fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
-    let root = super::root_of(&folder);
+    let root = world.root_of(&folder);
     super::refuse_home(world, &root)?;
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
@@ -199,7 +199,7 @@ fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
 
 fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let tree = match Tree::locate(&world.dirs, &folder) {
-        Some(Place::Trusted(tree) | Place::Changed(tree)) => tree,
+        Some(place) => place.tree(),
         None => at(world, folder).tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;

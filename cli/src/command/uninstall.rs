@@ -72,7 +72,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
             return Err(ask::declined(world, "nothing was changed"));
         }
     }
-    let root = super::root_of(&world.cwd);
+    let root = world.root();
     let (mut done, mut taken_out) = (Done::default(), TakenOut::default());
     take_out(world, &root, &mut taken_out);
     done.changed = std::mem::take(&mut taken_out.changed);
@@ -101,7 +101,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
 
 /// Says what would be taken out and deleted.
 fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
-    let root = super::root_of(&world.cwd);
+    let root = world.root();
     let (mut told, mut taken_out) = (Vec::new(), TakenOut::default());
     for found in register::find_hooks(world, &root) {
         match found.hooks {

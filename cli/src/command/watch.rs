@@ -43,7 +43,7 @@ pub fn run(args: &Watch, world: &World, out: &mut dyn Write) -> Result {
             .hint("Set THROUGHLINE=full to learn here."));
     }
     if args.dry_run {
-        let folder = view::path(SOURCE.folder(&world.dirs));
+        let folder = view::path(SOURCE.folder(&world.dirs.claude));
         let told = format!("learn from what is new in {folder}, until it is interrupted");
         return view::would(&[told], false, out);
     }

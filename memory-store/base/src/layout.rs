@@ -1,15 +1,10 @@
 //! Where things lie on disk: one type per folder, one field per file.
 
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::fs::open_regular::{self, Links};
-use crate::fs::tree_fingerprint::TreeFingerprint;
 use crate::id::ProjectId;
-
-/// Bytes that are read of a small file of git's.
-const GIT_FILE_BYTES_MAX: u64 = 4096;
+pub use crate::tree::{Moved, Place, Tree, TreeRecord, by_path_record};
 
 /// Bytes of the file that says what a session was given: hooks and the MCP server append no more.
 pub const SESSION_BYTES_MAX: usize = 512 << 10;
@@ -109,6 +104,17 @@ impl UserDirs {
         self.data.join("by-path").join(path_hash(root))
     }
 
+    /// The record of a vouched folder that is found by what the folder is (see
+    /// [`crate::fs::tree_fingerprint::folder_key`]), wherever it was moved.
+    pub fn by_folder(&self, key: &str) -> PathBuf {
+        self.data.join("by-folder").join(path_hash(Path::new(key)))
+    }
+
+    /// Present once the user was told about a folder that is not set up.
+    pub fn hinted(&self, root: &Path) -> PathBuf {
+        self.state.join("hinted").join(path_hash(root))
+    }
+
     /// The key with which values are hashed that are to be recognised again (`redact::known`).
     pub fn secrets_key(&self) -> PathBuf {
         self.data.join("secrets.key")
@@ -127,12 +133,16 @@ pub struct ProjectDir {
     pub folder: PathBuf,
     /// Record of how the project is recognised: root commits, remotes, paths, worktrees, mode.
     pub identity: PathBuf,
+    /// Copy of that record, by which a damaged one is mended.
+    pub identity_copy: PathBuf,
     /// Keyed hashes of secrets that were recognised once (`redact::known`).
     pub known_secrets: PathBuf,
     /// The memories of a project that keeps them privately.
     pub private_memories: PathBuf,
     /// The memories put aside by `forget`.
     pub archived_memories: PathBuf,
+    /// Copies of the memory files that a sparse checkout leaves out of the main working tree.
+    pub left_out: PathBuf,
     /// Held memories.
     pub drafts: PathBuf,
     /// Every derived memory and what became of it.
@@ -165,9 +175,11 @@ impl ProjectDir {
         let at = |name: &str| folder.join(name);
         Self {
             identity: at("identity.json"),
+            identity_copy: at("identity.copy.json"),
             known_secrets: at("known-secrets.json"),
             private_memories: at("memories"),
             archived_memories: at("archived"),
+            left_out: at("left-out"),
             drafts: at("drafts"),
             ledger: at("ledger.jsonl"),
             anchors: at("anchors.json"),
@@ -280,181 +292,6 @@ pub fn path_hash(path: &Path) -> String {
     hash.to_hex()[..32].to_owned()
 }
 
-/// A working tree whose store this machine vouches for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
-    /// The project it belongs to.
-    pub project: ProjectId,
-    /// Its root.
-    pub root: PathBuf,
-    /// The root of the main working tree, when this is a linked worktree of it; else `root`.
-    pub main_root: PathBuf,
-}
-
-/// Answer about a folder, as far as this machine vouches for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a working tree that is the one somebody vouched for.
-    Trusted(Tree),
-    /// Place of a trusted working tree that may have changed. Another folder may be there now: nothing of it is read
-    /// before somebody who may run git has looked at it.
-    Changed(Tree),
-}
-
-impl Tree {
-    /// Finds the working tree that `cwd` lies in: `cwd` and each folder above it are looked up in
-    /// `by-path`; a linked worktree is known through its main tree. `None` means that no `init`
-    /// or `trust` on this machine vouched for it, or that something else is there by now, so
-    /// nothing of it may be read.
-    pub fn find(dirs: &UserDirs, cwd: &Path) -> Option<Self> {
-        match Self::locate(dirs, cwd)? {
-            Place::Trusted(tree) => Some(tree),
-            Place::Changed(_) => None,
-        }
-    }
-
-    /// [`Tree::find`], and what is no longer what it was.
-    ///
-    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that
-    /// is found, no git, no parsing.
-    pub fn locate(dirs: &UserDirs, cwd: &Path) -> Option<Place> {
-        cwd.ancestors().find_map(|root| {
-            if let Some(record) = ByPath::read(dirs, root) {
-                let project = record.project;
-                let tree = Self { project, root: root.to_owned(), main_root: root.to_owned() };
-                return Some(record.place(tree));
-            }
-            let main_root = main_root_of_worktree(root)?;
-            let record = ByPath::read(dirs, &main_root)?;
-            let tree = Self { project: record.project, root: root.to_owned(), main_root };
-            // Where a worktree was, another user may make something that says it is one.
-            let main = TreeFingerprint::of(&tree.main_root)?;
-            TreeFingerprint::of(root)?.is_owned_as(&main).then(|| record.place(tree))
-        })
-    }
-
-    /// The branch that is checked out; `None` outside git and without a branch.
-    pub fn branch(&self) -> Option<String> {
-        let head = read_short(&self.root.join(".git/HEAD"))
-            .or_else(|| read_short(&linked_git_dir(&self.root)?.join("HEAD")))?;
-        Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
-    }
-
-    /// The committed folder.
-    pub fn store(&self) -> PathBuf {
-        self.root.join(STORE_DIR)
-    }
-}
-
-/// Prefix of the checksum in a `by-path` record.
-const SUM: &str = "sum ";
-
-/// A `by-path` record. In its first line are the project and the path, so that a record is never taken for another
-/// path's; in the second one is the fingerprint, in the third one a checksum of both: one bit that flips must not lead
-/// to another project. Records of older versions have the first line alone.
-pub fn by_path_record(
-    project: ProjectId,
-    root: &Path,
-    fingerprint: Option<&TreeFingerprint>,
-) -> Vec<u8> {
-    let mut record = format!("{project} ").into_bytes();
-    record.extend_from_slice(root.as_os_str().as_encoded_bytes());
-    record.push(b'\n');
-    if let Some(fingerprint) = fingerprint {
-        record.extend_from_slice(format!("{fingerprint}\n").as_bytes());
-        let sum = sum(&record);
-        record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
-    }
-    record
-}
-
-fn sum(record: &[u8]) -> String {
-    blake3::hash(record).to_hex()[..16].to_owned()
-}
-
-/// A `by-path` record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ByPath {
-    /// The project of the working tree.
-    pub project: ProjectId,
-    /// Fingerprint that tells the working tree from another one at its path.
-    pub fingerprint: KnownFingerprint,
-    /// True if it has a checksum.
-    pub is_summed: bool,
-}
-
-/// State of a record's fingerprint of the working tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KnownFingerprint {
-    /// Nothing: an older version wrote it.
-    No,
-    /// The fingerprint of the trusted tree.
-    As(TreeFingerprint),
-    /// That it is not what somebody vouched for.
-    Broken,
-}
-
-impl ByPath {
-    /// Reads the record of a path; `None` when there is none, or it is damaged.
-    pub fn read(dirs: &UserDirs, root: &Path) -> Option<Self> {
-        let mut record = std::fs::read(dirs.by_path(root)).ok()?;
-        let at = memchr::memmem::rfind(&record, format!("\n{SUM}").as_bytes());
-        if let Some(at) = at {
-            let told = record.split_off(at + 1);
-            if told != format!("{SUM}{}\n", sum(&record)).as_bytes() {
-                return None;
-            }
-        }
-        let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
-        let rest = record.strip_prefix(by_path_record(project, root, None).as_slice())?;
-        let fingerprint = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
-            Some(fingerprint) => TreeFingerprint::parse(fingerprint)
-                .map_or(KnownFingerprint::Broken, KnownFingerprint::As),
-            None if rest.is_empty() => KnownFingerprint::No,
-            None => KnownFingerprint::Broken,
-        };
-        Some(Self { project, fingerprint, is_summed: at.is_some() })
-    }
-
-    fn place(&self, tree: Tree) -> Place {
-        let holds = match &self.fingerprint {
-            KnownFingerprint::No => true,
-            KnownFingerprint::As(fingerprint) => {
-                TreeFingerprint::of(&tree.main_root).is_some_and(|now| fingerprint.holds(&now))
-            }
-            KnownFingerprint::Broken => false,
-        };
-        if holds { Place::Trusted(tree) } else { Place::Changed(tree) }
-    }
-}
-
-/// The main working tree of the linked worktree at `root`, read from its `.git` file
-/// (`gitdir: <main>/.git/worktrees/<name>`, gitrepository-layout(5)).
-fn main_root_of_worktree(root: &Path) -> Option<PathBuf> {
-    let gitdir = linked_git_dir(root)?;
-    let worktrees = gitdir.parent()?;
-    let git = worktrees.parent()?;
-    // The link back keeps a hostile folder from claiming to be a worktree of a trusted tree.
-    let back = read_short(&gitdir.join("gitdir"))?;
-    let ours = Path::new(back.trim()) == root.join(".git");
-    (ours && worktrees.ends_with("worktrees") && git.ends_with(".git"))
-        .then(|| git.parent().map(Path::to_owned))?
-}
-
-/// The git folder of the linked worktree at `root`.
-fn linked_git_dir(root: &Path) -> Option<PathBuf> {
-    let link = read_short(&root.join(".git"))?;
-    Some(root.join(link.strip_prefix("gitdir:")?.trim()))
-}
-
-/// The text of a small file of git's; `None` when it is none. Nobody vouches for these files.
-pub fn read_short(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    let file = open_regular::open(path, Links::Follow).ok()?;
-    file.take(GIT_FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,60 +316,5 @@ mod tests {
         assert_eq!(models(dirs.clone().with_models(named(""), program)), beside);
         assert_eq!(models(dirs.clone().with_models(named("/m"), program)), Path::new("/m"));
         assert_eq!(dirs.with_models(|_| None, None).models, None);
-    }
-
-    #[test]
-    fn a_tree_is_found_from_below_and_only_when_recorded() {
-        let home = tempfile::tempdir().unwrap();
-        let dirs = dirs(home.path());
-        let root = home.path().join("work");
-        std::fs::create_dir_all(root.join("src/deep")).unwrap();
-        assert_eq!(Tree::find(&dirs, &root.join("src/deep")), None);
-
-        let project = ProjectId([3; 16]);
-        std::fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
-        std::fs::write(dirs.by_path(&root), by_path_record(project, &root, None)).unwrap();
-        let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
-        assert_eq!((tree.project, tree.root), (project, root.clone()));
-
-        // A sealed tree must match its record; a record of an older version has no fingerprint.
-        let sealed = |fingerprint: &str| {
-            let mut record = by_path_record(project, &root, None);
-            record.extend_from_slice(fingerprint.as_bytes());
-            std::fs::write(dirs.by_path(&root), record).unwrap();
-            Tree::locate(&dirs, &root.join("src"))
-        };
-        let found = Tree { project, root: root.clone(), main_root: root.clone() };
-        let as_it_is = format!("{}\n", TreeFingerprint::of(&root).unwrap());
-        assert_eq!(sealed(&as_it_is), Some(Place::Trusted(found.clone())));
-        for fingerprint in ["1.5 1\n", "unknown\n", "x", &as_it_is[1..], "\n"] {
-            assert_eq!(sealed(fingerprint), Some(Place::Changed(found.clone())), "{fingerprint:?}");
-            assert_eq!(Tree::find(&dirs, &root), None);
-        }
-
-        // A record that names another path is not believed.
-        std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere"), None))
-            .unwrap();
-        assert_eq!(Tree::find(&dirs, &root), None);
-    }
-
-    #[test]
-    fn a_linked_worktree_is_known_through_its_main_tree_and_only_if_that_links_back() {
-        let home = tempfile::tempdir().unwrap();
-        let dirs = dirs(home.path());
-        let (main, linked) = (home.path().join("main"), home.path().join("linked"));
-        let gitdir = main.join(".git/worktrees/linked");
-        std::fs::create_dir_all(&gitdir).unwrap();
-        std::fs::create_dir_all(&linked).unwrap();
-        std::fs::write(linked.join(".git"), format!("gitdir: {}\n", gitdir.display())).unwrap();
-        std::fs::create_dir_all(dirs.by_path(&main).parent().unwrap()).unwrap();
-        std::fs::write(dirs.by_path(&main), by_path_record(ProjectId([3; 16]), &main, None))
-            .unwrap();
-        assert_eq!(Tree::find(&dirs, &linked), None);
-
-        std::fs::write(gitdir.join("gitdir"), format!("{}\n", linked.join(".git").display()))
-            .unwrap();
-        let tree = Tree::find(&dirs, &linked).unwrap();
-        assert_eq!((tree.root, tree.main_root), (linked, main));
     }
 }

@@ -7,6 +7,7 @@ pub mod background;
 pub mod error;
 pub mod exchange;
 pub mod fs;
+pub mod git_dirs;
 pub mod handoff;
 pub mod id;
 pub mod kind;
@@ -21,6 +22,7 @@ pub mod succession;
 pub mod text;
 pub mod thinking;
 pub mod time;
+pub mod tree;
 
 pub use error::{Error, Result};
 pub use id::{MemoryId, ProjectId, short_session};

@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
+/// Milliseconds of an hour.
+pub const HOUR_MS: i64 = 3_600_000;
 /// Milliseconds of a minute.
 pub const MINUTE_MS: i64 = 60_000;
 

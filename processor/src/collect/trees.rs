@@ -1,5 +1,8 @@
 //! The working trees of a project that are there now.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use anyhow::Result;
 use memory_store::ProjectId;
 use memory_store::identity::{self, Identity};
@@ -7,19 +10,37 @@ use memory_store::layout::{Place, Tree, UserDirs};
 
 use crate::git;
 
-/// Looks again at those working trees of a project that are not what was vouched for any more. Before
-/// that nothing of them is read.
-pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<()> {
+/// Looks again at those working trees of a project that are not what was vouched for any more, before anything of them is
+/// read, and mends the project's record. Returns what was mended.
+pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
+    let mended = identity::mend(dirs, project)?;
     let identity = Identity::read(&dirs.project(project))?;
-    for root in identity.into_iter().flat_map(|identity| identity.paths) {
-        match Tree::locate(dirs, &root) {
-            Some(Place::Trusted(tree) | Place::Changed(tree))
-                if tree.project == project && tree.main_root == root =>
+    let roots = identity.into_iter().flat_map(|it| [it.paths, it.worktrees].concat());
+    let mut seen = BTreeSet::new();
+    for place in roots.filter_map(|root| Tree::locate(dirs, &root)) {
+        let is_ours = |tree: &Tree| tree.project == project;
+        match place {
+            Place::Moved(moved) if is_ours(&moved.tree) => {
+                identity::adopt(dirs, &moved, git::observe)?;
+            }
+            Place::Trusted(tree) | Place::Changed(tree)
+                if is_ours(&tree) && seen.insert(tree.main_root.clone()) =>
             {
                 identity::review(dirs, &tree, git::observe)?;
             }
-            Some(_) | None => {}
+            Place::Trusted(_) | Place::Changed(_) | Place::Moved(_) => {}
         }
+    }
+    Ok(mended)
+}
+
+/// Records a project at a path that its folder was moved to.
+pub fn adopt(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
+    match Tree::locate(dirs, root) {
+        Some(Place::Moved(moved)) if moved.tree.project == project => {
+            identity::adopt(dirs, &moved, git::observe)?;
+        }
+        Some(_) | None => {}
     }
     Ok(())
 }
@@ -46,12 +67,10 @@ pub fn present(dirs: &UserDirs, tree: &Tree) -> Vec<Tree> {
     trees
 }
 
-/// The main tree of a project, by its record.
+/// Returns the working tree that keeps a project's memories, by its record.
 pub fn main(dirs: &UserDirs, project: ProjectId) -> Option<Tree> {
     let identity = Identity::read(&dirs.project(project)).ok().flatten()?;
-    identity
-        .paths
-        .iter()
-        .filter(|root| root.is_dir())
-        .find_map(|root| Tree::find(dirs, root).filter(|tree| tree.project == project))
+    let mut roots = identity.paths.iter().chain(&identity.worktrees).filter(|root| root.is_dir());
+    let tree = roots.find_map(|root| Tree::find(dirs, root).filter(|it| it.project == project))?;
+    Some(Tree { root: tree.main_root.clone(), ..tree })
 }

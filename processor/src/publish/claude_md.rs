@@ -54,7 +54,7 @@ impl Known {
         for name in ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"] {
             known.read_with_imports(&tree.root.join(name), &tree.root, 0);
         }
-        let auto = SOURCE.folder(dirs).join(folder_name(&tree.main_root));
+        let auto = SOURCE.folder(&dirs.claude).join(folder_name(&tree.main_root));
         if let Some(text) = read(&auto.join("memory/MEMORY.md")) {
             let text = &text[..text.floor_char_boundary(AUTO_BYTES_MAX)];
             let lines: Vec<&str> = text.lines().take(AUTO_LINES_MAX).collect();
@@ -241,7 +241,7 @@ mod tests {
         fs::write(tree.root.join("docs/code.md"), "Release tags carry the build date.\n").unwrap();
         let outside = tree.root.parent().unwrap().join("outside.md");
         fs::write(outside, "Nightly jobs carry the owner's name.\n").unwrap();
-        let auto = SOURCE.folder(dirs).join(folder_name(&tree.main_root)).join("memory");
+        let auto = SOURCE.folder(&dirs.claude).join(folder_name(&tree.main_root)).join("memory");
         assert!(auto.to_str().unwrap().contains("-my-work"));
         fs::create_dir_all(&auto).unwrap();
         let lines = "- something else\n".repeat(AUTO_LINES_MAX - 1);

@@ -12,8 +12,10 @@ use super::context::SyncContext;
 use super::handoffs::Handoffs;
 use super::{lost, packs, secrets};
 use crate::collect::archive::{Entry, SessionFile};
+use crate::collect::configurations;
 use crate::collect::discover::{self, Discovery, Transcript};
 use crate::collect::ignore::Ignore;
+use crate::collect::unclaimed::Judge;
 use crate::collect::{Collected, Collector, SessionRead, changed, state_of};
 use crate::state::{SessionState, State, write_roots};
 use crate::transcript::parts;
@@ -41,6 +43,8 @@ pub(super) struct Collection {
     pub newest: Option<Timestamp>,
     /// Counts for the report.
     pub counts: CollectionCounts,
+    /// Sentences about sessions that were recorded here and are not learned from.
+    pub unclaimed: Vec<String>,
     /// Problems that did not stop the rest.
     pub warnings: Vec<String>,
 }
@@ -63,10 +67,14 @@ pub(super) fn collect(
 ) -> Result<Collection> {
     let mut collection = Collection::default();
     context.options.progress.stage("looking", 0);
-    write_roots(&context.home, context.territory.roots())?;
     collection.warnings.extend(packs::take_stale_apart(context, state));
     collection.warnings.extend(lost::put_damaged_aside(context, state)?);
-    let found = discover::ours(context.dirs(), &context.territory, &mut state.seen)?;
+    configurations::remember(context.dirs())?;
+    let judge = Judge::new(context.dirs(), &context.territory);
+    let found = discover::ours(context.dirs(), &context.territory, &mut state.seen, &judge)?;
+    // Spellings of the roots that transcripts have are among them now.
+    write_roots(&context.home, &context.territory.roots())?;
+    collection.unclaimed = found.unclaimed.told();
     let newest_ms = found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok());
     collection.newest = newest_ms.map(Timestamp);
     collection.warnings.extend(found.warnings);
@@ -153,6 +161,7 @@ fn collect_batch(
         territory: &context.territory,
         parts: &last_parts,
         part_bytes: context.options.part_bytes,
+        now: context.options.now,
     };
     let progress = context.options.progress;
     progress.stage("reading", sessions.len());

@@ -72,7 +72,7 @@ impl<'a> SyncContext<'a> {
         settings.config = config;
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
         let trees = trees::present(options.dirs, options.tree);
-        let secrets = Secrets::open(options.dirs, &home, territory.roots(), &trees)?;
+        let secrets = Secrets::open(options.dirs, &home, &territory.roots(), &trees)?;
         let sessions = SessionPlaces {
             archive: Archive::open(&home),
             expired: Expired::open(&home),

@@ -14,6 +14,9 @@ pub struct SyncReport {
     pub busy: bool,
     /// Whether nothing had changed.
     pub nothing_new: bool,
+    /// Sentences about sessions that were recorded here and are not learned from, with the command that decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unclaimed: Vec<String>,
     /// Transcripts of the project.
     pub transcripts: usize,
     /// Sessions that something new was read of.

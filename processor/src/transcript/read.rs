@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use memory_store::Timestamp;
 use memory_store::fs::lines::{Line, Lines};
 use memory_store::redact::Given;
+use memory_store::time::HOUR_MS;
 
 use super::SOURCE;
 use super::assemble::{Assembly, assemble};
@@ -96,6 +98,18 @@ pub struct Counts {
     pub damaged: u64,
     /// Records beyond the bound.
     pub dropped: u64,
+}
+
+/// Milliseconds that the clock of a session may be ahead of ours.
+const AHEAD_MS_MAX: i64 = HOUR_MS;
+
+/// Times by which those of a transcript's records are judged.
+#[derive(Clone, Copy, Debug)]
+pub struct FileTimes {
+    /// The time.
+    pub now: Timestamp,
+    /// When the transcript was last written to.
+    pub modified: Timestamp,
 }
 
 /// Collects the records of one session.
@@ -200,6 +214,28 @@ impl<'r> SessionBuilder<'r> {
         match line {
             Line::Whole(line) => self.line(line),
             Line::TooLong => self.counts.too_long += 1,
+        }
+    }
+
+    /// Gives the records so far times that can be: one without a time that of its neighbour, or the file's, and none a
+    /// time that is still to come.
+    pub fn settle_times(&mut self, times: FileTimes) {
+        let file = times.modified.min(times.now);
+        let latest = Timestamp(times.now.0.saturating_add(AHEAD_MS_MAX));
+        let is_timed =
+            |record: &Record| !matches!(record.what, RecordWhat::Link | RecordWhat::Title { .. });
+        let mut records: Vec<&mut Record> =
+            self.records.iter_mut().filter(|record| is_timed(record)).collect();
+        for record in records.iter_mut().filter(|record| record.at > latest) {
+            record.at = file;
+        }
+        let first = records.iter().map(|record| record.at).find(|at| *at != Timestamp::default());
+        let mut before = first.unwrap_or(file);
+        for record in records {
+            if record.at == Timestamp::default() {
+                record.at = before;
+            }
+            before = record.at;
         }
     }
 

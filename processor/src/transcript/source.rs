@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use memory_store::layout::UserDirs;
+use memory_store::Timestamp;
 
 use super::name::TranscriptName;
 use super::read::Redact;
@@ -11,18 +11,18 @@ use super::record::Record;
 /// A client whose sessions are read. It is about files and lines of that client; records are of no client. Words
 /// and folders of Claude Code are still known in `extract/words.rs`, `memory_echo.rs` and `publish/claude_md.rs`.
 pub trait TranscriptSource: Sync {
-    /// Returns the folder below which the client writes the transcripts of all projects.
-    fn folder(&self, dirs: &UserDirs) -> PathBuf;
+    /// Returns the folder below which the client writes the transcripts of all projects, in one of its configuration
+    /// folders.
+    fn folder(&self, configuration: &Path) -> PathBuf;
 
     /// Reads the session and the subagent from the path of a transcript; `None` for other files.
     fn name(&self, path: &Path) -> Option<TranscriptName>;
 
-    /// Returns bytes that each line contains which was recorded below `root`, so that most lines need not be parsed;
-    /// `None` when no line can name that folder.
-    fn mark(&self, root: &Path) -> Option<Vec<u8>>;
-
     /// Tells where a line was recorded, without parsing all of it; `None` when it does not say.
     fn place(&self, line: &[u8]) -> Option<Place>;
+
+    /// Tells when a line was recorded; `None` when it does not say.
+    fn time(&self, line: &[u8]) -> Option<Timestamp>;
 
     /// Adds what is kept of a line to `out`, redacted. Looks at nothing but the line, so that slices of a transcript
     /// give the records of the whole.

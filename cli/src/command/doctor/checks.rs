@@ -17,8 +17,9 @@ use memory_store::recall::{Recall, Search};
 use memory_store::settings_file;
 use memory_store::store::readme::{self, ReadmeState};
 use memory_store::{Timestamp, time::DAY_MS};
+use processor::collect::configurations;
+use processor::git::ignore_rule;
 use processor::log;
-use processor::transcript::SOURCE;
 
 use super::check::Check;
 use super::programs::{self, dry_run};
@@ -54,7 +55,7 @@ const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 /// Looks at all links.
 pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     let tree = found.as_ref().ok();
-    let root = tree.map_or_else(|| crate::command::root_of(&world.cwd), |tree| tree.root.clone());
+    let root = tree.map_or_else(|| world.root(), |tree| tree.root.clone());
     let mut checks = vec![mode(world), client(world)];
     checks.extend(installed(world));
     checks.push(git());
@@ -437,6 +438,7 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
         }
         Err(failure) => checks.push(Check::failed("memories", &failure)),
     }
+    checks.extend(ignored(world, tree));
     checks.push(index(world, tree));
     checks.extend(crate::command::damage::archive(&world.dirs.project(tree.project)));
     checks.push(background(world, tree));
@@ -470,6 +472,17 @@ fn store(stores: &Stores) -> Vec<Check> {
     }
     checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
     checks
+}
+
+/// Tells of a rule by which git ignores memories that are meant to be committed.
+fn ignored(world: &World, tree: &Tree) -> Option<Check> {
+    let mode = identity::mode(&world.dirs, tree.project).ok()?;
+    let rule = match mode {
+        identity::Mode::Committed => ignore_rule::of_memories(&tree.main_root)?,
+        identity::Mode::Private => return None,
+    };
+    let remedy = "Where nobody else is to get them, `throughline init --private` keeps them out of the repository.";
+    Some(Check::care("sharing", rule.told(), remedy))
 }
 
 /// Tells of memories that are held back: that is no fault, but somebody has to look at them.
@@ -518,19 +531,35 @@ fn index(world: &World, tree: &Tree) -> Check {
 fn transcripts(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "transcripts";
     match processor::collect::discover::transcripts(&world.dirs, tree) {
-        Ok(found) if found.is_empty() => {
+        Ok(found) if !found.unclaimed.told().is_empty() => {
+            let count = plural(found.transcripts.len(), "transcript");
+            let told = found.unclaimed.told();
+            Check::care(NAME, format!("{count} of this project"), told.join("; "))
+        }
+        Ok(found) if found.transcripts.is_empty() => {
             let elsewhere = elsewhere::history(&world.dirs, &tree.main_root);
             let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
             let remedy = match elsewhere.is_empty() {
                 true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
                 false => elsewhere.join("; "),
             };
-            let folder = SOURCE.folder(&world.dirs);
-            Check::care(NAME, format!("none of this project in {}", folder.display()), remedy)
+            let folders = configurations::transcript_folders(&world.dirs);
+            Check::care(NAME, format!("none of this project in {}", listed(&folders)), remedy)
         }
-        Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),
+        Ok(found) => {
+            let folders = configurations::transcript_folders(&world.dirs);
+            let count = found.transcripts.len();
+            Check::good(
+                NAME,
+                format!("{count} of this project, looked for in {}", listed(&folders)),
+            )
+        }
         Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
     }
+}
+
+fn listed(folders: &[PathBuf]) -> String {
+    folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 fn background(world: &World, tree: &Tree) -> Check {

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{TreeDir, read_short};
+use crate::fs::open_regular::read_short;
+use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
 /// Memories from the repository that are new, or say something new.

@@ -2,7 +2,7 @@
 //! for ever, and a device may have no end.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -27,6 +27,22 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let file = options.custom_flags(flags).open(path)?;
     check(&file)?;
     Ok(file)
+}
+
+/// Bytes that are read of a short file.
+const SHORT_BYTES_MAX: u64 = 4096;
+
+/// Returns the beginning of a short file's text; `None` for what is no regular file or no text. Others may have made the
+/// file.
+pub fn read_short(path: &Path) -> Option<String> {
+    String::from_utf8(read_beginning(path, SHORT_BYTES_MAX)?).ok()
+}
+
+/// Returns so many bytes of a file at most; `None` for what is no regular file.
+pub fn read_beginning(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, Links::Follow).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Returns the metadata of an open file, or an error if it is not regular.

@@ -88,9 +88,29 @@ impl fmt::Display for TreeFingerprint {
     }
 }
 
+/// Returns a key that no other folder of this machine has, whatever the folder is called: when it came into being, and its
+/// inode. `None` where the file system does not store when.
+pub fn folder_key(path: &Path) -> Option<String> {
+    match sys::look(path)? {
+        (Mark { birth: Birth::At(seconds, ns), .. }, inode) => {
+            Some(format!("{seconds}.{ns:09} {inode}"))
+        }
+        (Mark { birth: Birth::Inode(_), .. }, _) => None,
+    }
+}
+
+/// Returns when a file or folder came into being, in milliseconds since 1970; `None` where the file system does not store
+/// that.
+pub fn born_ms(path: &Path) -> Option<i64> {
+    match sys::look(path)?.0.birth {
+        Birth::At(seconds, ns) => Some(seconds * 1000 + i64::from(ns) / 1_000_000),
+        Birth::Inode(_) => None,
+    }
+}
+
 impl Mark {
     fn of(path: &Path) -> Option<Self> {
-        sys::look(path)
+        sys::look(path).map(|(mark, _)| mark)
     }
 
     fn parse<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
@@ -191,7 +211,8 @@ mod sys {
     const STATX_INO: u32 = 0x100;
     const STATX_BTIME: u32 = 0x800;
 
-    pub(crate) fn look(path: &Path) -> Option<Mark> {
+    /// Returns the mark of a file or folder, and its inode.
+    pub(crate) fn look(path: &Path) -> Option<(Mark, u64)> {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = Found::default();
         // SAFETY: the path ends with a null byte, and the structure is as long as the call writes.
@@ -208,13 +229,14 @@ mod sys {
         if failed {
             // Linux before 4.11, and containers that do not know the call.
             let found = std::fs::symlink_metadata(path).ok()?;
-            return Some(Mark { birth: Birth::Inode(found.ino()), owner: found.uid() });
+            let mark = Mark { birth: Birth::Inode(found.ino()), owner: found.uid() };
+            return Some((mark, found.ino()));
         }
         let birth = match found.mask & STATX_BTIME {
             0 => Birth::Inode(found.inode),
             _ => Birth::At(found.birth.seconds, found.birth.ns),
         };
-        Some(Mark { birth, owner: found.owner })
+        Some((Mark { birth, owner: found.owner }, found.inode))
     }
 }
 
@@ -226,7 +248,8 @@ mod sys {
 
     use super::{Birth, Mark};
 
-    pub(crate) fn look(path: &Path) -> Option<Mark> {
+    /// Returns the mark of a file or folder, and its inode.
+    pub(crate) fn look(path: &Path) -> Option<(Mark, u64)> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let born = born.and_then(|born| Some((i64::try_from(born.as_secs()).ok()?, born)));
@@ -234,7 +257,7 @@ mod sys {
             Some((seconds, born)) => Birth::At(seconds, born.subsec_nanos()),
             None => Birth::Inode(found.ino()),
         };
-        Some(Mark { birth, owner: found.uid() })
+        Some((Mark { birth, owner: found.uid() }, found.ino()))
     }
 }
 

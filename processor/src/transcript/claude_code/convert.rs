@@ -5,9 +5,11 @@ use memory_store::Timestamp;
 use memory_store::prompt::{said, said_in_pieces, without_echoes};
 use serde_json::Value;
 
+use super::plain::{without_image_marks, without_sequences};
 use super::prompt::{self, Said};
+use super::repair::repair;
 use super::scan::{Head, scan, shallow};
-use super::surrogate;
+use super::time;
 use super::tool::{self, kept, name, string};
 use crate::transcript::read::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::record::{Record, RecordWhat};
@@ -86,10 +88,10 @@ fn object(
         return if head.closed { LineOutcome::Read } else { LineOutcome::Damaged };
     }
     let value = serde_json::from_slice::<Value>(bytes)
-        .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)))
+        .or_else(|_| serde_json::from_slice(&repair(bytes)))
         // A value that lies too deep is left out, and the rest of the line is read.
         .ok()
-        .or_else(|| serde_json::from_slice(&surrogate::repair(&shallow(bytes)?)).ok());
+        .or_else(|| serde_json::from_slice(&repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return LineOutcome::Damaged };
     let from = out.len();
     let line = Line { value: &value, redact };
@@ -167,7 +169,8 @@ impl Line<'_> {
     }
 
     fn prompt(&self, texts: &[&str], images: u32, out: &mut Vec<Record>) {
-        let said = said_in_pieces(texts);
+        let texts: Vec<&str> = texts.iter().map(|text| without_image_marks(text)).collect();
+        let said = said_in_pieces(&texts);
         let said = said.iter().map(|text| prompt::classify(text));
         let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
         let mut machine = Vec::new();
@@ -196,7 +199,7 @@ impl Line<'_> {
         }
         let by = match by {
             Some(by) => by,
-            None if images > 0 && texts.is_empty() => self.prompt_by(),
+            None if images > 0 && texts.iter().all(|text| text.is_empty()) => self.prompt_by(),
             None => return,
         };
         let max = if by == PromptBy::Machine { MACHINE_BYTES_MAX } else { TEXT_BYTES_MAX };
@@ -339,7 +342,7 @@ impl Line<'_> {
     }
 
     fn push(&self, out: &mut Vec<Record>, what: RecordWhat) {
-        let at = Timestamp::parse(self.text("timestamp")).unwrap_or_default();
+        let at = self.value.get("timestamp").and_then(time::parse).unwrap_or_default();
         let mut uuid = name(self.value.get("uuid"));
         if uuid.is_empty() {
             uuid = content_id(&what, at);
@@ -364,7 +367,7 @@ impl Line<'_> {
     }
 
     fn kept(&self, text: &str, max: usize) -> String {
-        kept(text, max, self.redact)
+        kept(&without_sequences(text), max, self.redact)
     }
 
     /// What is kept of a text that the user typed.

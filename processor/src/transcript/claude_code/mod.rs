@@ -2,14 +2,18 @@
 
 mod convert;
 mod name;
+mod plain;
 mod prompt;
+mod repair;
 mod scan;
-mod surrogate;
+mod time;
 mod tool;
 
 use std::path::{Path, PathBuf};
 
-use memory_store::layout::UserDirs;
+use memory_store::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::name::TranscriptName;
 use super::read::Redact;
@@ -21,27 +25,30 @@ use super::source::{LineOutcome, Place, TranscriptSource};
 pub struct ClaudeCode;
 
 impl TranscriptSource for ClaudeCode {
-    fn folder(&self, dirs: &UserDirs) -> PathBuf {
-        dirs.claude.join("projects")
+    fn folder(&self, configuration: &Path) -> PathBuf {
+        configuration.join("projects")
     }
 
     fn name(&self, path: &Path) -> Option<TranscriptName> {
         name::name(path)
     }
 
-    fn mark(&self, root: &Path) -> Option<Vec<u8>> {
-        let text = serde_json::to_string(root.to_str()?).ok()?;
-        Some(format!("\"cwd\":{}", text.strip_suffix('"')?).into_bytes())
-    }
-
     fn place(&self, line: &[u8]) -> Option<Place> {
-        let head = scan::scan(line);
+        let head = scan::place(line);
         let text = |raw: &[u8]| {
             let quoted = [b"\"", raw, b"\""].concat();
             serde_json::from_slice::<String>(&quoted).unwrap_or_default()
         };
         let place = Place { cwd: text(head.cwd), session: text(head.session) };
         (!place.cwd.is_empty()).then_some(place)
+    }
+
+    fn time(&self, line: &[u8]) -> Option<Timestamp> {
+        #[derive(Deserialize)]
+        struct Line {
+            timestamp: Value,
+        }
+        time::parse(&serde_json::from_slice::<Line>(line).ok()?.timestamp)
     }
 
     fn convert(&self, line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> LineOutcome {

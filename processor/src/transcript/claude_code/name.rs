@@ -14,12 +14,37 @@ pub fn name(path: &Path) -> Option<TranscriptName> {
             .find(|folder| folder.ends_with("subagents"))
             .and_then(|folder| folder.parent()?.file_name()?.to_str())
             .unwrap_or_default();
-        return Some(TranscriptName { session: session.to_owned(), agent: Some(agent.to_owned()) });
+        let agent = original(agent).to_owned();
+        return Some(TranscriptName { session: session.to_owned(), agent: Some(agent) });
     }
     let beside = path
         .ancestors()
         .any(|folder| folder.ends_with("subagents") || folder.ends_with("tool-results"));
-    (!stem.is_empty() && !beside).then(|| TranscriptName { session: stem.to_owned(), agent: None })
+    let session = original(stem).to_owned();
+    (!session.is_empty() && !beside).then_some(TranscriptName { session, agent: None })
+}
+
+/// Returns the name of what a file is a copy of: services that synchronise folders add to names where two machines wrote,
+/// and file managers where there is one already.
+fn original(stem: &str) -> &str {
+    // All that follows the id of a session is of somebody else.
+    if let Some(id) = stem.get(..UUID_CHARS).filter(|id| is_uuid(id)) {
+        return id;
+    }
+    const MARKS: [&str; 4] = [".sync-conflict-", " (", ".conflict", " copy"];
+    let end = MARKS.iter().filter_map(|mark| stem.find(mark)).min();
+    &stem[..end.unwrap_or(stem.len())]
+}
+
+/// Characters of a session's id.
+const UUID_CHARS: usize = 36;
+
+fn is_uuid(text: &str) -> bool {
+    let mut bytes = text.bytes().enumerate();
+    bytes.all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
 }
 
 #[cfg(test)]
@@ -40,5 +65,18 @@ mod tests {
         check("/p/-w/agent-a3.jsonl", Some(("", Some("a3"))));
         check("/p/-w/s1/tool-results/x.txt", None);
         check("/p/-w/memory/MEMORY.md", None);
+        let id = "0a1b2c3d-0000-4000-8000-00000000000f";
+        for copy in [
+            "",
+            ".sync-conflict-20261120-101500-ABCDEFG",
+            " (1)",
+            " (Ada's conflicted copy)",
+            "-LAPTOP",
+            " 2",
+        ] {
+            check(&format!("/p/-w/{id}{copy}.jsonl"), Some((id, None)));
+        }
+        check("/p/-w/s1.sync-conflict-2026-A.jsonl", Some(("s1", None)));
+        check("/p/-w/s1/subagents/agent-a1 (1).jsonl", Some(("s1", Some("a1"))));
     }
 }

@@ -25,6 +25,15 @@ pub struct Head<'a> {
 
 /// Scans one line. Damaged JSON gives what was found up to the damage.
 pub fn scan(line: &[u8]) -> Head<'_> {
+    scan_until(line, |_| false)
+}
+
+/// Scans one line as far as its working directory and session are.
+pub fn place(line: &[u8]) -> Head<'_> {
+    scan_until(line, |head| !head.cwd.is_empty() && !head.session.is_empty())
+}
+
+fn scan_until(line: &[u8], is_enough: impl Fn(&Head<'_>) -> bool) -> Head<'_> {
     let mut head = Head::default();
     let mut at = 0;
     let mut depth = 0_u32;
@@ -40,6 +49,9 @@ pub fn scan(line: &[u8]) -> Head<'_> {
                     if value_next {
                         keep(&mut head, key, text);
                         value_next = false;
+                        if is_enough(&head) {
+                            return head;
+                        }
                     } else {
                         key = text;
                     }
@@ -102,7 +114,9 @@ pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn keep<'a>(head: &mut Head<'a>, key: &[u8], text: &'a [u8]) {
-    match key {
+    // A key may be written with escapes, as any text.
+    let plain = key.contains(&b'\\').then(|| unescaped(key)).flatten();
+    match plain.as_deref().map_or(key, str::as_bytes) {
         b"type" => head.kind = text,
         b"uuid" => head.uuid = text,
         b"parentUuid" => head.parent = text,
@@ -110,6 +124,10 @@ fn keep<'a>(head: &mut Head<'a>, key: &[u8], text: &'a [u8]) {
         b"sessionId" => head.session = text,
         _ => {}
     }
+}
+
+fn unescaped(key: &[u8]) -> Option<String> {
+    serde_json::from_slice(&[b"\"", key, b"\""].concat()).ok()
 }
 
 fn memchr_structure(bytes: &[u8]) -> Option<usize> {
@@ -140,6 +158,15 @@ mod tests {
         assert_eq!(head.parent, b"");
         assert_eq!(head.cwd, b"/w");
         assert_eq!(head.end, None);
+    }
+
+    #[test]
+    fn any_spelling_counts() {
+        let line = br#"{ "message" : {"cwd":"no"} , "sess\u0069onId"	:	"s" , "cwd" :
+            "\/w" , "type":"user"}"#;
+        let head = place(line);
+        assert_eq!((head.cwd, head.session, head.kind), (&b"\\/w"[..], &b"s"[..], &b""[..]));
+        assert_eq!(scan(line).kind, b"user");
     }
 
     #[test]

@@ -1,10 +1,21 @@
-//! Lone surrogates: Claude Code cuts strings between the two halves of a character, which JSON
-//! readers refuse. The half is replaced, so that the line is not lost.
+//! Repair of lines that JSON readers refuse: lone surrogates, for Claude Code cuts strings between the two halves of a
+//! character; and bytes that are no text, as a lost power supply or a network drive leaves them. Each costs a character,
+//! and not the line.
 
 use std::borrow::Cow;
 
+/// Returns a line with a replacement character for each half of a character and each byte that is no text, and a space
+/// for each control character.
+pub fn repair(line: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(line);
+    let mut repaired = surrogates(text.as_bytes()).into_owned();
+    // Between strings white space is all the same, and in a string none of them may be.
+    repaired.iter_mut().filter(|byte| byte.is_ascii_control()).for_each(|byte| *byte = b' ');
+    repaired
+}
+
 /// Replaces `\ud8xx` without its partner by the replacement character's escape.
-pub fn repair(line: &[u8]) -> Cow<'_, [u8]> {
+fn surrogates(line: &[u8]) -> Cow<'_, [u8]> {
     let mut fixed: Option<Vec<u8>> = None;
     let mut at = 0;
     while let Some(skip) = memchr::memchr(b'\\', &line[at..]) {
@@ -41,7 +52,7 @@ mod tests {
     #[test]
     fn halves_are_replaced_and_pairs_are_kept() {
         let check = |before: &str, after: &str| {
-            assert_eq!(str::from_utf8(&repair(before.as_bytes())).unwrap(), after);
+            assert_eq!(str::from_utf8(&surrogates(before.as_bytes())).unwrap(), after);
         };
         check(r#""a\ud83dz""#, r#""a\ufffdz""#);
         check(r#""\udc00""#, r#""\ufffd""#);
@@ -49,5 +60,12 @@ mod tests {
         check(r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#);
         check(r#""\\ud83d""#, r#""\\ud83d""#);
         check(r#""\ud83"#, r#""\ud83"#);
+    }
+    #[test]
+    fn a_bad_byte_costs_a_character() {
+        let check = |before: &[u8], after: &str| assert_eq!(repair(before), after.as_bytes());
+        check(b"{\"a\":\"x\xffy\"}", "{\"a\":\"x\u{fffd}y\"}");
+        check(b"{\"a\":\t\"x\0y\x1b\"}", "{\"a\": \"x y \"}");
+        check("{\"a\":\"é\\ud83d\"}".as_bytes(), "{\"a\":\"é\\ufffd\"}");
     }
 }

@@ -1,0 +1,97 @@
+//! Answers the start of a session in a folder that is not set up: silence, but for one line, once, where the user may
+//! expect more. Nothing of the folder is read.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use memory_store_base::git_dirs;
+use memory_store_base::layout::{STORE_DIR, Tree, TreeRecord, UserDirs};
+
+use crate::append;
+use crate::event::{Event, What};
+use crate::output::Output;
+
+/// Records that are looked through for a project whose folder is gone.
+const RECORDS_MAX: usize = 500;
+/// Characters of a project's id that name it.
+const ID_CHARS: usize = 12;
+
+/// Answers an event in a folder that is not set up.
+pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
+    if !matches!(event.what, What::SessionStart(_)) || event.agent.is_some() {
+        return Output::default();
+    }
+    let cwd = event.cwd.canonicalize().unwrap_or_else(|_| event.cwd.clone());
+    let root = cwd.ancestors().find(|folder| git_dirs::is_root(folder)).unwrap_or(&cwd);
+    // To somebody who set nothing up on this machine nothing is said, and nothing is written.
+    let has_projects = dirs.data.join("by-path").is_dir();
+    let hint = || if has_projects { hint(dirs, root) } else { None };
+    let message = unreadable(dirs, &cwd).or_else(hint);
+    let is_new = |message: &String| {
+        let told = append::create_new(&dirs.hinted(root), message.as_bytes());
+        // What cannot be marked is told each time: it is about folders that cannot be written.
+        told.unwrap_or(true)
+    };
+    Output { message: message.filter(is_new), ..Output::default() }
+}
+
+/// Says that records of this user cannot be read.
+fn unreadable(dirs: &UserDirs, cwd: &Path) -> Option<String> {
+    let is_denied = |folder: &Path| {
+        let record = fs::metadata(dirs.by_path(folder));
+        record.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    };
+    cwd.ancestors().any(is_denied).then(|| {
+        let data = dirs.data.display();
+        // SAFETY: the call takes and changes nothing.
+        let user = unsafe { libc::geteuid() };
+        let is_foreign = fs::metadata(&dirs.data).is_ok_and(|folder| folder.uid() != user);
+        let (why, remedy) = match is_foreign {
+            true => ("it belongs to another user", format!("sudo chown -R {user} {data}")),
+            false => ("permission denied", format!("chmod -R u+rwX {data}")),
+        };
+        format!("Throughline: {data} cannot be read, so that nothing is recalled: {why}. Run `{remedy}`.")
+    })
+}
+
+/// Says what this folder may be to the user.
+fn hint(dirs: &UserDirs, root: &Path) -> Option<String> {
+    let here = root.display();
+    if let Some(gone) = gone_project(dirs, root) {
+        let (was, id) = (gone.path.display(), &gone.project.to_string()[..ID_CHARS]);
+        return Some(format!(
+            "Throughline: a project was at {was}, which is gone. If this folder is it, run `throughline link {id}` \
+             here; if not, `throughline init` sets up a new one."
+        ));
+    }
+    if let Some(outer) = root.parent().and_then(|folder| Tree::find(dirs, folder)) {
+        let outer = outer.root.display();
+        return Some(format!(
+            "Throughline: {here} is a repository of its own inside {outer}, whose memories are not given here. \
+             `throughline init` sets it up."
+        ));
+    }
+    root.join(STORE_DIR).join("memories").is_dir().then(|| {
+        format!(
+            "Throughline: {here} has a memory folder that is not trusted on this machine. Look at it, then run \
+             `throughline trust`."
+        )
+    })
+}
+
+/// Returns the record of a project whose folder had this one's name and is gone.
+fn gone_project(dirs: &UserDirs, root: &Path) -> Option<TreeRecord> {
+    let records = fs::read_dir(dirs.data.join("by-path")).ok()?.flatten().take(RECORDS_MAX);
+    let records = records.filter_map(|entry| TreeRecord::read_file(&entry.path()));
+    let folder = |record: &TreeRecord| -> PathBuf {
+        record.home.clone().unwrap_or_else(|| record.path.clone())
+    };
+    let mut gone = records.filter(|record| {
+        let folder = folder(record);
+        folder.file_name() == root.file_name() && !folder.exists()
+    });
+    let first = gone.next()?;
+    Some(TreeRecord { path: folder(&first), ..first })
+}

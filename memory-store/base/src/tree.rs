@@ -1,0 +1,558 @@
+//! Working trees that this machine vouches for, and the records by which they are found.
+//!
+//! A record vouches for one folder: the root of a main working tree, or the git directory of a repository whose working
+//! trees are all linked to it. It lies under `by-path`, named by the folder's path, and a copy under `by-folder`, named by
+//! what the folder is ([`folder_key`]): so a folder that was moved, or is mounted elsewhere, is found again without being
+//! asked about. Neither lies in the repository, so that nothing a repository brings along can vouch for itself.
+//!
+//! A repository inside a working tree is no part of it: it has a record of its own, or is not set up.
+
+use std::path::{Path, PathBuf};
+
+use crate::fs::tree_fingerprint::{TreeFingerprint, folder_key};
+use crate::git_dirs::{self, GitDirs};
+use crate::id::ProjectId;
+use crate::layout::{STORE_DIR, UserDirs};
+
+/// A working tree whose store this machine vouches for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// The project it belongs to.
+    pub project: ProjectId,
+    /// Its root.
+    pub root: PathBuf,
+    /// The root of the working tree that keeps the project's memories: the main one, or of a bare repository the one that
+    /// was set up first. `root` when this is it.
+    pub main_root: PathBuf,
+}
+
+/// Answer about a folder, as far as this machine vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a working tree that is the one somebody vouched for.
+    Trusted(Tree),
+    /// In a working tree that somebody vouched for at another path, or whose record at its path is lost.
+    Moved(Moved),
+    /// Place of a trusted working tree that may have changed. Another folder may be there now: nothing of it is read
+    /// before somebody who may run git has looked at it.
+    Changed(Tree),
+}
+
+/// A vouched working tree that has no record at its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The working tree where it is.
+    pub tree: Tree,
+    /// The folder that was vouched for, by the path that it had.
+    pub from: PathBuf,
+    /// True if no state of another project's can be left at its path.
+    pub is_clear: bool,
+}
+
+impl Moved {
+    /// Takes the disposable state of the tree along, unless there is some already: the index and where the work was left
+    /// are there at once. Without it a sync makes it again.
+    pub fn carry_state(&self, dirs: &UserDirs) {
+        let (before, now) = (dirs.tree(&self.from).folder, dirs.tree(&self.tree.main_root).folder);
+        if self.is_clear && !self.from.exists() {
+            // It is in the way of nothing: where there is a folder already, this fails.
+            drop(std::fs::rename(before, now));
+        }
+    }
+}
+
+impl Place {
+    /// The project of the working tree.
+    pub fn project(&self) -> ProjectId {
+        match self {
+            Self::Trusted(tree) | Self::Moved(Moved { tree, .. }) | Self::Changed(tree) => {
+                tree.project
+            }
+        }
+    }
+
+    /// Returns the working tree, if it may be read with the state at its path.
+    pub fn trusted(self) -> Option<Tree> {
+        match self {
+            Self::Trusted(tree) | Self::Moved(Moved { tree, is_clear: true, .. }) => Some(tree),
+            Self::Changed(_) | Self::Moved(_) => None,
+        }
+    }
+
+    /// Returns the working tree, whether it may be read or not.
+    pub fn tree(self) -> Tree {
+        match self {
+            Self::Trusted(tree) | Self::Moved(Moved { tree, .. }) | Self::Changed(tree) => tree,
+        }
+    }
+}
+
+impl Tree {
+    /// Finds the working tree that `cwd` lies in: `cwd` and each folder above it are looked up, up to the root of a
+    /// repository; a linked worktree is known through its main tree or git directory. `None` means that no `init` or
+    /// `trust` on this machine vouched for it, or that something else is there by now, so nothing of it may be read.
+    pub fn find(dirs: &UserDirs, cwd: &Path) -> Option<Self> {
+        Self::locate(dirs, cwd)?.trusted()
+    }
+
+    /// [`Tree::find`], and what is no longer what it was.
+    ///
+    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that
+    /// is found, no git, no parsing. The way through links and the look for what was moved come only where nothing else
+    /// is found.
+    pub fn locate(dirs: &UserDirs, cwd: &Path) -> Option<Place> {
+        let at = |cwd: &Path| {
+            look_up(dirs, cwd, TreeRecord::at).or_else(|| look_up(dirs, cwd, TreeRecord::moved_to))
+        };
+        at(cwd).or_else(|| {
+            // Clients record the path that was typed, which may lead through links.
+            let real = cwd.canonicalize().ok().filter(|real| real != cwd)?;
+            at(&real)
+        })
+    }
+
+    /// Returns the record that vouches for this tree, and the folder that it is about.
+    pub fn record(&self, dirs: &UserDirs) -> Option<(PathBuf, TreeRecord)> {
+        vouched_folders(&self.main_root)
+            .into_iter()
+            .find_map(|folder| Some((folder.clone(), TreeRecord::read(dirs, &folder)?)))
+    }
+
+    /// The branch that is checked out; `None` outside git and without a branch.
+    pub fn branch(&self) -> Option<String> {
+        GitDirs::of(&self.root)?.branch()
+    }
+
+    /// The committed folder.
+    pub fn store(&self) -> PathBuf {
+        self.root.join(STORE_DIR)
+    }
+}
+
+/// Way to look for the record of a folder.
+type Look = fn(&UserDirs, &Path) -> Option<(TreeRecord, Standing)>;
+
+/// Standing of a folder with a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is the one that somebody vouched for.
+    Same,
+    /// It is one that somebody vouched for under another path.
+    Moved,
+    /// It may be another one.
+    Changed,
+}
+
+impl Standing {
+    fn place(self, dirs: &UserDirs, folder: &Path, tree: Tree, record: TreeRecord) -> Place {
+        match self {
+            Self::Same => Place::Trusted(tree),
+            Self::Moved => {
+                // Indexes are named by paths.
+                let has_state = |root: &PathBuf| dirs.tree(root).folder.exists();
+                let is_same = record.path == folder;
+                let is_clear = is_same || ![&tree.root, &tree.main_root].into_iter().any(has_state);
+                Place::Moved(Moved { tree, from: record.path, is_clear })
+            }
+            Self::Changed => Place::Changed(tree),
+        }
+    }
+}
+
+/// Looks for the record of the working tree that a folder lies in.
+fn look_up(dirs: &UserDirs, cwd: &Path, look: Look) -> Option<Place> {
+    for folder in cwd.ancestors() {
+        if let Some((record, standing)) = look(dirs, folder) {
+            let tree = Tree {
+                project: record.project,
+                root: folder.to_owned(),
+                main_root: folder.to_owned(),
+            };
+            return Some(standing.place(dirs, folder, tree, record));
+        }
+        // The folders above a repository say nothing about it.
+        if let Some(git) = GitDirs::of(folder) {
+            return linked(dirs, folder, &git, look);
+        }
+    }
+    None
+}
+
+/// Finds a working tree through the main one, or through the git directory that it shares.
+fn linked(dirs: &UserDirs, root: &Path, git: &GitDirs, look: Look) -> Option<Place> {
+    // A folder may name any git directory as its own; one below it is its own.
+    if !git.is_linked() && !git.common.starts_with(root) {
+        return None;
+    }
+    let main = git.folder_around().filter(|_| git.is_linked());
+    let found = main.and_then(|main| Some((main, look(dirs, main)?)));
+    let common = git.common.as_path();
+    let (folder, (record, standing)) = found.or_else(|| Some((common, look(dirs, common)?)))?;
+    let main_root = if folder == common { record.home_of(root, git) } else { folder.to_owned() };
+    let tree = Tree { project: record.project, root: root.to_owned(), main_root };
+    // Where a worktree was, another user may make something that says it is one.
+    let vouched = TreeFingerprint::of(folder)?;
+    TreeFingerprint::of(root)?
+        .is_owned_as(&vouched)
+        .then(|| standing.place(dirs, folder, tree, record))
+}
+
+/// Returns the folders whose record may vouch for a working tree that keeps memories.
+fn vouched_folders(main_root: &Path) -> Vec<PathBuf> {
+    let common = GitDirs::of(main_root).map(|git| git.common);
+    std::iter::once(main_root.to_owned()).chain(common).collect()
+}
+
+/// Prefix of the line with the working tree that keeps the memories.
+const HOME: &str = "home ";
+/// Prefix of the line with the checksum.
+const SUM: &str = "sum ";
+/// Hexadecimal digits of a project's id.
+const PROJECT_CHARS: usize = 32;
+
+/// Record of a vouched folder. In its first line are the project and the path, so that a record is never taken for another
+/// path's; then the fingerprint, of a git directory the working tree that keeps the memories, and last a checksum: one bit
+/// that flips must not lead to another project. Records of older versions have the first line alone, or no checksum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeRecord {
+    /// The project of the working tree.
+    pub project: ProjectId,
+    /// Path of the folder when somebody vouched for it.
+    pub path: PathBuf,
+    /// Fingerprint that tells the folder from another one at its path.
+    pub fingerprint: KnownFingerprint,
+    /// Of a git directory: the working tree that keeps the memories.
+    pub home: Option<PathBuf>,
+    /// True if it has a checksum.
+    pub is_summed: bool,
+}
+
+/// State of a record's fingerprint of the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnownFingerprint {
+    /// Nothing: an older version wrote it.
+    No,
+    /// The fingerprint of the trusted tree.
+    As(TreeFingerprint),
+    /// That it is not what somebody vouched for.
+    Broken,
+}
+
+/// Returns a record as it is written; without a fingerprint as older versions wrote it.
+pub fn by_path_record(
+    project: ProjectId,
+    root: &Path,
+    fingerprint: Option<&TreeFingerprint>,
+) -> Vec<u8> {
+    record_with_home(project, root, fingerprint, None)
+}
+
+/// Returns the record of a folder whose memories are kept in `home`.
+pub fn record_with_home(
+    project: ProjectId,
+    root: &Path,
+    fingerprint: Option<&TreeFingerprint>,
+    home: Option<&Path>,
+) -> Vec<u8> {
+    let mut record = format!("{project} ").into_bytes();
+    record.extend_from_slice(root.as_os_str().as_encoded_bytes());
+    record.push(b'\n');
+    if let Some(fingerprint) = fingerprint {
+        record.extend_from_slice(format!("{fingerprint}\n").as_bytes());
+        if let Some(home) = home {
+            record.extend_from_slice(HOME.as_bytes());
+            record.extend_from_slice(home.as_os_str().as_encoded_bytes());
+            record.push(b'\n');
+        }
+        let sum = sum(&record);
+        record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
+    }
+    record
+}
+
+fn sum(record: &[u8]) -> String {
+    blake3::hash(record).to_hex()[..16].to_owned()
+}
+
+impl TreeRecord {
+    /// Reads the record of a path; `None` when there is none, or it is damaged.
+    pub fn read(dirs: &UserDirs, folder: &Path) -> Option<Self> {
+        let bytes = std::fs::read(dirs.by_path(folder)).ok()?;
+        Self::parse(bytes, folder.as_os_str().len()).filter(|record| record.path == folder)
+    }
+
+    /// Reads a record, whichever folder it is about. One of a path with a line end is not found in this way.
+    pub fn read_file(path: &Path) -> Option<Self> {
+        let bytes = std::fs::read(path).ok()?;
+        let path_bytes = bytes.get(PROJECT_CHARS + 1..)?.iter().position(|byte| *byte == b'\n')?;
+        Self::parse(bytes, path_bytes)
+    }
+
+    /// Looks for the record of a path, or of the folder that is there by now.
+    fn at(dirs: &UserDirs, folder: &Path) -> Option<(Self, Standing)> {
+        let record = Self::read(dirs, folder)?;
+        if record.holds(folder) {
+            return Some((record, Standing::Same));
+        }
+        // Another vouched folder may have come to this path.
+        Self::moved_to(dirs, folder).or(Some((record, Standing::Changed)))
+    }
+
+    /// Looks for the record of a folder that was vouched for, whatever it is called now; `None` when there is none, or
+    /// the folder is not certain to be the same.
+    fn moved_to(dirs: &UserDirs, folder: &Path) -> Option<(Self, Standing)> {
+        let record = Self::read_file(&dirs.by_folder(&folder_key(folder)?))?;
+        (record.is_summed && record.holds(folder)).then_some((record, Standing::Moved))
+    }
+
+    /// Parses a record whose path has this length.
+    fn parse(mut record: Vec<u8>, path_bytes: usize) -> Option<Self> {
+        let at = memchr::memmem::rfind(&record, format!("\n{SUM}").as_bytes());
+        if let Some(at) = at {
+            let told = record.split_off(at + 1);
+            if told != format!("{SUM}{}\n", sum(&record)).as_bytes() {
+                return None;
+            }
+        }
+        let project = str::from_utf8(record.get(..PROJECT_CHARS)?).ok()?.parse().ok()?;
+        let start = PROJECT_CHARS + 1;
+        let path = path_of(record.get(start..start + path_bytes)?);
+        let rest = record.strip_prefix(by_path_record(project, &path, None).as_slice())?;
+        let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
+        let fingerprint = match lines.next() {
+            Some(line) => str::from_utf8(line)
+                .ok()
+                .and_then(|line| TreeFingerprint::parse(line.strip_suffix('\n')?))
+                .map_or(KnownFingerprint::Broken, KnownFingerprint::As),
+            None => KnownFingerprint::No,
+        };
+        let home: Vec<u8> = lines.flatten().copied().collect();
+        let home = home.strip_prefix(HOME.as_bytes()).and_then(|home| home.strip_suffix(b"\n"));
+        Some(Self { project, path, fingerprint, home: home.map(path_of), is_summed: at.is_some() })
+    }
+
+    /// Returns whether a folder is the one that somebody vouched for.
+    fn holds(&self, folder: &Path) -> bool {
+        match &self.fingerprint {
+            KnownFingerprint::No => true,
+            KnownFingerprint::As(fingerprint) => {
+                TreeFingerprint::of(folder).is_some_and(|now| fingerprint.holds(&now))
+            }
+            KnownFingerprint::Broken => false,
+        }
+    }
+
+    /// Returns the working tree that keeps the memories of a repository without a main one: the recorded one while it
+    /// is there, else the first of those that are.
+    fn home_of(&self, root: &Path, git: &GitDirs) -> PathBuf {
+        let recorded = self.home.clone().filter(|home| home.is_dir());
+        let others = || git.linked_roots().into_iter().find(|root| git_dirs::is_root(root));
+        recorded.or_else(others).unwrap_or_else(|| root.to_owned())
+    }
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dirs(home: &Path) -> UserDirs {
+        let home = home.to_owned();
+        UserDirs::resolve(move |name| (name == "HOME").then(|| home.clone().into_os_string()))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_tree_is_found_from_below_and_only_when_recorded() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        let root = home.path().join("work");
+        std::fs::create_dir_all(root.join("src/deep")).unwrap();
+        assert_eq!(Tree::find(&dirs, &root.join("src/deep")), None);
+
+        let project = ProjectId([3; 16]);
+        std::fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
+        std::fs::write(dirs.by_path(&root), by_path_record(project, &root, None)).unwrap();
+        let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
+        assert_eq!((tree.project, tree.root), (project, root.clone()));
+
+        // A sealed tree must match its record; a record of an older version has no fingerprint.
+        let sealed = |fingerprint: &str| {
+            let mut record = by_path_record(project, &root, None);
+            record.extend_from_slice(fingerprint.as_bytes());
+            std::fs::write(dirs.by_path(&root), record).unwrap();
+            Tree::locate(&dirs, &root.join("src"))
+        };
+        let found = Tree { project, root: root.clone(), main_root: root.clone() };
+        let as_it_is = format!("{}\n", TreeFingerprint::of(&root).unwrap());
+        assert_eq!(sealed(&as_it_is), Some(Place::Trusted(found.clone())));
+        for fingerprint in ["1.5 1\n", "unknown\n", "x", &as_it_is[1..], "\n"] {
+            assert_eq!(sealed(fingerprint), Some(Place::Changed(found.clone())), "{fingerprint:?}");
+            assert_eq!(Tree::find(&dirs, &root), None);
+        }
+
+        // A record that names another path is not believed.
+        std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere"), None))
+            .unwrap();
+        assert_eq!(Tree::find(&dirs, &root), None);
+    }
+
+    #[test]
+    fn a_linked_worktree_is_known_through_its_main_tree_and_only_if_that_links_back() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        let (main, linked) = (home.path().join("main"), home.path().join("linked"));
+        let gitdir = main.join(".git/worktrees/linked");
+        std::fs::create_dir_all(&gitdir).unwrap();
+        std::fs::create_dir_all(&linked).unwrap();
+        std::fs::write(linked.join(".git"), format!("gitdir: {}\n", gitdir.display())).unwrap();
+        std::fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::create_dir_all(dirs.by_path(&main).parent().unwrap()).unwrap();
+        std::fs::write(dirs.by_path(&main), by_path_record(ProjectId([3; 16]), &main, None))
+            .unwrap();
+        assert_eq!(Tree::find(&dirs, &linked), None);
+
+        std::fs::write(gitdir.join("gitdir"), format!("{}\n", linked.join(".git").display()))
+            .unwrap();
+        let tree = Tree::find(&dirs, &linked).unwrap();
+        assert_eq!((tree.root, tree.main_root), (linked, main));
+    }
+    /// Vouches for a folder, as `init` does.
+    fn vouch(dirs: &UserDirs, folder: &Path, project: ProjectId, home: Option<&Path>) {
+        let fingerprint = TreeFingerprint::of(folder).unwrap();
+        let record = record_with_home(project, folder, Some(&fingerprint), home);
+        for path in [dirs.by_path(folder), dirs.by_folder(&folder_key(folder).unwrap())] {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, &record).unwrap();
+        }
+    }
+
+    fn repository(root: &Path) {
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_known_again_where_it_was_moved() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = dirs(&base);
+        let (old, new, other) = (base.join("old"), base.join("new"), base.join("other"));
+        let (one, two) = (ProjectId([1; 16]), ProjectId([2; 16]));
+        repository(&old);
+        // Some file systems tell births apart by the tick of a slow clock.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        repository(&other);
+        vouch(&dirs, &old, one, None);
+        vouch(&dirs, &other, two, None);
+        if folder_key(&old).is_none() {
+            eprintln!("skipped: this file system does not store when a folder came into being");
+            return;
+        }
+        let moved = |root: &Path, project: ProjectId, from: &Path| {
+            let (root, main_root) = (root.to_owned(), root.to_owned());
+            let tree = Tree { project, root, main_root };
+            Some(Place::Moved(Moved { tree, from: from.to_owned(), is_clear: true }))
+        };
+        std::fs::rename(&old, &new).unwrap();
+        std::fs::create_dir(new.join("src")).unwrap();
+        assert_eq!(Tree::locate(&dirs, &new.join("src")), moved(&new, one, &old));
+        // Something of another project may be left at its path.
+        std::fs::create_dir_all(dirs.tree(&new).folder).unwrap();
+        assert_eq!(Tree::find(&dirs, &new), None);
+        std::fs::remove_dir_all(dirs.tree(&new).folder).unwrap();
+        // Another project comes to its old path, and has never been there.
+        std::fs::rename(&other, &old).unwrap();
+        assert_eq!(Tree::locate(&dirs, &old), moved(&old, two, &other));
+        // A copy is another folder.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        repository(&other);
+        assert_eq!(
+            Tree::locate(&dirs, &other),
+            Some(Place::Changed(Tree {
+                project: two,
+                root: other.clone(),
+                main_root: other.clone()
+            }))
+        );
+        let copy = base.join("copy");
+        repository(&copy);
+        assert_eq!(Tree::locate(&dirs, &copy), None);
+        // One that lost its `.git` is not the same.
+        std::fs::remove_dir_all(new.join(".git")).unwrap();
+        assert_eq!(Tree::locate(&dirs, &new), None);
+        // The record of a path is lost.
+        std::fs::remove_file(dirs.by_path(&other)).unwrap();
+        std::fs::remove_dir_all(&other).unwrap();
+        std::fs::rename(&old, &other).unwrap();
+        assert_eq!(Tree::locate(&dirs, &other), moved(&other, two, &other));
+    }
+
+    #[test]
+    fn a_repository_inside_is_no_part_of_the_tree_around_it() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = dirs(&base);
+        let outer = base.join("outer");
+        let inner = outer.join("vendor/inner");
+        std::fs::create_dir_all(inner.join("src")).unwrap();
+        vouch(&dirs, &outer, ProjectId([1; 16]), None);
+        assert!(Tree::find(&dirs, &inner.join("src")).is_some());
+        repository(&inner);
+        assert_eq!(Tree::locate(&dirs, &inner.join("src")), None);
+        vouch(&dirs, &inner, ProjectId([2; 16]), None);
+        assert_eq!(Tree::find(&dirs, &inner.join("src")).unwrap().root, inner);
+    }
+
+    #[test]
+    fn working_trees_of_a_bare_repository_are_found_by_its_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = dirs(&base);
+        let (around, bare) = (base.join("p"), base.join("p/.bare"));
+        std::fs::create_dir_all(&bare).unwrap();
+        std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(around.join(".git"), "gitdir: ./.bare\n").unwrap();
+        let worktree = |name: &str| {
+            let (root, own) = (around.join(name), bare.join("worktrees").join(name));
+            std::fs::create_dir_all(&root).unwrap();
+            std::fs::create_dir_all(&own).unwrap();
+            std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+            std::fs::write(own.join("gitdir"), format!("{}/.git\n", root.display())).unwrap();
+            root
+        };
+        let (first, second) = (worktree("b-first"), worktree("a-second"));
+        assert_eq!(Tree::locate(&dirs, &first), None);
+        let project = ProjectId([3; 16]);
+        vouch(&dirs, &bare, project, Some(&first));
+        for root in [&first, &second, &around] {
+            let tree = Tree { project, root: root.clone(), main_root: first.clone() };
+            assert_eq!(Tree::locate(&dirs, root), Some(Place::Trusted(tree.clone())));
+            assert_eq!(tree.record(&dirs).unwrap().0, bare);
+        }
+        // Another folder may name the directory; it does not lie in it.
+        let evil = base.join("evil");
+        std::fs::create_dir(&evil).unwrap();
+        std::fs::write(evil.join(".git"), format!("gitdir: {}\n", bare.display())).unwrap();
+        assert_eq!(Tree::locate(&dirs, &evil), None);
+        // The worktree that kept the memories is removed.
+        std::fs::remove_dir_all(&first).unwrap();
+        assert_eq!(Tree::find(&dirs, &second).unwrap().main_root, second);
+    }
+
+    #[test]
+    fn a_path_through_a_link_leads_to_the_same_tree() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = dirs(&base);
+        let (root, alias) = (base.join("real/work"), base.join("alias"));
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        vouch(&dirs, &root, ProjectId([4; 16]), None);
+        std::os::unix::fs::symlink(&root, &alias).unwrap();
+        assert_eq!(Tree::find(&dirs, &alias.join("src")).unwrap().root, root);
+    }
+}

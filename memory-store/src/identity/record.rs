@@ -1,0 +1,280 @@
+//! Record of a project: how it is recognised, and where its memories are.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::add;
+use super::observed::Observed;
+use crate::error::{At, Error, Result};
+use crate::file::EXTENSION;
+use crate::fs::disk::{Privacy, read_if_there, replace};
+use crate::fs::tree_fingerprint::TreeFingerprint;
+use crate::id::ProjectId;
+use crate::layout::{ProjectDir, STORE_DIR, TreeRecord, UserDirs};
+use crate::time::Timestamp;
+use crate::tree::KnownFingerprint;
+
+/// Bytes that a project's record may take.
+const IDENTITY_BYTES_MAX: usize = 1 << 20;
+
+/// Place of a project's memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// In the repository's `.throughline/memories`, to be committed.
+    #[default]
+    Committed,
+    /// In the user's data directory.
+    Private,
+}
+
+/// Decision of the user about sessions that may be another project's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// Whether they are the project's.
+    pub take: bool,
+    /// It is about sessions that were written to until then.
+    pub until: Timestamp,
+}
+
+/// Record by which a project is recognised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its id.
+    pub project: ProjectId,
+    /// Mode: the place of its memories.
+    #[serde(default)]
+    pub mode: Mode,
+    /// When it was first seen.
+    #[serde(default)]
+    pub created: Timestamp,
+    /// The root commits of its history; empty without git and of a shallow clone.
+    #[serde(default)]
+    pub root_commits: Vec<String>,
+    /// Its remotes, normalised.
+    #[serde(default)]
+    pub remotes: Vec<String>,
+    /// The working trees it was seen in, the first one first.
+    #[serde(default)]
+    pub paths: Vec<PathBuf>,
+    /// Linked worktrees seen.
+    #[serde(default)]
+    pub worktrees: Vec<PathBuf>,
+    /// Working trees that trust was taken from: who vouches for one of them again means this project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revoked: Vec<PathBuf>,
+    /// Decision of the user about sessions that were recorded at its paths before it was set up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
+    /// Limits that an older version put on what others commit. Where there are any, what is from the repository
+    /// waits until it is released, whatever the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authors: Option<serde_json::Value>,
+}
+
+impl Identity {
+    /// Returns the record of a project that nobody knows yet.
+    pub(super) fn new(random: [u8; 16], now: Timestamp) -> Self {
+        Self {
+            project: ProjectId(random),
+            mode: Mode::default(),
+            created: now,
+            root_commits: Vec::new(),
+            remotes: Vec::new(),
+            paths: Vec::new(),
+            worktrees: Vec::new(),
+            revoked: Vec::new(),
+            earlier: None,
+            authors: None,
+        }
+    }
+
+    /// Reads the record of a project, or its copy where the record is damaged or gone; `None` when there is none.
+    pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
+        let damage = match Self::read_file(&project.identity) {
+            Ok(Some(identity)) => return Ok(Some(identity)),
+            Ok(None) => None,
+            Err(error @ Error::Settings { .. }) => Some(error),
+            Err(error) => return Err(error),
+        };
+        match (Self::read_file(&project.identity_copy), damage) {
+            (Ok(Some(identity)), _) => Ok(Some(identity)),
+            (_, Some(damage)) => Err(damage),
+            (_, None) => Ok(None),
+        }
+    }
+
+    fn read_file(path: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = read_if_there(path, IDENTITY_BYTES_MAX)? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Settings {
+            path: path.to_owned(),
+            message: format!("{error}; remove the file and run `throughline init` in the project"),
+        })
+    }
+
+    /// Writes a damaged or missing record again, from its copy, or from the records of the project's folders where an
+    /// older version kept no copy. Returns what was done.
+    pub(super) fn mend(dirs: &UserDirs, project: ProjectId) -> Result<Option<String>> {
+        let home = dirs.project(project);
+        let damage = match Self::read_file(&home.identity) {
+            Ok(Some(identity)) => {
+                // One of an older version gets its copy with the next look.
+                if !home.identity_copy.exists() {
+                    identity.write_to(&home.identity_copy)?;
+                }
+                return Ok(None);
+            }
+            Ok(None) => "gone",
+            Err(Error::Settings { .. }) => "damaged",
+            Err(error) => return Err(error),
+        };
+        let copy = Self::read_file(&home.identity_copy).ok().flatten();
+        let Some(identity) = copy.or_else(|| Self::rebuilt(dirs, project)) else { return Ok(None) };
+        let aside = home.identity.with_extension("json.damaged");
+        if damage == "damaged" {
+            std::fs::rename(&home.identity, &aside).at(&aside)?;
+        }
+        identity.write(dirs)?;
+        Ok(Some(format!("{} was {damage}; it was written again", home.identity.display())))
+    }
+
+    /// Returns what can be told of a project whose record is lost; `None` where it is not certain how its memories are
+    /// kept: private ones must not come into a repository.
+    fn rebuilt(dirs: &UserDirs, project: ProjectId) -> Option<Self> {
+        let records = std::fs::read_dir(dirs.data.join("by-path")).ok()?.flatten();
+        let mut paths: Vec<PathBuf> = records
+            .filter_map(|entry| TreeRecord::read_file(&entry.path()))
+            .filter(|record| record.project == project)
+            .map(|record| record.home.unwrap_or(record.path))
+            .collect();
+        paths.sort();
+        paths.dedup();
+        let has_memories = |folder: &Path| {
+            let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            files.map(|file| file.path()).any(|file| file.extension() == Some(EXTENSION.as_ref()))
+        };
+        let is_private = has_memories(&dirs.project(project).private_memories);
+        let is_committed =
+            paths.iter().any(|root| has_memories(&root.join(STORE_DIR).join("memories")));
+        let mode = match (is_private, is_committed) {
+            (false, true) => Mode::Committed,
+            (true, _) => Mode::Private,
+            (false, false) => return None,
+        };
+        Some(Self { mode, paths, ..Self::new(project.0, Timestamp::default()) })
+    }
+
+    pub(super) fn write(&self, dirs: &UserDirs) -> Result<()> {
+        let home = dirs.project(self.project);
+        self.write_to(&home.identity)?;
+        self.write_to(&home.identity_copy)
+    }
+
+    fn write_to(&self, path: &Path) -> Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| Error::Settings {
+            path: path.to_owned(),
+            message: error.to_string(),
+        })?;
+        bytes.push(b'\n');
+        replace(path, &bytes, Privacy::Private)
+    }
+
+    /// Adds what was seen of one of its working trees.
+    pub(super) fn learn(&mut self, observed: &Observed) {
+        let main_root = observed.main_root();
+        add(&mut self.paths, [main_root.to_owned()]);
+        self.revoked.retain(|root| root != main_root);
+        if !observed.shallow {
+            add(&mut self.root_commits, observed.root_commits.iter().cloned());
+        }
+        add(&mut self.remotes, observed.normal_remotes());
+        let linked = observed.main_root.as_ref().map(|_| observed.root.clone());
+        add(&mut self.worktrees, observed.worktrees.iter().cloned().chain(linked));
+        self.worktrees.retain(|worktree| worktree.is_dir());
+    }
+
+    /// Returns whether a tree is this project's without anybody saying so: the same root commit and the same remote.
+    /// One alone is not enough: a fork shares the root commit, and what was learned in a private fork must not surface
+    /// in the public clone.
+    pub(super) fn is_joined_by(&self, observed: &Observed) -> bool {
+        !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
+    }
+
+    pub(super) fn shares_root_commit(&self, observed: &Observed) -> bool {
+        observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+    }
+
+    fn shares_remote(&self, observed: &Observed) -> bool {
+        observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
+    }
+
+    /// Returns whether a person who vouches for a tree vouched for it before, and took that back or lost the record of
+    /// its path. Another history at its place is something else.
+    pub(super) fn was_vouched_for(&self, observed: &Observed) -> bool {
+        let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
+        let mut roots = self.revoked.iter().chain(&self.paths);
+        roots.any(|root| root == observed.main_root())
+            && (has_none || self.shares_root_commit(observed))
+    }
+
+    /// Returns whether a person who vouches for a tree means this project, whose folders are all gone: it has the same
+    /// root commit, and the same remote or none.
+    pub(super) fn was_moved_to(&self, observed: &Observed) -> bool {
+        let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
+        !observed.shallow
+            && self.is_gone()
+            && self.shares_root_commit(observed)
+            && (has_none || self.shares_remote(observed))
+    }
+
+    /// Returns whether none of its folders is there any more.
+    pub fn is_gone(&self) -> bool {
+        !self.paths.is_empty()
+            && self.paths.iter().chain(&self.worktrees).all(|path| !path.exists())
+    }
+
+    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same, for example cloned
+    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a fingerprint it is
+    /// enough that one is.
+    pub(super) fn objection(
+        &self,
+        observed: &Observed,
+        sealed: &KnownFingerprint,
+        now: &TreeFingerprint,
+    ) -> Option<&'static str> {
+        let is_old = *sealed == KnownFingerprint::No;
+        let owned = match sealed {
+            KnownFingerprint::As(fingerprint) => now.is_owned_as(fingerprint),
+            // Git asks whom a repository belongs to before it says anything of it.
+            KnownFingerprint::No | KnownFingerprint::Broken => {
+                now.is_ours() || !observed.root_commits.is_empty()
+            }
+        };
+        if !owned {
+            return Some("it belongs to another user");
+        }
+        if self.root_commits.is_empty() && self.remotes.is_empty() {
+            return (!is_old).then_some("it is another folder, and no history tells what it is");
+        }
+        if observed.root_commits.is_empty() {
+            return Some("git does not tell its history");
+        }
+        let shares_remote = self.shares_remote(observed);
+        let cannot_tell = observed.shallow || self.root_commits.is_empty();
+        let has_root = self.shares_root_commit(observed) || (cannot_tell && shares_remote);
+        let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
+        let has_remote = shares_remote || has_none;
+        match (has_root, has_remote) {
+            (true, true) => None,
+            (true, false) | (false, true) if is_old => None,
+            (false, _) => Some("it has another history"),
+            (true, false) => Some("it has another remote"),
+        }
+    }
+
+    /// Returns whether a tree might be this project's, so that it is worth asking the user.
+    pub fn resembles(&self, observed: &Observed) -> bool {
+        self.shares_root_commit(observed) || self.shares_remote(observed)
+    }
+}

@@ -1,0 +1,80 @@
+//! Claude Code's configuration folders: a user may have several, one for each account (`CLAUDE_CONFIG_DIR`). Each one that
+//! a sync ran with is remembered, so that whichever account is used next, the sessions of all are read.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use memory_store::layout::UserDirs;
+
+use crate::private_files::{read_json, write_json};
+use crate::transcript::SOURCE;
+
+/// Folders that are remembered.
+const FOLDERS_MAX: usize = 20;
+
+/// Returns the configuration folders that are there, the present one first.
+pub fn known(dirs: &UserDirs) -> Vec<PathBuf> {
+    let remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
+    let mut folders: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for folder in std::iter::once(dirs.claude.clone()).chain(remembered) {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let is_new = folders.iter().all(|(_, known)| *known != real);
+        if is_new && (folder == dirs.claude || folder.is_dir()) {
+            folders.push((folder, real));
+        }
+    }
+    folders.into_iter().map(|(folder, _)| folder).collect()
+}
+
+/// Returns the folders below which the client writes transcripts, the present one first.
+pub fn transcript_folders(dirs: &UserDirs) -> Vec<PathBuf> {
+    known(dirs).iter().map(|folder| SOURCE.folder(folder)).collect()
+}
+
+/// Remembers the present configuration folder, once there are transcripts in it.
+pub fn remember(dirs: &UserDirs) -> Result<()> {
+    let present = absolute(&dirs.claude);
+    let mut remembered: Vec<PathBuf> = read_json(&file(dirs)).unwrap_or_default();
+    if remembered.contains(&present) || !SOURCE.folder(&present).is_dir() {
+        return Ok(());
+    }
+    remembered.push(present);
+    // The oldest ones that are gone make room.
+    while remembered.len() > FOLDERS_MAX {
+        let gone = remembered.iter().position(|folder| !folder.is_dir()).unwrap_or(0);
+        remembered.remove(gone);
+    }
+    write_json(&file(dirs), &remembered)
+}
+
+fn file(dirs: &UserDirs) -> PathBuf {
+    dirs.data.join("claude-folders.json")
+}
+
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_folder_is_remembered_once_while_it_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = testutils::dirs_of(home.path());
+        let folder = |name: &str| home.path().join(name);
+        let of = |name: &str| UserDirs { claude: folder(name), ..dirs.clone() };
+        remember(&of("a")).unwrap();
+        assert_eq!(known(&of("b")), [folder("b")], "nothing is in it");
+        for name in ["a", "b", "a"] {
+            std::fs::create_dir_all(folder(name).join("projects")).unwrap();
+            remember(&of(name)).unwrap();
+        }
+        assert_eq!(known(&of("b")), [folder("b"), folder("a")]);
+        std::os::unix::fs::symlink(folder("a"), folder("c")).unwrap();
+        assert_eq!(known(&of("c")), [folder("c"), folder("b")]);
+        std::fs::remove_dir_all(folder("b")).unwrap();
+        assert_eq!(known(&of("a")), [folder("a")]);
+    }
+}

@@ -1,0 +1,228 @@
+//! Territory of a project: which recorded working directories are its own.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use memory_store::git_dirs;
+use memory_store::identity::Identity;
+use memory_store::layout::{Place, Tree, UserDirs};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::git;
+use crate::transcript::session::Turn;
+
+/// The working trees of a project, those of the past too.
+#[derive(Clone, Debug)]
+pub struct Territory {
+    dirs: UserDirs,
+    tree: Tree,
+    roots: Vec<PathBuf>,
+    /// Other spellings of roots: paths through links, and with letters composed in another way.
+    aliases: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Claims to working directories that were looked for: sessions share a few of them.
+    claims: Arc<Mutex<HashMap<String, Claim>>>,
+}
+
+/// Claim of a project to a recorded working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It lies in the working tree with this root.
+    Ours(PathBuf),
+    /// It lies where a working tree with this root was; another folder is there by now.
+    Replaced(PathBuf),
+    /// It lies in the repository with this root, which is none of the project's although it lies inside.
+    Inner(PathBuf),
+    /// It lies elsewhere.
+    Others,
+}
+
+impl Territory {
+    /// Gathers the roots of the project's working trees: those of its record, those that git lists now, and those that
+    /// were `known` before.
+    pub fn new(dirs: &UserDirs, tree: &Tree, known: &[PathBuf]) -> Self {
+        let identity = Identity::read(&dirs.project(tree.project)).ok().flatten();
+        let recorded =
+            identity.into_iter().flat_map(|identity| [identity.paths, identity.worktrees].concat());
+        let mut roots: Vec<PathBuf> = vec![tree.root.clone(), tree.main_root.clone()];
+        roots.extend(recorded);
+        roots.extend(git::worktrees(&tree.main_root));
+        roots.extend(known.iter().cloned());
+        roots.retain(|root| root.is_absolute() && root.parent().is_some());
+        roots.sort();
+        roots.dedup();
+        let (aliases, claims) = (Arc::default(), Arc::default());
+        Self { dirs: dirs.clone(), tree: tree.clone(), roots, aliases, claims }
+    }
+
+    /// Returns the roots in all spellings that were met so far, sorted.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let aliases = self.aliases.lock().map(|aliases| aliases.clone()).unwrap_or_default();
+        let mut roots: Vec<PathBuf> = self.roots.iter().cloned().chain(aliases).collect();
+        roots.sort();
+        roots.dedup();
+        roots
+    }
+
+    /// The roots as extraction takes them.
+    pub fn folders(&self) -> impl Iterator<Item = String> {
+        self.roots().into_iter().filter_map(|root| root.into_os_string().into_string().ok())
+    }
+
+    /// The project.
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The root of the working tree that a recorded working directory lies in.
+    pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
+        match self.claim(cwd) {
+            Claim::Ours(root) | Claim::Replaced(root) => Some(root),
+            Claim::Inner(_) | Claim::Others => None,
+        }
+    }
+
+    /// Returns the project's claim to a recorded working directory.
+    pub fn claim(&self, cwd: &str) -> Claim {
+        if let Some(claim) = self.claims.lock().ok().and_then(|claims| claims.get(cwd).cloned()) {
+            return claim;
+        }
+        let claim = self.look_for(Path::new(cwd)).unwrap_or(Claim::Others);
+        if let Ok(mut claims) = self.claims.lock() {
+            claims.insert(cwd.to_owned(), claim.clone());
+        }
+        claim
+    }
+
+    fn look_for(&self, cwd: &Path) -> Option<Claim> {
+        if !cwd.is_absolute() {
+            return None;
+        }
+        let (root, real) = self.root_around(cwd).or_else(|| self.root_around(&resolved(cwd)?))?;
+        self.note_alias(cwd, &root, &real);
+        let place = Tree::locate(&self.dirs, &real);
+        let is_foreign = place.as_ref().is_none_or(|it| it.project() != self.tree.project);
+        Some(match place {
+            // Another project's record of a folder that is not there any more.
+            None | Some(Place::Changed(_)) if is_foreign => {
+                inner_repository(&real, &root).map_or(Claim::Ours(root), Claim::Inner)
+            }
+            Some(place) if is_foreign => match self.roots.contains(&place.tree().main_root) {
+                // This project was here before.
+                true => Claim::Replaced(root),
+                false => Claim::Others,
+            },
+            Some(Place::Changed(tree)) if tree.main_root.exists() => Claim::Replaced(tree.root),
+            Some(place) => Claim::Ours(place.tree().root),
+            None => Claim::Others,
+        })
+    }
+
+    /// Returns the deepest root that a path lies in, and the path in the spelling of that root.
+    fn root_around(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
+        let composed_path = composed(path);
+        let around = self.roots.iter().filter_map(|root| {
+            if path.starts_with(root) {
+                return Some((root, path.to_owned()));
+            }
+            let is_alike = composed_path.as_ref()?.starts_with(composed(root).as_ref()?);
+            let rest: PathBuf = path.components().skip(root.components().count()).collect();
+            is_alike.then(|| (root, root.join(rest)))
+        });
+        let (root, real) = around.max_by_key(|(root, _)| root.as_os_str().len())?;
+        Some((root.clone(), real))
+    }
+
+    /// Notes another spelling of a root: the part of the recorded path above what is the same in both.
+    fn note_alias(&self, recorded: &Path, root: &Path, real: &Path) {
+        let Ok(below) = real.strip_prefix(root) else { return };
+        let mut alias = recorded.to_owned();
+        for _ in below.components() {
+            alias.pop();
+        }
+        let leads_here = || {
+            self.root_around(&alias).is_some_and(|(found, real)| found == root && real == root)
+                || alias.canonicalize().is_ok_and(|real| real == root)
+        };
+        if alias != root
+            && alias.parent().is_some()
+            && leads_here()
+            && let Ok(mut aliases) = self.aliases.lock()
+        {
+            aliases.insert(alias);
+        }
+    }
+
+    /// Returns whether a turn of one of the project's sessions is the project's. A session may go through several
+    /// projects; a turn counts where it began. A repository inside that is no project of its own is not one that a
+    /// session leaves for.
+    pub fn is_ours(&self, turn: &Turn) -> bool {
+        turn.cwd.is_empty() || !matches!(self.claim(&turn.cwd), Claim::Others)
+    }
+}
+
+/// Returns a path without links, as far as it is there; `None` where there is none in it.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let (there, real) =
+        path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(there).ok()?;
+    let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+    (real != path).then_some(real)
+}
+
+/// Returns a path with composed letters; `None` where there is nothing to compose.
+fn composed(path: &Path) -> Option<PathBuf> {
+    let text = path.to_str()?;
+    (!text.is_ascii()).then(|| PathBuf::from(text.nfc().collect::<String>()))
+}
+
+/// Returns the root of the repository that a folder lies in, if that lies below the root of a working tree.
+fn inner_repository(folder: &Path, root: &Path) -> Option<PathBuf> {
+    let mut folders = folder.ancestors().take_while(|folder| *folder != root);
+    folders.find(|folder| git_dirs::is_root(folder)).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory_store::identity::Mode;
+
+    use crate::testing::{Project, git};
+
+    #[test]
+    fn a_directory_is_claimed_in_every_spelling() {
+        let project = Project::new(Mode::Committed);
+        let base = project.root().parent().unwrap().to_owned();
+        let root = base.join("caf\u{e9}");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let tree = Tree { root: root.clone(), main_root: root.clone(), ..project.tree.clone() };
+        let link = base.join("link");
+        std::os::unix::fs::symlink(&root, &link).unwrap();
+        let territory = Territory::new(&project.dirs, &tree, &[]);
+        let claim = |path: PathBuf| territory.claim(path.to_str().unwrap());
+        for path in
+            [root.join("src"), base.join("cafe\u{301}/src"), link.join("src/gone"), link.clone()]
+        {
+            assert_eq!(claim(path.clone()), Claim::Ours(root.clone()), "{}", path.display());
+        }
+        let roots = territory.roots();
+        for spelling in [root.clone(), base.join("cafe\u{301}"), link] {
+            assert!(roots.contains(&spelling), "{} in {roots:?}", spelling.display());
+        }
+        assert_eq!(claim(base.join("cafe")), Claim::Others);
+        assert_eq!(claim("src".into()), Claim::Others);
+    }
+
+    #[test]
+    fn a_repository_inside_is_not_claimed_but_by_a_session_that_goes_there() {
+        let project = Project::new(Mode::Committed);
+        let inner = project.root().join("vendor/inner");
+        std::fs::create_dir_all(inner.join("src")).unwrap();
+        git(&inner, &["init", "-q"]);
+        let territory = Territory::new(&project.dirs, &project.tree, &[]);
+        let cwd = inner.join("src").to_str().unwrap().to_owned();
+        assert_eq!(territory.claim(&cwd), Claim::Inner(inner));
+        assert_eq!(territory.root_of(&cwd), None);
+        assert!(territory.is_ours(&Turn { cwd, ..Turn::default() }));
+    }
+}

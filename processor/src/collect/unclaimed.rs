@@ -1,0 +1,220 @@
+//! Sessions that were recorded at a project's path and need not be its own: of another project that was there before, of a
+//! folder that is gone, or of a repository inside. They are named, and not learned from until the user decides.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use memory_store::fs::tree_fingerprint::born_ms;
+use memory_store::identity::{self, Earlier, Identity};
+use memory_store::layout::UserDirs;
+use memory_store::{ProjectId, Timestamp};
+
+use super::archive::Archive;
+use super::discover::Transcript;
+use super::expired::Expired;
+use super::territory::Territory;
+use crate::git;
+use crate::transcript::SOURCE;
+
+/// Bytes of a transcript's end in which its last time is looked for.
+const TAIL_BYTES_MAX: u64 = 64 << 10;
+/// Characters of a project's id that name it.
+const ID_CHARS: usize = 12;
+/// Repositories inside that are named.
+const NAMED_MAX: usize = 3;
+
+/// Decision about a transcript that was recorded here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the project's.
+    Take,
+    /// The user said that it is not.
+    Leave,
+    /// The user has to say whose it is.
+    Name(Reason),
+}
+
+/// Reason for a doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Another project, which was at this path, has the session in its history.
+    OtherProject(ProjectId),
+    /// The session ended before the folder came into being and before the repository's first commit.
+    Older(Timestamp),
+}
+
+/// Knowledge by which transcripts are judged.
+pub struct Judge<'a> {
+    dirs: &'a UserDirs,
+    territory: &'a Territory,
+    /// When the project was set up; `None` before.
+    created: Option<Timestamp>,
+    decided: Option<Earlier>,
+    /// Sessions of the project's own history.
+    known: OnceCell<HashSet<String>>,
+    /// Sessions of other projects that were at its paths.
+    others: OnceCell<Vec<(ProjectId, HashSet<String>)>>,
+    /// Time of the repository's first commit.
+    began: OnceCell<Option<Timestamp>>,
+}
+
+impl<'a> Judge<'a> {
+    /// Prepares to judge transcripts; nothing is looked at before one is in doubt.
+    pub fn new(dirs: &'a UserDirs, territory: &'a Territory) -> Self {
+        let project = dirs.project(territory.tree().project);
+        let identity = Identity::read(&project).ok().flatten();
+        Self {
+            dirs,
+            territory,
+            created: identity.as_ref().map(|identity| identity.created),
+            decided: identity.and_then(|identity| identity.earlier),
+            known: OnceCell::new(),
+            others: OnceCell::new(),
+            began: OnceCell::new(),
+        }
+    }
+
+    /// Judges a transcript that lies in the project's territory and was not read yet. `name` is that of its session in
+    /// an archive.
+    pub fn judge(&self, transcript: &Transcript, name: &str) -> Verdict {
+        let modified = transcript.modified();
+        // What was written to since the project was set up is of the folder that was set up.
+        let is_later = self.created.is_some_and(|created| modified >= created);
+        if is_later || self.known().contains(name) {
+            return Verdict::Take;
+        }
+        if let Some(decided) = self.decided.filter(|decided| modified <= decided.until) {
+            return if decided.take { Verdict::Take } else { Verdict::Leave };
+        }
+        let has = |(project, names): &(ProjectId, HashSet<String>)| {
+            names.contains(name).then_some(Reason::OtherProject(*project))
+        };
+        let reason = self.others().iter().find_map(has).or_else(|| self.older(transcript));
+        reason.map_or(Verdict::Take, Verdict::Name)
+    }
+
+    /// Returns whether a transcript ended before a folder came into being.
+    pub fn is_older_than(&self, transcript: &Transcript, folder: &Path) -> bool {
+        born_ms(folder).is_some_and(|born| last(transcript).0 < born)
+    }
+
+    fn older(&self, transcript: &Transcript) -> Option<Reason> {
+        let root = &self.territory.tree().main_root;
+        let began = (*self.began.get_or_init(|| git::began(root)))?;
+        // A folder that is older than the session only got its repository later.
+        let is_older = last(transcript) < began
+            && (born_ms(root).is_none() || self.is_older_than(transcript, root));
+        is_older.then_some(Reason::Older(began))
+    }
+
+    fn known(&self) -> &HashSet<String> {
+        self.known.get_or_init(|| names(self.dirs, self.territory.tree().project))
+    }
+
+    fn others(&self) -> &[(ProjectId, HashSet<String>)] {
+        self.others.get_or_init(|| {
+            let tree = self.territory.tree();
+            let here = [&tree.root, &tree.main_root];
+            let was_here = |identity: &Identity| {
+                let mut roots = identity.paths.iter().chain(&identity.worktrees);
+                identity.project != tree.project && roots.any(|root| here.contains(&root))
+            };
+            let known = identity::list(self.dirs).unwrap_or_default().into_iter();
+            let others = known.map(|known| known.identity).filter(was_here);
+            others.map(|it| (it.project, names(self.dirs, it.project))).collect()
+        })
+    }
+}
+
+/// Returns the names of the sessions in a project's history.
+fn names(dirs: &UserDirs, project: ProjectId) -> HashSet<String> {
+    let home = dirs.project(project);
+    let archived = Archive::open(&home).names().unwrap_or_default();
+    archived.into_iter().chain(Expired::open(&home).names()).collect()
+}
+
+/// Returns when a session was last active: the time of its last record, or the file's.
+fn last(transcript: &Transcript) -> Timestamp {
+    last_recorded(&transcript.path).ok().flatten().unwrap_or_else(|| transcript.modified())
+}
+
+fn last_recorded(path: &Path) -> io::Result<Option<Timestamp>> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES_MAX)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES_MAX).read_to_end(&mut tail)?;
+    Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| SOURCE.time(line)))
+}
+
+/// Sessions that were recorded at a project's path and are not learned from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unclaimed {
+    /// Sessions of other projects, by project.
+    others: BTreeMap<ProjectId, usize>,
+    /// Sessions that are older than the repository, and when it began.
+    older: Option<(usize, Timestamp)>,
+    /// Sessions in repositories inside, by the root of the repository.
+    inner: BTreeMap<PathBuf, usize>,
+    /// When the newest of those that the user has to decide about was written.
+    pub newest: Option<Timestamp>,
+}
+
+impl Unclaimed {
+    pub(super) fn add_inner(&mut self, root: &Path) {
+        *self.inner.entry(root.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn add(&mut self, reason: Reason, transcript: &Transcript, is_person: bool) {
+        self.newest = self.newest.max(Some(transcript.modified()));
+        let count = usize::from(is_person);
+        match reason {
+            Reason::OtherProject(project) => *self.others.entry(project).or_default() += count,
+            Reason::Older(began) => {
+                let before = self.older.map_or(0, |(before, _)| before);
+                self.older = Some((before + count, began));
+            }
+        }
+    }
+
+    /// Returns a sentence about each reason, and the command that decides.
+    pub fn told(&self) -> Vec<String> {
+        const DECIDE: &str = "`throughline sync --earlier take` takes what is this project's, `--earlier leave` leaves \
+                              it for good";
+        let sessions = |count: usize| match count {
+            1 => "1 session".to_owned(),
+            count => format!("{count} sessions"),
+        };
+        let mut told = Vec::new();
+        for (project, count) in self.others.iter().filter(|(_, count)| **count > 0) {
+            let (sessions, id) = (sessions(*count), &project.to_string()[..ID_CHARS]);
+            let of = if *count == 1 { "belongs" } else { "belong" };
+            told.push(format!(
+                "{sessions} of this path {of} to another project, which was here before ({id}): not learned from. \
+                 {DECIDE}"
+            ));
+        }
+        if let Some((count, began)) = self.older.filter(|(count, _)| *count > 0) {
+            let (sessions, began) = (sessions(count), began.date());
+            let are = if count == 1 { "is" } else { "are" };
+            told.push(format!(
+                "{sessions} of this path {are} older than this repository (begun on {began}) and its folder: not \
+                 learned from. {DECIDE}"
+            ));
+        }
+        for (root, count) in self.inner.iter().take(NAMED_MAX) {
+            let (sessions, root) = (sessions(*count), root.display());
+            told.push(format!(
+                "{sessions} ran in {root}, a repository of its own inside this project: not learned from. \
+                 `throughline init` there sets it up"
+            ));
+        }
+        if let Some(more) = self.inner.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+            told.push(format!("{more} more repositories inside this project have sessions, too"));
+        }
+        told
+    }
+}

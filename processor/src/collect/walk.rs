@@ -1,0 +1,205 @@
+//! A walk through folders of transcripts. Links are followed, for histories are moved to other disks and shared by dotfiles;
+//! each folder and file counts once, so that a loop ends.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::discover::{Discovery, Transcript};
+use crate::private_files::modified_ns;
+use crate::transcript::name::TranscriptName;
+
+/// Transcripts looked at; a year of heavy use has some ten thousand.
+const TRANSCRIPTS_MAX: usize = 200_000;
+
+/// Folders below `projects` that are entered.
+const DEPTH_MAX: usize = 8;
+
+/// Files and folders without transcripts that are met behind one link before it is given up: it leads to something else.
+const BEHIND_LINK_MAX: usize = 20_000;
+
+/// Returns all transcripts below `folder`. What cannot be read below it does not keep the rest.
+pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
+    let mut walk = Walk::default();
+    walk.enter(folder.to_owned(), 0, None).with_context(|| folder.display().to_string())?;
+    while let Some(link) = walk.links.pop_front() {
+        walk.follow(link);
+    }
+    let mut found = walk.found;
+    found.transcripts.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// A link that leads to a folder.
+struct Link {
+    path: PathBuf,
+    depth: usize,
+}
+
+/// State of a walk.
+#[derive(Default)]
+struct Walk {
+    found: Discovery,
+    /// Folders and files that were met, by device and inode.
+    met: HashSet<(u64, u64)>,
+    /// Links that are followed once all else was looked at: what has a path of its own is known by that.
+    links: VecDeque<Link>,
+}
+
+impl Walk {
+    /// Looks through a folder and those below it. `left` counts down what may be met behind a link.
+    fn enter(
+        &mut self,
+        folder: PathBuf,
+        depth: usize,
+        mut left: Option<&mut usize>,
+    ) -> io::Result<()> {
+        let metadata = fs::metadata(&folder)?;
+        if !self.met.insert((metadata.dev(), metadata.ino())) {
+            return Ok(());
+        }
+        let mut entries: Vec<_> = fs::read_dir(&folder)?.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if left.as_deref() == Some(&0) {
+                return Ok(());
+            }
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = TranscriptName::of(&path);
+            if name.is_none()
+                && let Some(left) = left.as_deref_mut()
+            {
+                *left -= 1;
+            }
+            if kind.is_dir() {
+                if depth + 1 < DEPTH_MAX {
+                    let entered = self.enter(path.clone(), depth + 1, left.as_deref_mut());
+                    entered.unwrap_or_else(|error| self.miss(path, &error, left.is_some()));
+                }
+            } else if kind.is_symlink() {
+                self.link(path, name, depth);
+            } else if let (Some(name), Ok(metadata)) = (name, entry.metadata()) {
+                self.take(path, name, &metadata);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a link: one to a folder is followed later. One that leads nowhere is none of ours.
+    fn link(&mut self, path: PathBuf, name: Option<TranscriptName>, depth: usize) {
+        match (fs::metadata(&path), name) {
+            (Ok(metadata), _) if metadata.is_dir() && depth + 1 < DEPTH_MAX => {
+                self.links.push_back(Link { path, depth: depth + 1 });
+            }
+            (Ok(metadata), Some(name)) => self.take(path, name, &metadata),
+            (Ok(_) | Err(_), _) => {}
+        }
+    }
+
+    fn follow(&mut self, link: Link) {
+        let mut left = BEHIND_LINK_MAX;
+        let entered = self.enter(link.path.clone(), link.depth, Some(&mut left));
+        entered.unwrap_or_else(|error| self.miss(link.path.clone(), &error, true));
+        if left == 0 {
+            self.found.warnings.push(format!(
+                "{}: this link leads to a folder with more than {BEHIND_LINK_MAX} files that are no transcripts; the \
+                 rest of it is not looked through. Link to the folder of the transcripts itself",
+                link.path.display()
+            ));
+        }
+    }
+
+    fn take(&mut self, path: PathBuf, name: TranscriptName, metadata: &Metadata) {
+        let is_full = self.found.transcripts.len() >= TRANSCRIPTS_MAX;
+        if !metadata.is_file() || is_full || !self.met.insert((metadata.dev(), metadata.ino())) {
+            return;
+        }
+        let modified_ns = modified_ns(metadata);
+        self.found.newest_ns = self.found.newest_ns.max(Some(modified_ns));
+        let (len, inode) = (metadata.len(), metadata.ino());
+        self.found.transcripts.push(Transcript { path, name, len, inode, modified_ns });
+    }
+
+    /// Names a folder that cannot be read, unless it is gone: a session may end and be swept meanwhile. Behind a link
+    /// there may be folders of others.
+    fn miss(&mut self, folder: PathBuf, error: &io::Error, is_behind_link: bool) {
+        if error.kind() == io::ErrorKind::NotFound || is_behind_link {
+            return;
+        }
+        let told = folder.display();
+        self.found
+            .warnings
+            .push(format!("{told}: {error}; its transcripts are left out until it can be read"));
+        self.found.unreadable.push(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_looked_at_does_not_keep_the_others() {
+        let home = tempfile::tempdir().unwrap();
+        let (good, bad) = (home.path().join("a-good"), home.path().join("b-bad"));
+        let id = "0a1b2c3d-0000-4000-8000-000000000001";
+        for folder in [&good, &bad] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(good.join(format!("{id}.jsonl")), "{}\n").unwrap();
+        let open = |path: &Path, mode: u32| {
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            fs::set_permissions(path, permissions).unwrap();
+        };
+        open(home.path(), 0o755);
+        open(&bad, 0o000);
+        let found = std::thread::scope(|threads| {
+            let look = || {
+                as_nobody();
+                transcripts_in(home.path())
+            };
+            threads.spawn(look).join().unwrap().unwrap()
+        });
+        open(&bad, 0o700);
+        assert_eq!(found.transcripts.len(), 1);
+        assert_eq!(found.unreadable, std::slice::from_ref(&bad));
+        assert!(found.warnings[0].contains(bad.to_str().unwrap()), "{:?}", found.warnings);
+    }
+
+    /// Lets this thread see files as another user does: no folder is closed to root.
+    fn as_nobody() {
+        const NOBODY: libc::c_long = 65534;
+        // SAFETY: the call takes a number and changes only how this thread accesses files; it
+        // does nothing for a thread that may not do this.
+        unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
+    }
+
+    #[test]
+    fn links_are_followed_once_and_a_path_of_its_own_comes_first() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let (projects, dot) = (base.join("projects"), base.join("dot"));
+        for (folder, id) in [(projects.join("-x"), "1"), (dot.join("-y"), "2")] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(format!("{id}.jsonl")), "{}\n").unwrap();
+        }
+        symlink(&base, projects.join("-all")).unwrap();
+        symlink(&projects, projects.join("-x/loop")).unwrap();
+        symlink("nowhere", projects.join("-dangling")).unwrap();
+        symlink(dot.join("-y/2.jsonl"), projects.join("-x/3.jsonl")).unwrap();
+        let found = transcripts_in(&projects).unwrap();
+        let paths: Vec<&Path> = found.transcripts.iter().map(|it| it.path.as_path()).collect();
+        assert_eq!(paths, [projects.join("-x/1.jsonl"), projects.join("-x/3.jsonl")]);
+        assert_eq!(found.warnings, Vec::<String>::new());
+        fs::remove_file(projects.join("-x/3.jsonl")).unwrap();
+        let found = transcripts_in(&projects).unwrap();
+        assert_eq!(found.transcripts[0].path, projects.join("-all/dot/-y/2.jsonl"));
+    }
+}

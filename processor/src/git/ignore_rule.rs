@@ -1,0 +1,88 @@
+//! The rule by which git ignores the memory folder: nobody else gets memories that are never committed.
+
+use std::path::Path;
+
+use memory_store::layout::STORE_DIR;
+
+use super::{answer_to, command};
+
+/// A rule by which git ignores memory files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoreRule {
+    /// The file that it is in, and the line.
+    pub place: String,
+    /// The pattern.
+    pub pattern: String,
+    /// A line of the repository's `.gitignore` that lifts it.
+    pub remedy: String,
+}
+
+impl IgnoreRule {
+    /// Says what the rule does and what lifts it.
+    pub fn told(&self) -> String {
+        let Self { place, pattern, remedy } = self;
+        format!(
+            "git ignores it by the rule `{pattern}` in {place}, so that nobody else gets these memories: the line \
+             `{remedy}` at the end of .gitignore lifts that"
+        )
+    }
+}
+
+/// Returns the rule by which git ignores new memory files of a working tree; `None` where they are not ignored, or there
+/// is no repository.
+pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
+    let memories = format!("{STORE_DIR}/memories");
+    // A rule about a folder is lifted for the folder: nothing in it can be before that.
+    let levels = [
+        (format!("{STORE_DIR}/"), format!("!{STORE_DIR}/")),
+        (format!("{memories}/"), format!("!{memories}/")),
+        (format!("{memories}/a-memory.md"), format!("!{memories}/*")),
+    ];
+    levels.into_iter().find_map(|(path, remedy)| {
+        let (place, pattern) = matching(root, &path)?;
+        Some(IgnoreRule { place, pattern, remedy })
+    })
+}
+
+/// Returns the place and the pattern of the rule that excludes a path.
+fn matching(root: &Path, path: &str) -> Option<(String, String)> {
+    let mut git = command(root);
+    git.args(["check-ignore", "-v", "-z", "--stdin"]);
+    let (status, text) = answer_to(&mut git, path.as_bytes().to_vec())?;
+    let text = String::from_utf8_lossy(&text);
+    let [file, line, pattern, ..] = text.split('\0').collect::<Vec<_>>()[..] else { return None };
+    let is_excluded = status.success() && !pattern.is_empty() && !pattern.starts_with('!');
+    is_excluded.then(|| (format!("{file}:{line}"), pattern.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::git;
+
+    #[test]
+    fn each_rule_is_named_with_the_line_that_lifts_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        assert_eq!(of_memories(&root), None);
+        git(&root, &["init", "-q"]);
+        assert_eq!(of_memories(&root), None);
+        for pattern in
+            [".*", ".throughline", "/.throughline/", "memories/", "*.md", ".throughline/**"]
+        {
+            fs::write(root.join(".gitignore"), format!("target\n{pattern}\n")).unwrap();
+            let rule = of_memories(&root).unwrap();
+            assert_eq!((&*rule.place, &*rule.pattern), (".gitignore:2", pattern));
+            let mut text = format!("target\n{pattern}\n");
+            // One rule may be about several levels.
+            for _ in 0..3 {
+                let Some(rule) = of_memories(&root) else { break };
+                text += &format!("{}\n", rule.remedy);
+                fs::write(root.join(".gitignore"), &text).unwrap();
+            }
+            assert_eq!(of_memories(&root), None, "{text}");
+        }
+    }
+}

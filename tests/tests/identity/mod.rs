@@ -1,0 +1,65 @@
+//! The matrix of identity: which project, which working tree and which session something belongs to, in situations that
+//! users of such tools report. Each row is a test of its own, against the programs; docs/identity.md shows all rows
+//! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
+
+mod git;
+mod lab;
+mod messages;
+mod projects;
+mod transcripts;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A situation and what happens in it.
+pub struct Row {
+    name: &'static str,
+    situation: &'static str,
+    outcome: &'static str,
+}
+
+/// Declares rows: the name of the function that shows it, the situation, and what happens.
+macro_rules! rows {
+    ($($name:ident: $situation:literal => $outcome:literal;)+) => {
+        pub const ROWS: &[super::Row] = &[$(super::Row {
+            name: stringify!($name),
+            situation: $situation,
+            outcome: $outcome,
+        }),+];
+
+        mod rows {
+            $(#[test]
+            fn $name() {
+                super::$name(&$crate::identity::lab::Lab::new());
+            })+
+        }
+    };
+}
+use rows;
+
+#[test]
+fn the_page_shows_the_matrix() {
+    let parts = [
+        ("Projects and working trees", "projects", projects::ROWS),
+        ("Transcripts", "transcripts", transcripts::ROWS),
+        ("Git", "git", git::ROWS),
+        ("Messages", "messages", messages::ROWS),
+    ];
+    let mut page =
+        "# Identity\n\nWhich project, which working tree and which session something belongs to. \
+        [Storage](storage.md#identity) has the model. Each row is a test \
+        (`tests/tests/identity/`), which writes this page\n\
+        (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).\n"
+            .to_owned();
+    for (title, module, rows) in parts {
+        write!(page, "\n## {title}\n\n| situation | what happens | test |\n|--|--|--|\n").unwrap();
+        for Row { name, situation, outcome } in rows {
+            writeln!(page, "| {situation} | {outcome} | `{module}::{name}` |").unwrap();
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/identity.md");
+    if std::env::var_os("THROUGHLINE_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page);
+}
