@@ -121,6 +121,11 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// Returns whether a memory is known, be it that it was removed.
+    pub fn knows(&self, id: MemoryId) -> bool {
+        self.entries.contains_key(&id) || self.tombstones.contains_key(&id)
+    }
+
     /// The HEAD of each working tree when it was last reconciled.
     pub fn heads(&self) -> Vec<(PathBuf, String)> {
         let heads = self.seen.values();

@@ -39,8 +39,7 @@ use survey::Survey;
 pub struct Desired {
     /// The memory. Status `Draft` holds it back for review, unless it is in the folder already.
     pub memory: Memory,
-    /// The root of the working tree its session ran in. When that is gone, or keeps its memories
-    /// elsewhere, the main tree takes it.
+    /// The root of the working tree that takes it. When that is gone, or keeps its memories elsewhere, the main tree does.
     pub root: PathBuf,
 }
 
@@ -73,6 +72,9 @@ pub struct GitState {
     /// Whether the working tree has an untracked file outside of the memory folder that is older than the ledger and not
     /// ignored: `git clean` leaves none. `None` where nobody asked, which takes longer than the rest.
     pub has_untracked: Option<bool>,
+    /// Files below `.throughline` in the index that a sparse checkout leaves out of the tree (skip-worktree, `git
+    /// ls-files -v`).
+    pub left_out: Vec<PathBuf>,
     /// State of git's own files before it was asked all this.
     pub marks: GitSnapshot,
 }

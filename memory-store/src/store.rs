@@ -6,6 +6,7 @@
 mod clean;
 mod gate;
 mod listing;
+mod mend;
 mod one;
 mod purge;
 pub mod readme;
@@ -59,6 +60,9 @@ pub struct Store {
     pub folder: PathBuf,
     /// The working tree whose files these are, which are meant to be committed; `None` when they are kept privately.
     pub root: Option<PathBuf>,
+    /// Root of the linked worktree that is looked at: its checkout's memory files are read, too, and new ones go to the
+    /// main working tree. A worktree with a file of ours in it could not be removed.
+    checkout: Option<PathBuf>,
     /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
     /// True if what looks like a credential is written into the folder: a person accepted it.
@@ -112,12 +116,15 @@ pub enum Forget {
 }
 
 impl Store {
-    /// The store of a working tree: its committed folder, or the project's private one.
+    /// The store of a working tree: the committed folder of the main one and of its own, or the project's private one.
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Result<Self> {
         let mode = identity::mode(dirs, tree.project)?;
         let home = dirs.project(tree.project);
         Ok(match mode {
-            Mode::Committed => Self::committed(dirs, home, &tree.root),
+            Mode::Committed => Self {
+                checkout: Some(tree.root.clone()).filter(|root| *root != tree.main_root),
+                ..Self::committed(dirs, home, &tree.main_root)
+            },
             Mode::Private => {
                 let folder = home.private_memories.clone();
                 Self::new(dirs, home, folder, None)
@@ -131,8 +138,7 @@ impl Store {
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
-        let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
-        Self::new(dirs, home, folder, Some(root.to_owned()))
+        Self::new(dirs, home, memories_of(root), Some(root.to_owned()))
     }
 
     fn new(dirs: &UserDirs, home: ProjectDir, folder: PathBuf, root: Option<PathBuf>) -> Self {
@@ -141,6 +147,7 @@ impl Store {
             home,
             folder,
             root,
+            checkout: None,
             judged: None,
             accepts_credentials: false,
             lock_wait: LOCK_WAIT,
@@ -245,11 +252,20 @@ impl Store {
         files
     }
 
-    /// Returns where memory files lie: the folder of the store, unless a link leads elsewhere from there, and that of
-    /// drafts.
+    /// Returns where memory files lie: in the worktree's checkout and the folder of the store, unless a link leads
+    /// elsewhere from there; copies of what a sparse checkout leaves out; and drafts.
     fn folders(&self) -> Vec<PathBuf> {
+        let checkout = self.checkout.as_deref().filter(|root| check_folder(root).is_ok());
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
-        own.into_iter().chain([self.home.drafts.clone()]).collect()
+        let left_out = self.root.as_ref().map(|_| self.home.left_out.clone());
+        let folders = checkout.map(memories_of).into_iter().chain(own).chain(left_out);
+        folders.chain([self.home.drafts.clone()]).collect()
+    }
+
+    /// Returns the working tree in whose folder of memory files a path lies, if it lies in one.
+    fn tree_of(&self, path: &Path) -> Option<&Path> {
+        let mut roots = self.root.iter().chain(&self.checkout).map(PathBuf::as_path);
+        roots.find(|root| path.starts_with(memories_of(root)))
     }
 
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
@@ -606,9 +622,14 @@ impl Store {
 
     /// Writes a memory file.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        if path.starts_with(&self.folder) {
-            self.check_folder()?;
+        if path.starts_with(&self.home.left_out) {
+            return Err(disk::refused(
+                path,
+                "this is a copy of a memory file that a sparse checkout leaves out",
+                "Have git check it out (`git sparse-checkout add .throughline`), and change it then.",
+            ));
         }
+        self.tree_of(path).map_or(Ok(()), check_folder)?;
         disk::replace_all(&[self.write_of(path, bytes)])
     }
 
@@ -623,10 +644,7 @@ impl Store {
 
     /// Returns where no link is followed below: the working tree, or our data folder.
     fn root_of(&self, path: &Path) -> &Path {
-        match &self.root {
-            Some(root) if path.starts_with(&self.folder) => root,
-            Some(_) | None => &self.dirs.data,
-        }
+        self.tree_of(path).unwrap_or(&self.dirs.data)
     }
 
     /// Returns whether a file can be written below the folder of memory files under a name that it had before: nothing
@@ -656,10 +674,7 @@ impl Store {
     }
 
     fn privacy_of(&self, path: &Path) -> Privacy {
-        match self.root {
-            Some(_) if path.starts_with(&self.folder) => Privacy::Shared,
-            Some(_) | None => Privacy::Private,
-        }
+        if self.tree_of(path).is_some() { Privacy::Shared } else { Privacy::Private }
     }
 
     /// A path for a new memory's file that nothing has yet.
@@ -673,7 +688,9 @@ impl Store {
 
     /// The path below the folder of memory files, when it lies there.
     pub(crate) fn relative(&self, path: &Path) -> Option<String> {
-        path.strip_prefix(&self.folder).ok().and_then(Path::to_str).map(str::to_owned)
+        let of_tree = self.tree_of(path).map(memories_of);
+        let folder = of_tree.as_ref().unwrap_or(&self.folder);
+        path.strip_prefix(folder).ok().and_then(Path::to_str).map(str::to_owned)
     }
 
     fn update(
@@ -730,7 +747,8 @@ impl Store {
     fn note_saved(&self, path: &Path, file: &MemoryFile, by: By) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
-        let mut new = Entry::new(file.memory.id, self.ledger_root());
+        let root = self.tree_of(path).unwrap_or_else(|| self.ledger_root());
+        let mut new = Entry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
         if by == By::Link {
             // A sync may take the link out again, once the newer memory is gone.
@@ -756,6 +774,11 @@ impl Store {
         copies.retain(|stored| stored.memory.id == id);
         copies
     }
+}
+
+/// Returns the folder of memory files in a working tree.
+fn memories_of(root: &Path) -> PathBuf {
+    root.join(STORE_DIR).join(MEMORIES_DIR)
 }
 
 /// Held while files of a project are changed, its record among them; see [`Store::lock`].

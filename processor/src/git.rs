@@ -87,6 +87,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let forward = before.is_none_or(|before| {
         before == commit || succeeds(root, &["merge-base", "--is-ancestor", before, &commit])
     });
+    let (indexed, left_out) = indexed(root);
     let removed = match before {
         Some(before) if forward && before != commit => removed_between(root, before, &commit),
         _ => Vec::new(),
@@ -99,7 +100,8 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
         removed_in_commits: removed,
         held: held_elsewhere(root, &commit),
         stash: line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]),
-        indexed: paths(root, &["ls-files", "-z", "--", STORE_DIR]),
+        indexed,
+        left_out,
         has_untracked: None,
         marks,
         head,
@@ -118,6 +120,21 @@ pub fn has_untracked_since(root: &Path, time: SystemTime) -> Option<bool> {
         changed.is_ok_and(|changed| changed <= time)
     };
     Some(fields(&listing).take(UNTRACKED_MAX).any(is_older))
+}
+
+/// Returns the files below the memory folder that are in the index, and those of them that a sparse checkout leaves out.
+fn indexed(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    // A letter and a space before each name: S where the file is left out, in lower case where git is told to assume
+    // that it is unchanged.
+    let listing = output(root, &["ls-files", "-v", "-z", "--", STORE_DIR]).unwrap_or_default();
+    let (mut indexed, mut left_out) = (Vec::new(), Vec::new());
+    for (tag, path) in fields(&listing).filter_map(|field| field.split_once(' ')) {
+        indexed.push(PathBuf::from(path));
+        if tag.eq_ignore_ascii_case("S") && root.join(path).symlink_metadata().is_err() {
+            left_out.push(PathBuf::from(path));
+        }
+    }
+    (indexed, left_out)
 }
 
 /// Returns the present marks of git's own files of a working tree.
@@ -593,6 +610,23 @@ mod tests {
         assert_eq!(first.branch.as_deref(), Some("main"));
         assert_eq!(first.committed.len(), 2);
         assert!(first.forward);
+
+        // Left out by a sparse checkout, or by a mark on the file; a file that is there is not.
+        git(
+            &root,
+            &["sparse-checkout", "set", "--no-cone", "/*", "!/.throughline/memories/one.md"],
+        );
+        let one = PathBuf::from(".throughline/memories/one.md");
+        let sparse = state(&root, None);
+        assert_eq!((sparse.indexed.len(), &sparse.left_out), (2, &vec![one.clone()]));
+        git(&root, &["sparse-checkout", "disable"]);
+        assert!(state(&root, None).left_out.is_empty());
+        git(&root, &["update-index", "--skip-worktree", one.to_str().unwrap()]);
+        assert!(state(&root, None).left_out.is_empty());
+        fs::remove_file(root.join(&one)).unwrap();
+        assert_eq!(state(&root, None).left_out, std::slice::from_ref(&one));
+        git(&root, &["update-index", "--no-skip-worktree", one.to_str().unwrap()]);
+        git(&root, &["checkout", "-q", "--", "."]);
 
         git(&root, &["branch", "old"]);
         git(&root, &["rm", "-q", ".throughline/memories/two ä.md"]);

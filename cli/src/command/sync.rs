@@ -32,7 +32,7 @@ pub struct Sync {
     from: Option<PathBuf>,
     /// Take as this project's, or leave for good, sessions that were recorded at its path and may be those of another
     /// project that was there before
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "all")]
+    #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true, conflicts_with = "all")]
     earlier: Option<EarlierSessions>,
     /// Do so for every project on this machine
     #[arg(long)]

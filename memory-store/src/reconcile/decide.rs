@@ -99,7 +99,7 @@ impl<'r> Decision<'r, '_> {
         let root = self.survey.root_for(id, known, Some(&wanted.root));
         let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
         let entry = Entry { root, unfound: None, ..before.clone() };
-        if self.survey.is_being_edited(&before) {
+        if self.survey.is_out_of_reach(&before) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl<'r> Decision<'r, '_> {
 
     /// No transcript says it any more.
     pub(crate) fn unwanted(&mut self, before: &Entry) -> Result<()> {
-        if self.survey.is_being_edited(before) {
+        if self.survey.is_out_of_reach(before) {
             return Ok(());
         }
         let root = self.survey.root_for(before.id, Some(before), None);

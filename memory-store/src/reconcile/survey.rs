@@ -30,6 +30,8 @@ pub(super) struct Survey<'a> {
     stores: BTreeMap<PathBuf, Store>,
     main_root: PathBuf,
     disk: Disk,
+    /// Files that a sparse checkout leaves out.
+    left_out: BTreeSet<PathBuf>,
     /// The files that are from the repository.
     foreign: BTreeSet<PathBuf>,
     /// Hashes of texts that somebody wrote into files here.
@@ -77,10 +79,14 @@ impl<'a> Survey<'a> {
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished);
         let is_doubtful = is_moving || texts.forgets();
         let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
+        let left_out = |tree: &GitState| -> Vec<PathBuf> {
+            tree.left_out.iter().map(|path| tree.root.join(path)).collect()
+        };
+        let left_out = trees.iter().flat_map(left_out).filter(|_| !is_private).collect();
         let traces = BTreeMap::new();
         let reviewed = Reviewed::read(&store.home);
         let mut survey =
-            Self { store, stores, main_root, disk, foreign, written, traces, reviewed };
+            Self { store, stores, main_root, disk, left_out, foreign, written, traces, reviewed };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
             let known = ledger
@@ -108,13 +114,20 @@ impl<'a> Survey<'a> {
         self.files(&entry.root, entry.id).iter().any(has_file)
             || self.replacement(entry).is_some()
             || self.is_unreadable(entry)
+            || self.is_left_out(entry)
     }
 
-    /// Returns whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
-    /// another branch, what stands there need not be that file.
-    pub(crate) fn is_being_edited(&self, entry: &Entry) -> bool {
+    /// Returns whether a memory's file is to be left as it is: it cannot be read because whoever is editing it is not
+    /// done, or git has it and a sparse checkout leaves it out of the tree. Where git moved to another branch, an
+    /// unreadable file there need not be that memory's.
+    pub(crate) fn is_out_of_reach(&self, entry: &Entry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
-        self.is_unreadable(entry) && !has_left
+        self.is_unreadable(entry) && !has_left || self.is_left_out(entry)
+    }
+
+    fn is_left_out(&self, entry: &Entry) -> bool {
+        let folder = &self.stores.get(&entry.root).unwrap_or(self.store).folder;
+        entry.aside == Aside::No && self.left_out.contains(&folder.join(&entry.name))
     }
 
     fn is_unreadable(&self, entry: &Entry) -> bool {

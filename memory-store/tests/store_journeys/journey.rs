@@ -129,6 +129,7 @@ impl Journey {
                 "ls-files -z --others --exclude-standard -- . :(exclude).throughline",
             )
             .map(|files| !files.is_empty()),
+            left_out: Vec::new(),
             marks,
         }
     }

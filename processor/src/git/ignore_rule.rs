@@ -29,13 +29,13 @@ impl IgnoreRule {
 }
 
 /// Returns the rule by which git ignores new memory files of a working tree; `None` where they are not ignored, or there
-/// is no repository.
+/// is no repository. The folder is there: of one that is not, git cannot tell a rule about folders.
 pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
     let memories = format!("{STORE_DIR}/memories");
     // A rule about a folder is lifted for the folder: nothing in it can be before that.
     let levels = [
-        (format!("{STORE_DIR}/"), format!("!{STORE_DIR}/")),
-        (format!("{memories}/"), format!("!{memories}/")),
+        (STORE_DIR.to_owned(), format!("!{STORE_DIR}/")),
+        (memories.clone(), format!("!{memories}/")),
         (format!("{memories}/a-memory.md"), format!("!{memories}/*")),
     ];
     levels.into_iter().find_map(|(path, remedy)| {
@@ -68,6 +68,7 @@ mod tests {
         let root = fs::canonicalize(folder.path()).unwrap();
         assert_eq!(of_memories(&root), None);
         git(&root, &["init", "-q"]);
+        fs::create_dir_all(root.join(".throughline/memories")).unwrap();
         assert_eq!(of_memories(&root), None);
         for pattern in
             [".*", ".throughline", "/.throughline/", "memories/", "*.md", ".throughline/**"]

@@ -86,6 +86,7 @@ fn around(context: &SyncContext<'_>, trees: &str) -> String {
     // be swept.
     for folder in [
         &context.home.private_memories,
+        &context.home.left_out,
         &context.home.drafts,
         &context.home.archived_memories,
         &context.dirs().user_memories(),

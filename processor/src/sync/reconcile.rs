@@ -18,7 +18,7 @@ use memory_store::trust::Trust;
 use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
 use super::names::HiddenNames;
-use super::{lost, withheld};
+use super::{left_out, lost, same_texts, withheld};
 use crate::extract::is_prose;
 use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
@@ -44,10 +44,6 @@ pub(super) fn reconcile(
     mined: &[MinedFile],
 ) -> Result<Reconciled> {
     let mut warnings = Vec::new();
-    let homes: BTreeMap<&str, PathBuf> = mined
-        .iter()
-        .filter_map(|file| Some((file.session.as_str(), context.territory.root_of(&file.cwd)?)))
-        .collect();
     let options = context.options;
     let main = context.trees.first().unwrap_or(options.tree);
     let store = Store::open(options.dirs, main)?;
@@ -62,24 +58,32 @@ pub(super) fn reconcile(
     let is_prose_for_all = |memory: &Memory| {
         store.root.is_some() && memory.source.extractor.as_deref().is_some_and(is_prose)
     };
-    let desired = memories
-        .into_iter()
-        .map(|mut memory| {
-            redactor.redact_memory(&mut memory);
-            let has_no_names = names.hide(&mut memory, &redactor);
-            // First: of several reasons this one asks for a look at the place.
-            store.gate(&mut memory, &redactor);
-            if settings.review || !has_no_names {
-                memory.hold(HeldFor::Review);
-            } else if is_prose_for_all(&memory) {
-                memory.hold(HeldFor::Rule);
-            }
-            desired(context, memory, &homes)
-        })
-        .collect();
+    if store.mend_private()? > 0 {
+        warnings
+            .push("waiting memories were cut off on the disk; they were written again".to_owned());
+    }
+    let mut memories = memories;
+    for memory in &mut memories {
+        redactor.redact_memory(memory);
+        let has_no_names = names.hide(memory, &redactor);
+        // First: of several reasons this one asks for a look at the place.
+        store.gate(memory, &redactor);
+        if settings.review || !has_no_names {
+            memory.hold(HeldFor::Review);
+        } else if is_prose_for_all(memory) {
+            memory.hold(HeldFor::Rule);
+        }
+    }
+    same_texts::take_ids(&store, &mut memories)?;
+    // A linked worktree with a file of ours in it could not be removed.
+    let desired = |memory: Memory| Desired { root: main.root.clone(), memory };
+    let desired = memories.into_iter().map(desired).collect();
     warnings.extend(names.warning());
     // First the states, so that what git does during the look is noticed.
     let states = git_states(context, &mut warnings)?;
+    if let (Some(_), Some(state)) = (&store.root, states.first()) {
+        left_out::copy(&store, state, &mut warnings)?;
+    }
     trust::look(options.dirs, &context.trees, settings, options.now)?;
     let lost = RefCell::default();
     let source_state =
@@ -117,14 +121,6 @@ fn is_wish_of_another_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_wish = memory.kind.is_wish() && memory.source.said_by == Some(SaidBy::User);
     let is_kept_kind = settings.kinds.is_empty() || settings.kinds.contains(&memory.kind);
     is_wish && !(is_kept_kind && is_current_reader(memory, settings))
-}
-
-fn desired(context: &SyncContext<'_>, memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
-    let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
-    Desired {
-        root: home.cloned().unwrap_or_else(|| context.options.tree.main_root.clone()),
-        memory,
-    }
 }
 
 fn git_states(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Result<Vec<GitState>> {

@@ -349,7 +349,7 @@ fn data_is_lost(lab: &Lab) {
 
 fn draft_is_cut(lab: &Lab) {
     lab.project();
-    lab.run(&lab.root, &["config", "set", "promote", "review"]).ok();
+    lab.run(&lab.root, &["config", "set", "review", "true"]).ok();
     lab.session(1, &lab.root);
     lab.assert_learned(&lab.root);
     let projects = fs::read_dir(lab.environment.data_dir().join("projects")).unwrap();

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{TreeDir, read_short};
+use crate::fs::open_regular::read_short;
+use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
 /// Counts of what was cleaned, and what a person is to decide about.
