@@ -354,13 +354,12 @@ fn draft_is_cut(lab: &Lab) {
     lab.assert_learned(&lab.root);
     let projects = fs::read_dir(lab.environment.data_dir().join("projects")).unwrap();
     let drafts = projects.map(|entry| entry.unwrap().path()).next().unwrap().join("drafts");
-    let of_wish = |lab: &Lab| -> PathBuf {
-        let _ = lab;
+    let of_wish = || -> PathBuf {
         let files = fs::read_dir(&drafts).unwrap().map(|entry| entry.unwrap().path());
         let mut files = files.filter(|file| file.extension().is_some_and(|it| it == "md"));
-        files.find(|file| file.to_str().unwrap().contains(LEARNED)).unwrap()
+        files.find(|file| fs::read_to_string(file).unwrap().contains(LEARNED)).unwrap()
     };
-    let file = of_wish(lab);
+    let file = of_wish();
     let sound = fs::read(&file).unwrap();
     for cut in [0, 30, sound.len() / 3] {
         fs::write(&file, &sound[..cut]).unwrap();

@@ -372,7 +372,7 @@ impl Line<'_> {
 
     /// What is kept of a text that the user typed.
     fn kept_of_user(&self, text: &str, max: usize) -> String {
-        kept(text, max, &self.from(TextOrigin::User))
+        kept(&without_sequences(text), max, &self.from(TextOrigin::User))
     }
 
     fn from(&self, origin: TextOrigin) -> FromOrigin<'_> {
