@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Scores runs of `scripts/eval retrieval`: score-retrieval.py FOLDER_OF_SETS FOLDER_OF_RUNS.
+"""Scores runs of `scripts/eval retrieval`.
+
+usage: scripts/score-retrieval.py FOLDER_OF_SETS FOLDER_OF_RUNS
 
 Means over the queries of a set that have relevant memories: recall@k is the share of a query's
 relevant memories among the first k, MRR@10 is 1 / rank of the first one, nDCG@10 has binary gains.
@@ -10,6 +12,10 @@ import json
 import math
 import os
 import sys
+
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 
 COLUMNS = ["recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10"]
 

@@ -1,6 +1,6 @@
 """Records commands at a terminal as an asciicast (version 2), which asciinema plays.
 
-usage: terminal-to-cast.py COLUMNS ROWS FOLDER [TEXT=OTHER ...] <SCRIPT >CAST
+usage: scripts/terminal-to-cast.py COLUMNS ROWS FOLDER [TEXT=OTHER ...] <SCRIPT >CAST
 
 The script is a JSON list of steps. Each step is a list: the command line as it is shown, then pairs of a text that has to
 be printed and the keys that are typed after it; an empty text is any. Each TEXT is shown as OTHER, so that no folder of the machine is in
@@ -19,6 +19,10 @@ import subprocess
 import sys
 import termios
 import time
+
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 
 PROMPT = "\x1b[32m~/tidelog\x1b[0m $ "
 # Seconds of the recording.

@@ -1,6 +1,6 @@
 """Turns what a terminal shows into an SVG.
 
-usage: terminal-to-svg.py COLUMNS ROWS light|dark [TEXT=OTHER ...] <ANSI >SVG
+usage: scripts/terminal-to-svg.py COLUMNS ROWS light|dark [TEXT=OTHER ...] <ANSI >SVG
 
 Reads the output of `tmux capture-pane -e -p`. Each TEXT is shown as OTHER, so that no folder of the machine is in a
 picture. Only the standard library is needed.
@@ -10,6 +10,10 @@ import html
 import re
 import sys
 import unicodedata
+
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 
 CELL_WIDTH, CELL_HEIGHT, MARGIN = 8, 18, 12
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"

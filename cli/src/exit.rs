@@ -7,7 +7,8 @@ pub const FAILED: u8 = 1;
 /// A search found nothing, as with `grep`, or nothing that answers well. Stderr is empty, unless `resume --run` says why it
 /// starts none.
 pub const NOTHING: u8 = 1;
-/// The command line was not understood (also clap's own code).
+/// The command line was not understood (also clap's own code), or a question has no answer in it and there is no terminal
+/// to ask at: then nothing was done.
 pub const USAGE: u8 = 2;
 /// Nothing has the given name, for example no memory has this id.
 pub const NOT_FOUND: u8 = 3;
@@ -34,7 +35,11 @@ pub const TABLE: [(u8, &str, &str); 11] = [
         "nothing found or failed",
         "a search found nothing, or nothing that answers well; or something failed for another reason than those below",
     ),
-    (USAGE, "not understood", "the command line was not understood"),
+    (
+        USAGE,
+        "not understood",
+        "the command line was not understood, or an answer is needed and there is no terminal to ask at: nothing was done",
+    ),
     (NOT_FOUND, "no such thing", "the thing that was named does not exist"),
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),

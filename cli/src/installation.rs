@@ -152,9 +152,9 @@ impl Build {
 }
 
 /// Returns a word as a shell takes it, safe to print.
-fn word(text: &str) -> String {
+pub fn word(text: &str) -> String {
     let text = printable::path(text);
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-:@+=".contains(c);
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-:@+=,".contains(c);
     match !text.is_empty() && text.chars().all(is_safe) {
         true => text,
         false => format!("'{}'", text.replace('\'', r"'\''")),

@@ -24,6 +24,8 @@ mod world;
 mod wrap;
 
 fn main() -> ExitCode {
+    // SAFETY: this is the first statement of the program, which has one thread.
+    unsafe { processor::programs::keep_absolute_folders() };
     // Where a shell asks what could come next, that is the answer.
     clap_complete::CompleteEnv::with_factory(command::help::command)
         .var(command::complete::VARIABLE)

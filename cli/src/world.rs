@@ -7,6 +7,7 @@ use std::io::{ErrorKind, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
+use memory_store::fs::private_folders;
 use memory_store::identity;
 use memory_store::layout::{Moved, Place, Tree, UserDirs};
 use memory_store::mode::{self, Mode};
@@ -86,6 +87,7 @@ impl World {
         let now = now(get("THROUGHLINE_NOW"))?;
         let mode = Mode::from_environment(get);
         if mode == Mode::Full {
+            private_folders::close_outer(&dirs);
             processor::git::hung::remember(&dirs, now);
         }
         Ok(Self {

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use memory_store_base::Timestamp;
+use memory_store_base::fs::private_folders;
 use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
 
 use memory_store_recall::{Recall, Recalled};
@@ -113,6 +114,9 @@ impl Hook {
             }
             return None;
         };
+        if mode == Mode::Full {
+            private_folders::close_outer(&dirs);
+        }
         let is_moved = matches!(place, Place::Moved(_));
         let is_untrusted = match &place {
             Place::Trusted(_) => false,

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use mcp::background::{Background, LOOK_EVERY};
 use mcp::environment::Environment;
 use mcp::local::Local;
+use memory_store::fs::private_folders;
+use memory_store::mode::Mode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,6 +71,9 @@ fn run() -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the environment of the server is read here")]
     let environment = Environment::read(|name| std::env::var_os(name), cwd)?;
+    if environment.mode() == Mode::Full {
+        private_folders::close_outer(&environment.dirs);
+    }
     mcp::resident::use_few_pools();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -10,7 +10,7 @@ mod lookup;
 mod purge;
 mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -230,8 +230,55 @@ impl Ledger {
         entry.will_name(name);
         entry.placed = true;
         entry.promoted = true;
+        entry.put_back = false;
         entry.aside = Aside::No;
         self.add(vec![Event::Entry(Box::new(entry))])
+    }
+
+    /// Notes that a person put an accepted memory back to held; the text is theirs.
+    pub(crate) fn held(&mut self, mut entry: Entry, text: &str) -> Result<()> {
+        entry.will_change(text);
+        entry.placed = true;
+        entry.committed = false;
+        entry.promoted = false;
+        entry.put_back = true;
+        entry.aside = Aside::Review;
+        self.add(vec![Event::Entry(Box::new(entry))])
+    }
+
+    /// Restores what was known of memories before a decision that is undone.
+    pub(crate) fn put_back(
+        &mut self,
+        ids: &BTreeSet<MemoryId>,
+        entries: &BTreeMap<MemoryId, Entry>,
+        tombstones: &BTreeMap<MemoryId, Tombstone>,
+    ) -> Result<()> {
+        let mut events = Vec::new();
+        for &id in ids {
+            match entries.get(&id) {
+                Some(entry) if self.entry(id) != Some(entry) => {
+                    events.push(Event::Entry(Box::new(entry.clone())));
+                }
+                None if self.entry(id).is_some() => events.push(Event::Drop(id)),
+                Some(_) | None => {}
+            }
+            match tombstones.get(&id) {
+                Some(tombstone) if self.tombstone(id) != Some(tombstone) => {
+                    events.push(Event::Tombstone(tombstone.clone()));
+                }
+                None if self.tombstone(id).is_some() => events.push(Event::Revive(id)),
+                Some(_) | None => {}
+            }
+        }
+        self.add(events)
+    }
+
+    /// Forgets that texts, by their hashes, are of this machine: their release is undone.
+    pub(crate) fn disown(&mut self, hashes: &BTreeSet<String>) -> Result<()> {
+        if hashes.iter().filter(|hash| self.texts.disown(hash)).count() == 0 {
+            return Ok(());
+        }
+        self.rewrite()
     }
 
     pub(crate) fn bury(

@@ -8,6 +8,7 @@
 //! links the first two. This one holds what writes: memory files, the ledger, indexes. It
 //! shows the others' modules under its own paths.
 
+pub mod counts;
 pub mod file;
 pub mod identity;
 pub mod index_writer;

@@ -95,11 +95,34 @@ impl Reviewed {
         self.both.retain(|pair| pair.split(' ').all(is_there));
     }
 
+    /// Returns the decisions about some memories alone.
+    pub(crate) fn about(mut self, ids: &BTreeSet<MemoryId>) -> Self {
+        self.ids.retain(|id| ids.contains(id));
+        self.confirmed.retain(|id, _| ids.contains(id));
+        self.both.retain(|pair| is_about(pair, ids));
+        self
+    }
+
+    /// Restores the decisions about some memories, as they were `before` one that is undone.
+    pub(crate) fn put_back(&mut self, ids: &BTreeSet<MemoryId>, before: &Self) {
+        self.ids.retain(|id| !ids.contains(id));
+        self.ids.extend(&before.ids);
+        self.confirmed.retain(|id, _| !ids.contains(id));
+        self.confirmed.extend(&before.confirmed);
+        self.both.retain(|pair| !is_about(pair, ids));
+        self.both.extend(before.both.iter().cloned());
+    }
+
     fn write(&self, home: &ProjectDir) -> Result<()> {
         // Ids and times can always be written.
         let text = serde_json::to_vec(self).unwrap_or_default();
         replace(&home.reviewed, &text, Privacy::Private)
     }
+}
+
+/// Returns whether a pair has one of some memories on a side.
+fn is_about(pair: &str, ids: &BTreeSet<MemoryId>) -> bool {
+    pair.split(' ').any(|id| id.parse().is_ok_and(|id| ids.contains(&id)))
 }
 
 /// Returns the key of a pair, equal for both orders.

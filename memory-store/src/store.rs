@@ -9,8 +9,10 @@ mod listing;
 mod mend;
 mod one;
 mod purge;
+pub mod put_off;
 pub mod readme;
 mod sweep;
+mod undo;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -28,6 +30,7 @@ pub use gate::places;
 pub use listing::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 pub use purge::{Gone, Unlearned};
+pub use undo::{MemoryState, PutBack};
 
 use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
@@ -38,7 +41,7 @@ use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
-use crate::memory::{Memory, SaidBy, Scope, Status};
+use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
 use crate::redact::{MemorySuspect, RedactOptions, Redactor};
@@ -174,12 +177,13 @@ impl Store {
         }
     }
 
-    /// Makes the folder of memory files and the note beside it, so that a person sees where they
-    /// will be before the first one is there.
+    /// Makes the folder of memory files, the note beside it, and what was put off until then. In a repository that
+    /// comes with the first memory.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {
             readme::write(root, &self.folder)?;
+            put_off::write(&self.home, root)?;
         }
         let privacy = self.privacy_of(&self.folder);
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
@@ -556,6 +560,34 @@ impl Store {
         Ok(draft)
     }
 
+    /// Puts an accepted memory back to held, with its id and text: it is private, and no sync takes it in again before a
+    /// review accepts it. The caller has asked git whether it has the file, which others would keep.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when no memory of this id is in the folder of memory files; others when its file is not
+    /// released, or cannot be moved.
+    pub fn hold(&self, id: MemoryId) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let is_it =
+            |stored: &Stored| stored.memory.id == id && stored.path.starts_with(&self.folder);
+        let missing = || Error::NotFound { id: id.to_string(), found: 0 };
+        let stored = self.list()?.memories.into_iter().find(is_it).ok_or_else(missing)?;
+        self.check_given(&stored)?;
+        let Read { mut file, .. } = listing::read(&stored.path)?;
+        let mut held = file.memory.clone();
+        held.hold(HeldFor::Review);
+        file.set(&held)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let entry = ledger.entry(id).cloned();
+        let entry = entry.unwrap_or_else(|| Entry::new(id, self.ledger_root()));
+        // In this order a kill leaves it accepted, or in both places, where the accepted one counts.
+        let path = free_path_in(&self.home.drafts, &file.memory)?;
+        self.write(&path, file.text().as_bytes())?;
+        ledger.held(entry, file.text())?;
+        self.remove(&stored.path)?;
+        Ok(listing::read(&path)?.stored)
+    }
+
     /// Lists what waits for review, but for what something newer replaces.
     pub fn drafts(&self) -> Result<Listing> {
         let mut listing = listing::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
@@ -630,6 +662,9 @@ impl Store {
             ));
         }
         self.tree_of(path).map_or(Ok(()), check_folder)?;
+        if path.starts_with(&self.folder) && !self.folder.exists() {
+            self.create()?;
+        }
         disk::replace_all(&[self.write_of(path, bytes)])
     }
 

@@ -14,6 +14,7 @@ pub mod lock;
 pub mod log;
 pub mod mining;
 pub mod private_files;
+pub mod programs;
 pub mod progress;
 pub mod project_texts;
 pub mod publish;

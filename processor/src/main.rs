@@ -15,7 +15,7 @@ use processor::collect::{trees, whole_turn};
 use processor::lock::{BUSY_MAX, Busy};
 use processor::publish::custom_embedder::Asker;
 use processor::sync::{SyncOptions, sync};
-use processor::{background, git, progress};
+use processor::{background, git, programs, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background] [--tree ROOT]
        throughline-processor vector --project ID < QUERY
@@ -26,6 +26,8 @@ const USAGE: &str = "usage: throughline-processor sync --project ID [--backgroun
 const QUERY_BYTES_MAX: u64 = 64 << 10;
 
 fn main() -> ExitCode {
+    // SAFETY: this is the first statement of the program, which has one thread.
+    unsafe { programs::keep_absolute_folders() };
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

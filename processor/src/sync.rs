@@ -41,6 +41,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use memory_store::fs::private_folders::{self, OpenFolder};
 use memory_store::index::health::Depth;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::reconcile::Replacing;
@@ -147,12 +148,14 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
 
 /// Syncs for a caller that holds the project's lock already.
 pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
+    let open = private_folders::close_all(options.dirs);
     let (dirs, project) = (options.dirs, options.tree.project);
     trees::adopt(dirs, project, &options.tree.root)?;
     let mended = trees::review(dirs, project)?;
     let report = run(options);
     options.progress.done();
     report.map(|mut report| {
+        report.warnings.extend(open.iter().map(OpenFolder::told));
         report.warnings.extend(mended);
         report.warnings.extend(git::hung::told());
         report

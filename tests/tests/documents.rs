@@ -393,6 +393,17 @@ fn readme_is_one_screen() {
     }
 }
 
+/// A newcomer reads no further before the first command.
+#[test]
+fn readme_names_the_two_commands_of_a_newcomer_on_its_first_screen() {
+    const SCREEN_LINES: usize = 24;
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let screen: Vec<&str> = text.lines().take(SCREEN_LINES).collect();
+    for command in ["    scripts/try ", "    scripts/test "] {
+        assert!(screen.iter().any(|line| line.starts_with(command)), "{command}");
+    }
+}
+
 /// The index of the pages leads to each of them.
 #[test]
 fn every_page_is_in_the_index() {

@@ -24,6 +24,7 @@ mod packages;
 mod plugin;
 mod poisoned;
 mod pulled;
+mod scripts;
 mod secrets_stored;
 mod security;
 mod selftest;

@@ -68,7 +68,7 @@ fn a_store_that_nobody_vouched_for_is_silent_until_it_is_trusted() {
     assert_eq!((run.output.status.code(), run.output.stdout), (Some(0), Vec::new()));
     assert!(!stranger.state_dir().exists(), "a hook wrote for a stranger's store");
 
-    stranger.throughline(&root, &["trust"]).unwrap();
+    stranger.throughline(&root, &["trust", "--no-release"]).unwrap();
     stranger.throughline(&root, &["sync"]).unwrap();
     let told = start.run(&stranger, &root, "s").unwrap().context();
     assert!(told.contains("unwrap()"), "{told}");

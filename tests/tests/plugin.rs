@@ -161,45 +161,125 @@ fn programs_are_found_where_installers_put_them_and_in_path() {
     assert_eq!(home.says("throughline-stop"), ".local/bin throughline-stop\n");
 }
 
+/// Handlers of a hook as `init` writes them for each client and scope.
+const HANDLERS: [&str; 3] = [
+    "{\"type\": \"command\", \"command\": \"/home/ada/.local/bin/throughline-stop\", \"args\": []}",
+    "{\"type\": \"command\", \"command\": \"[ -x '/opt/bin/throughline-stop' ] || exit 0; exec '/opt/bin/throughline-stop'\"}",
+    "{\"type\": \"command\", \"command\": \"command -v throughline-stop >/dev/null 2>&1 || exit 0; exec throughline-stop\"}",
+];
+/// Files of a project that hooks may be registered in.
+const OF_PROJECT: [&str; 2] = ["work/.claude/settings.json", "work/.claude/settings.local.json"];
+/// The record of `init`.
+const RECORD: &str = ".local/share/throughline/installed.json";
+const SERVERS: &str =
+    "{\"mcpServers\": {\"throughline\": {\"command\": \"/opt/bin/throughline-mcp\"}}}\n";
+
+impl Home {
+    /// A home with all programs installed.
+    fn with_programs() -> Self {
+        let home = Self::new();
+        for program in HOOKS.iter().chain(["throughline-mcp"].iter()) {
+            home.installs(".local/bin", program);
+        }
+        home
+    }
+
+    fn writes(&self, below: &str, text: &str) {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Notes an insertion as `init` does.
+    fn records(&self, file: &str, purpose: &str) {
+        let insertion = json!({ "path": self.path(file), "purpose": purpose, "scope": "local" });
+        let record = json!({ "insertions": [insertion] });
+        self.writes(RECORD, &serde_json::to_string_pretty(&record).unwrap());
+    }
+}
+
+fn stop_hook(handler: &str) -> String {
+    format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{handler}]}}]}}}}\n")
+}
+
 #[test]
 fn what_init_registered_is_not_run_twice() {
-    for settings in
-        [".claude/settings.json", "work/.claude/settings.json", "work/.claude/settings.local.json"]
-    {
-        for handler in [
-            "{\"type\": \"command\", \"command\": \"/home/ada/.local/bin/throughline-stop\", \"args\": []}",
-            "{\"type\": \"command\", \"command\": \"[ -x '/opt/bin/throughline-stop' ] || exit 0; exec '/opt/bin/throughline-stop'\"}",
-            "{\"type\": \"command\", \"command\": \"command -v throughline-stop >/dev/null 2>&1 || exit 0; exec throughline-stop\"}",
-        ] {
-            let home = Home::new();
-            home.installs(".local/bin", "throughline-stop");
-            let text = format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{handler}]}}]}}}}\n");
-            fs::write(home.path(settings), text).unwrap();
+    for handler in HANDLERS {
+        let home = Home::with_programs();
+        home.writes(".claude/settings.json", &stop_hook(handler));
+        assert_eq!(home.says("throughline-stop"), "", "{handler}");
+        for settings in OF_PROJECT {
+            let home = Home::with_programs();
+            home.writes(settings, &stop_hook(handler));
+            home.records(settings, "hooks");
             assert_eq!(home.says("throughline-stop"), "", "{settings}: {handler}");
+            // They were taken out by hand since.
+            home.writes(settings, "{}");
+            assert_ne!(home.says("throughline-stop"), "", "{settings}");
         }
     }
     // Another event's program is not this one, and a word that contains it is none.
-    let home = Home::new();
-    home.installs(".local/bin", "throughline-stop");
-    fs::write(home.path(".claude/settings.json"), "{\"x\": \"/bin/throughline-stop-watch\"}")
-        .unwrap();
+    let home = Home::with_programs();
+    home.writes(".claude/settings.json", "{\"x\": \"/bin/throughline-stop-watch\"}");
     assert_ne!(home.says("throughline-stop"), "");
 }
 
 #[test]
-fn a_server_that_init_registered_is_not_started_twice() {
-    let state =
-        "{\"mcpServers\": {\"throughline\": {\"command\": \"/opt/bin/throughline-mcp\"}}}\n";
+fn files_of_a_clone_do_not_silence_it() {
+    for settings in OF_PROJECT {
+        let home = Home::with_programs();
+        home.writes(settings, &stop_hook(HANDLERS[2]));
+        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+        // Something else of ours is in that file, or this is in another one.
+        home.records(settings, "rules");
+        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+        home.records("other/.claude/settings.json", "hooks");
+        assert_ne!(home.says("throughline-stop"), "", "{settings}");
+    }
+    for servers in [SERVERS, "{\"mcpServers\":{\"docs\":{\"command\": \"./throughline-mcp\"}}}"] {
+        let home = Home::with_programs();
+        home.writes("work/.mcp.json", servers);
+        assert_ne!(home.says("throughline-mcp"), "", "{servers}");
+        home.records("work/.mcp.json", "server");
+        assert_eq!(home.says("throughline-mcp"), "", "{servers}");
+    }
+    // A folder of the user's that is named from the project's is the project's.
+    let home = Home::with_programs();
+    home.writes("work/mine/settings.json", &stop_hook(HANDLERS[0]));
+    home.writes("work/mine/.claude.json", SERVERS);
+    home.writes("work/mine/throughline/installed.json", "{}");
+    let mine = Path::new("mine");
+    let variables = [("CLAUDE_CONFIG_DIR", mine), ("XDG_DATA_HOME", mine)];
+    assert_ne!(home.says_with("throughline-stop", &variables), "");
+    assert_ne!(home.says_with("throughline-mcp", &variables), "");
+}
+
+#[test]
+fn programs_come_from_absolute_folders_alone() {
     let home = Home::new();
-    home.installs(".local/bin", "throughline-mcp");
+    for program in ["grep", "throughline-stop"] {
+        home.installs("work", program);
+        home.installs("work/bin", program);
+    }
+    for path in
+        [".:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:/bin:", "bin:/usr/bin", "./bin", "."]
+    {
+        let said = home.says_with("throughline-stop", &[("PATH", Path::new(path))]);
+        assert_eq!(said, "", "{path}");
+    }
+}
+
+#[test]
+fn a_server_that_init_registered_is_not_started_twice() {
+    let home = Home::with_programs();
     assert_ne!(home.says("throughline-mcp"), "");
-    fs::write(home.path(".claude.json"), state).unwrap();
+    fs::write(home.path(".claude.json"), SERVERS).unwrap();
     assert_eq!(home.says("throughline-mcp"), "");
     // With a configuration folder of its own the client reads the file there.
     let other = home.path("other");
     fs::create_dir_all(&other).unwrap();
     let variables = [("CLAUDE_CONFIG_DIR", other.as_path())];
     assert_ne!(home.says_with("throughline-mcp", &variables), "");
-    fs::write(other.join(".claude.json"), state).unwrap();
+    fs::write(other.join(".claude.json"), SERVERS).unwrap();
     assert_eq!(home.says_with("throughline-mcp", &variables), "");
 }

@@ -77,7 +77,7 @@ impl Planted {
     }
 }
 
-/// A project of somebody else's that this machine has cloned and vouched for, and that its memories came to later.
+/// A project of somebody else's that was cloned and set up on this machine, and that its memories came to later.
 struct World {
     environment: TestEnvironment,
     root: PathBuf,
@@ -93,8 +93,8 @@ impl World {
         let url = upstream.to_str().unwrap();
         environment.git(&environment.path(), &["clone", "--quiet", url, "clone"]).unwrap();
         let world = Self { root: environment.path().join("clone"), environment };
-        world.run(&["trust", "--yes"]);
-        world.run(&["sync"]);
+        // Nothing is there to vouch for yet.
+        world.run(&["init", "--yes", "--no-register"]);
 
         let folder = upstream.join(".throughline/memories");
         fs::create_dir_all(&folder).unwrap();

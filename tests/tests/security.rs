@@ -63,6 +63,40 @@ fn what_is_private_is_for_its_owner_alone() {
     assert!(seen > 30, "{seen} files and folders");
 }
 
+#[test]
+fn a_private_folder_that_was_open_to_others_is_closed() {
+    let sample = Sample::with_history().unwrap();
+    sample.sync().unwrap();
+    let environment = &sample.environment;
+    let outer = [environment.data_dir(), environment.state_dir()];
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let opened = |folders: &[PathBuf]| {
+        for folder in folders {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+    };
+    opened(&outer);
+    Moment::stop().run(environment, &sample.root, "s1").unwrap();
+    environment.wait_until_quiet();
+    assert_eq!(outer.each_ref().map(|folder| mode(folder)), [0o700; 2], "by a hook");
+    opened(&outer);
+    sample.run(&["list"]).unwrap();
+    assert_eq!(outer.each_ref().map(|folder| mode(folder)), [0o700; 2], "by a command");
+    let mut server = environment.command(environment.binary("throughline-mcp"));
+    opened(&outer);
+    fed(server.current_dir(&sample.root).env("THROUGHLINE", "full"), "");
+    assert_eq!(outer.each_ref().map(|folder| mode(folder)), [0o700; 2], "by the server");
+    // A sync has the time to look into all of them.
+    let inner = outer.iter().flat_map(|folder| below(folder)).filter(|path| path.is_dir());
+    let all: Vec<PathBuf> = inner.chain(outer.clone()).collect();
+    assert!(all.len() > 8, "{all:?}");
+    opened(&all);
+    sample.sync().unwrap();
+    for folder in &all {
+        assert!(!folder.exists() || mode(folder) == 0o700, "{}", folder.display());
+    }
+}
+
 /// Ends whatever opens a socket that is none of this machine's own kind, and all that it starts.
 #[cfg(all(target_os = "linux", target_endian = "little"))]
 fn deny_network(command: &mut Command) {

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use processor::programs;
+
 use crate::answer;
+use crate::world::World;
 
 /// How long the client may take to say its version; a slow start is not worth waiting for.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
@@ -30,9 +33,8 @@ impl Version {
 }
 
 /// The client in `PATH`.
-pub fn find(path: Option<std::ffi::OsString>) -> Option<PathBuf> {
-    let path = path?;
-    std::env::split_paths(&path).map(|dir| dir.join("claude")).find(|file| file.is_file())
+pub fn find(world: &World) -> Option<PathBuf> {
+    programs::find(world.path.as_deref(), "claude")
 }
 
 /// Asks the client for its version. `None` when it does not answer in time, or says something

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::places::Scope;
-use super::replace::{self, Next, check_inside, replace};
+use super::replace::{self, Next, Run, check_inside, replace};
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -69,37 +69,17 @@ fn is_ours(text: &str) -> bool {
     text.contains(SKILL_MARK)
 }
 
-/// Whether the skill is there and nobody made it their own.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn is_our_skill(path: &Path) -> Result<bool> {
-    // One that is somebody else's may be anything.
-    Ok(replace::holds(path, SKILL_MARK)? && replace::read(path)?.is_some_and(|text| is_ours(&text)))
-}
-
-/// Whether [`remove_paragraph`] would change AGENTS.md.
-///
-/// # Errors
-/// As there, when it cannot be read.
-pub fn has_paragraph(root: &Path) -> Result<bool> {
-    let path = agents(root);
-    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, BEGIN)? {
-        return Ok(false);
-    }
-    Ok(replace::read(&path)?.is_some_and(|text| without_paragraph(&text).is_some()))
-}
-
-/// Removes the skill, and its folder, unless somebody made it their own.
-pub fn remove_skill(path: &Path) -> Result<bool> {
+/// Removes the skill, and its folder, unless somebody made it their own. Returns whether it was there.
+pub fn remove_skill(path: &Path, run: Run) -> Result<bool> {
     // One that is somebody else's may be anything.
     if !replace::holds(path, SKILL_MARK)? {
         return Ok(false);
     }
-    let replaced = replace(path, None, |_, text| {
+    let replaced = replace::change(path, run, |_, text| {
         Ok(if text.is_some_and(is_ours) { Next::Remove } else { Next::Keep })
     })?;
     if replaced.is_some()
+        && run == Run::Real
         && let Some(folder) = path.parent()
     {
         // Empty now, unless somebody put more there.
@@ -130,13 +110,12 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Takes the paragraph out; a file that has nothing else goes with it.
-pub fn remove_paragraph(root: &Path) -> Result<bool> {
-    let path = agents(root);
-    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, BEGIN)? {
+/// Takes the paragraph out of a file below `root`; a file that has nothing else goes with it. Returns whether it was there.
+pub fn remove_paragraph(path: &Path, root: &Path, run: Run) -> Result<bool> {
+    if !path.exists() || check_inside(path, root).is_err() || !replace::holds(path, BEGIN)? {
         return Ok(false);
     }
-    let replaced = replace(&path, None, |_, text| {
+    let replaced = replace::change(path, run, |_, text| {
         Ok(match text.and_then(without_paragraph) {
             None => Next::Keep,
             Some(rest) if rest.trim().is_empty() => Next::Remove,
@@ -181,9 +160,10 @@ mod tests {
                     || fs::read_to_string(&path).unwrap().contains("More.")
             );
             fs::write(&path, text).unwrap();
-            assert!(remove_paragraph(folder.path()).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), Run::Dry).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), Run::Real).unwrap());
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
-            assert!(!remove_paragraph(folder.path()).unwrap());
+            assert!(!remove_paragraph(&path, folder.path(), Run::Real).unwrap());
         }
     }
 
@@ -192,11 +172,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("skills/throughline/SKILL.md");
         assert!(insert_skill(&path).unwrap() && !insert_skill(&path).unwrap());
-        assert!(remove_skill(&path).unwrap());
+        assert!(remove_skill(&path, Run::Dry).unwrap() && path.exists());
+        assert!(remove_skill(&path, Run::Real).unwrap());
         assert!(!path.parent().unwrap().exists());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(insert_skill(&path).is_err() && !remove_skill(&path).unwrap());
+        assert!(insert_skill(&path).is_err() && !remove_skill(&path, Run::Real).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 

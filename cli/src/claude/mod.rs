@@ -12,6 +12,7 @@ pub mod register;
 pub mod replace;
 pub mod rules;
 pub mod server;
+pub mod status_line;
 
 #[cfg(test)]
 mod tests;

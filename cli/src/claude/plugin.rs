@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use processor::programs;
 use serde_json::Value;
 
 use super::document::Document;
@@ -20,6 +21,10 @@ const DECIDING: [Scope; 3] = [Scope::Local, Scope::Project, Scope::User];
 
 /// The client's list of installed plugins, below its configuration folder.
 const INSTALLED: &str = "plugins/installed_plugins.json";
+
+/// Keys of a settings file: plugins that are on or off, and marketplaces beside the client's own.
+const ENABLED: &str = "enabledPlugins";
+const MARKETPLACES: &str = "extraKnownMarketplaces";
 
 /// Folders in which the plugin's launcher (`plugin/scripts/run`) looks for a program before it looks in `PATH`.
 const OF_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
@@ -82,20 +87,48 @@ impl Plugin {
     }
 }
 
+/// Takes out of a settings file what turns the plugin on, and the marketplace of its name. Returns whether there was any.
+pub fn remove(document: &Document) -> bool {
+    let Ok(root) = document.object() else { return false };
+    let mut any = false;
+    for key in [ENABLED, MARKETPLACES] {
+        let Some(names) = root.object_value(key) else { continue };
+        let ours = names.properties().into_iter();
+        let ours = ours.filter(|it| it.decoded_name().is_some_and(|name| is_of_name(&name)));
+        let ours: Vec<_> = ours.collect();
+        if ours.is_empty() {
+            continue;
+        }
+        any = true;
+        ours.into_iter().for_each(|property| property.remove());
+        if names.properties().is_empty()
+            && let Some(property) = root.get(key)
+        {
+            property.remove();
+        }
+    }
+    any
+}
+
+/// Whether a name is our plugin's, or our marketplace's.
+fn is_of_name(name: &str) -> bool {
+    name.split('@').next() == Some(NAME)
+}
+
 /// The program that the plugin's launcher would start.
 pub fn program(world: &World, name: &str) -> Option<PathBuf> {
     let of_home = OF_HOME.iter().map(|folder| world.home.join(folder));
     let of_machine = OF_MACHINE.iter().map(PathBuf::from);
-    let path: Vec<PathBuf> = world.path.iter().flat_map(std::env::split_paths).collect();
-    of_home.chain(of_machine).chain(path).map(|folder| folder.join(name)).find(|it| it.is_file())
+    let before_path = std::env::join_paths(of_home.chain(of_machine)).ok();
+    let in_path = || programs::find(world.path.as_deref(), name);
+    programs::find(before_path.as_deref(), name).or_else(in_path)
 }
 
 /// The plugins of our name in a settings file, and whether each is on.
 fn switches(settings: &Path) -> Vec<(String, bool)> {
     let value = value(settings).unwrap_or_default();
-    let plugins = value.get("enabledPlugins").and_then(Value::as_object);
-    let of_name = |name: &str| name.split('@').next() == Some(NAME);
-    let plugins = plugins.into_iter().flatten().filter(|(name, _)| of_name(name));
+    let plugins = value.get(ENABLED).and_then(Value::as_object);
+    let plugins = plugins.into_iter().flatten().filter(|(name, _)| is_of_name(name));
     plugins.filter_map(|(name, is_on)| Some((name.clone(), is_on.as_bool()?))).collect()
 }
 

@@ -9,8 +9,8 @@ use memory_store::store::{self, Privacy};
 use serde::{Deserialize, Serialize};
 
 use super::places::Scope;
-use super::replace::{self, Next, Replaced, check_inside, remove_folders, replace};
-use super::{document::Document, hooks, rules, server};
+use super::replace::{self, Next, Replaced, Run, check_inside, remove_folders, replace};
+use super::{document::Document, hooks, plugin, rules, server, status_line};
 use crate::change::TextChange;
 use crate::failure::{At as _, Failure, Result};
 
@@ -27,6 +27,12 @@ pub enum Purpose {
     Server,
     /// Rules that allow our tools.
     Rules,
+    /// The status line, which a person adds by hand.
+    StatusLine,
+    /// What turns the plugin on, which the client writes.
+    Plugin,
+    /// MCP servers of ours wherever they are in the file, which a person may have added to any project.
+    Servers,
 }
 
 /// Where something is inserted.
@@ -55,10 +61,9 @@ impl Place<'_> {
     /// along, and could make them lead anywhere; the user's own links are the user's business.
     pub fn bound(&self) -> Option<&Path> {
         match (self.scope, self.purpose) {
-            (Scope::Local | Scope::Project, Purpose::Hooks | Purpose::Rules)
-            | (Scope::Project, Purpose::Server) => Some(self.root),
             // The servers of the local scope lie in the user's own file.
-            (Scope::Local, Purpose::Server) | (Scope::User, _) => None,
+            (Scope::Local, Purpose::Server | Purpose::Servers) | (Scope::User, _) => None,
+            (Scope::Local | Scope::Project, _) => Some(self.root),
         }
     }
 
@@ -68,6 +73,9 @@ impl Place<'_> {
             Purpose::Hooks => hooks::remove(document),
             Purpose::Server => server::remove(document, self.scope, self.root),
             Purpose::Rules => rules::remove(document),
+            Purpose::StatusLine => status_line::remove(document),
+            Purpose::Plugin => plugin::remove(document),
+            Purpose::Servers => server::remove_all(document),
         }
     }
 
@@ -137,6 +145,19 @@ pub struct Record {
     /// In the order in which they were made.
     #[serde(default)]
     pub insertions: Vec<Insertion>,
+}
+
+impl Purpose {
+    /// Returns the name of such a part, for sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hooks => "the hooks",
+            Self::Server | Self::Servers => "the MCP server",
+            Self::Rules => "the rules",
+            Self::StatusLine => "the status line",
+            Self::Plugin => "the plugin",
+        }
+    }
 }
 
 impl Record {
@@ -230,13 +251,13 @@ pub fn put_in(
 /// Takes our entries out of the file of a place. With what the record knows the file becomes what
 /// it was, byte for byte; otherwise our entries are found by what they call. Returns whether the
 /// file changed. What is known about a place outlives a failure, so that the next attempt is as exact.
-pub fn take_out(record: &mut Record, place: &Place<'_>) -> Result<bool> {
-    let changed = take_out_of(record.get(place).cloned(), place)?;
+pub fn take_out(record: &mut Record, place: &Place<'_>, run: Run) -> Result<bool> {
+    let changed = take_out_of(record.get(place).cloned(), place, run)?;
     record.forget(place);
     Ok(changed)
 }
 
-fn take_out_of(known: Option<Insertion>, place: &Place<'_>) -> Result<bool> {
+fn take_out_of(known: Option<Insertion>, place: &Place<'_>, run: Run) -> Result<bool> {
     // Without the file there is nothing to take out, and nothing to lock.
     if !place.path.exists() {
         return Ok(false);
@@ -249,7 +270,7 @@ fn take_out_of(known: Option<Insertion>, place: &Place<'_>) -> Result<bool> {
     if place.path.is_file() && !replace::holds(place.path, OURS)? {
         return Ok(false);
     }
-    let replaced = replace(place.path, None, |path, text| {
+    let replaced = replace::change(place.path, run, |path, text| {
         let Some(text) = text else { return Ok(Next::Keep) };
         let document = Document::parse(path, Some(text))?;
         if !place.clear(&document) {
@@ -263,7 +284,7 @@ fn take_out_of(known: Option<Insertion>, place: &Place<'_>) -> Result<bool> {
         })
     })?;
     let Some(replaced) = replaced else { return Ok(false) };
-    if let Some(known) = known {
+    if let Some(known) = known.filter(|_| run == Run::Real) {
         tidy(&known, &replaced);
     }
     Ok(true)

@@ -7,6 +7,7 @@ use super::document::Document;
 use super::hooks::{self, Form};
 use super::places::Scope;
 use super::record::{Place, Purpose, Record, put_in, take_out};
+use super::replace::Run;
 use super::server;
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -30,7 +31,7 @@ pub struct Registered {
 
 /// Registers hooks and server in the files of `scope`.
 pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> {
-    let client = client::find(world.path.clone()).and_then(|client| client::version(&client));
+    let client = client::find(world).and_then(|client| client::version(&client));
     let mut record = Record::read(&world.dirs);
     let settings = world.claude.settings(scope, root);
     let servers = world.claude.servers(scope, root);
@@ -95,37 +96,67 @@ fn variables(world: &World, scope: Scope) -> serde_json::Value {
     variables.into()
 }
 
-/// Takes hooks and server out of every file that the record knows, of the user's own files, and of
-/// the files of the project at `root`. Returns the files that changed, and why others could not be.
-pub fn unregister(world: &World, root: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
+/// A part of ours in one of Claude Code's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The file.
+    pub path: PathBuf,
+    /// Kind of part.
+    pub purpose: Purpose,
+}
+
+/// Takes all of ours out of every file that the record knows, of the user's own files, and of the files of the projects at
+/// `roots`. Returns the parts that were there, and why others could not be taken out.
+pub fn unregister(world: &World, roots: &[PathBuf], run: Run) -> (Vec<Part>, Vec<Failure>) {
     let mut record = Record::read(&world.dirs);
-    let (mut changed, mut failures) = (Vec::new(), Vec::new());
+    let (mut parts, mut failures) = (Vec::new(), Vec::new());
+    let home = Path::new("/");
+    let mut take = |record: &mut Record, place: &Place<'_>| {
+        let purpose = match place.purpose {
+            Purpose::Servers => Purpose::Server,
+            purpose => purpose,
+        };
+        let part = Part { path: place.path.to_owned(), purpose };
+        match take_out(record, place, run) {
+            // What the record has is met again where nothing is changed.
+            Ok(true) if !parts.contains(&part) => parts.push(part),
+            Ok(_) => {}
+            Err(failure) => failures.push(failure),
+        }
+    };
     // The last insertion first: each finds the file as it left it.
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
-        match take_out(&mut record, &insertion.place(root)) {
-            Ok(true) => changed.push(insertion.path.clone()),
-            Ok(false) => {}
-            Err(failure) => failures.push(failure),
+        take(&mut record, &insertion.place(home));
+        if run == Run::Real {
+            let _ = record.write(&world.dirs);
         }
+    }
+    for (scope, root) in places(roots) {
+        let settings = world.claude.settings(scope, root);
+        let servers = world.claude.servers(scope, root);
+        for (path, purpose) in [
+            (&settings, Purpose::Rules),
+            (&settings, Purpose::Hooks),
+            (&settings, Purpose::StatusLine),
+            (&settings, Purpose::Plugin),
+            (&servers, Purpose::Servers),
+        ] {
+            take(&mut record, &Place { path, purpose, scope, root });
+        }
+    }
+    if run == Run::Real {
         failures.extend(record.write(&world.dirs).err());
     }
-    for scope in Scope::ALL {
-        for (path, purpose) in [
-            (world.claude.settings(scope, root), Purpose::Rules),
-            (world.claude.settings(scope, root), Purpose::Hooks),
-            (world.claude.servers(scope, root), Purpose::Server),
-        ] {
-            match take_out(&mut record, &Place { path: &path, purpose, scope, root }) {
-                Ok(true) => changed.push(path),
-                Ok(false) => {}
-                Err(failure) => failures.push(failure),
-            }
-        }
-    }
-    changed.sort();
-    changed.dedup();
-    (changed, failures)
+    (parts, failures)
+}
+
+/// Returns each scope with the project that its files are of; those of the user come once.
+fn places(roots: &[PathBuf]) -> impl Iterator<Item = (Scope, &Path)> {
+    let of_project = roots
+        .iter()
+        .flat_map(|root| [Scope::Local, Scope::Project].map(|scope| (scope, root.as_path())));
+    [(Scope::User, Path::new("/"))].into_iter().chain(of_project)
 }
 
 /// Registrations in one settings file or server file.

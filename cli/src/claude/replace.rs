@@ -45,6 +45,35 @@ pub struct Replaced {
     pub created: Vec<PathBuf>,
 }
 
+/// Whether files are changed or only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// They are changed.
+    Real,
+    /// They stay as they are.
+    Dry,
+}
+
+/// Does as [`replace`] does without a backup, or returns what it would do.
+pub fn change(
+    path: &Path,
+    run: Run,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<Next>,
+) -> Result<Option<Replaced>> {
+    if run == Run::Real {
+        return replace(path, None, decide);
+    }
+    let path = resolve(path)?;
+    let before = read(&path)?;
+    let after = match decide(&path, before.as_deref())? {
+        Next::Keep => return Ok(None),
+        Next::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
+        Next::Write(text) => Some(text),
+        Next::Remove => None,
+    };
+    Ok(Some(Replaced { after, backup: None, created: Vec::new() }))
+}
+
 /// Lets `decide` see the text of the file at `path` and does what it says. Nothing was done when
 /// it returns `None`.
 pub fn replace(

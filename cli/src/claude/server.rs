@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jsonc_parser::cst::{CstInputValue, CstObject};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp};
 use serde_json::{Value, json};
 
 use super::document::{Document, input};
@@ -58,14 +58,86 @@ pub fn remove(document: &Document, scope: Scope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
     let Some(servers) = holder.object_value(SERVERS) else { return false };
-    let Some(server) = servers.get(NAME) else { return false };
+    // Somebody may have given another server this name.
+    let Some(server) = servers.get(NAME).filter(is_ours) else { return false };
     server.remove();
-    if servers.properties().is_empty()
-        && let Some(property) = holder.get(SERVERS)
+    remove_if_empty(&holder, SERVERS);
+    remove_empty_projects(&top, |name| name == root.to_string_lossy());
+    true
+}
+
+/// Takes every server out that starts our program, under whatever name and for whatever project, and what is empty
+/// without it. Returns whether there was one.
+pub fn remove_all(document: &Document) -> bool {
+    let Ok(top) = document.object() else { return false };
+    let of_user = remove_from(&top);
+    let projects = top.object_value(PROJECTS).map(|projects| projects.properties());
+    let projects = projects.into_iter().flatten().filter(|project| {
+        project.object_value().is_some_and(|holder| remove_from(&holder))
+    });
+    let names: Vec<String> = projects.filter_map(|project| project.decoded_name()).collect();
+    remove_empty_projects(&top, |name| names.iter().any(|changed| changed == name));
+    of_user || !names.is_empty()
+}
+
+/// Returns the names of servers that start our program by another one, such as a shell.
+pub fn wrapped(document: &Document) -> Vec<String> {
+    let value = document.value();
+    let projects = value[PROJECTS].as_object().into_iter().flat_map(|projects| projects.values());
+    let servers = [&value].into_iter().chain(projects).filter_map(|it| it[SERVERS].as_object());
+    let wrapped = servers
+        .flatten()
+        .filter(|(_, entry)| !starts_program(entry) && entry["args"].to_string().contains(PROGRAM));
+    wrapped.map(|(name, _)| name.clone()).collect()
+}
+
+fn remove_from(holder: &CstObject) -> bool {
+    let Some(servers) = holder.object_value(SERVERS) else { return false };
+    let ours: Vec<CstObjectProp> = servers.properties().into_iter().filter(is_ours).collect();
+    if ours.is_empty() {
+        return false;
+    }
+    ours.into_iter().for_each(CstObjectProp::remove);
+    remove_if_empty(holder, SERVERS);
+    true
+}
+
+/// Removes entries of projects that are empty, now that a server of ours is gone from them.
+fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
+    let Some(projects) = top.object_value(PROJECTS) else { return };
+    for project in projects.properties() {
+        if let Some(name) = project.decoded_name().filter(|name| is_changed(name)) {
+            remove_if_empty(&projects, &name);
+        }
+    }
+    remove_if_empty(top, PROJECTS);
+}
+
+/// Removes a property whose value is an object without properties.
+fn remove_if_empty(holder: &CstObject, name: &str) {
+    let value = holder.object_value(name);
+    if value.is_some_and(|value| value.properties().is_empty())
+        && let Some(property) = holder.get(name)
     {
         property.remove();
     }
-    true
+}
+
+/// Whether a server is started by our program, by path or by name.
+fn is_ours(server: &CstObjectProp) -> bool {
+    server
+        .value()
+        .and_then(|value| value.to_serde_value())
+        .is_some_and(|entry| starts_program(&entry))
+}
+
+fn starts_program(entry: &Value) -> bool {
+    let command = Path::new(entry["command"].as_str().unwrap_or_default());
+    match command.file_name().and_then(|name| name.to_str()) {
+        Some(PROGRAM) => true,
+        Some("throughline") => entry["args"][0] == "mcp",
+        Some(_) | None => false,
+    }
 }
 
 /// The entry of the server, if there is one.

@@ -11,6 +11,7 @@ use super::document::Document;
 use super::hooks::{self, Form};
 use super::places::Scope;
 use super::record::{Place, Purpose, Record, put_in, take_out};
+use super::replace::Run;
 use super::replace::{Next, replace};
 use super::server;
 use crate::exit;
@@ -82,7 +83,7 @@ impl Home {
     }
 
     fn take_out(&self) -> bool {
-        self.change(|record, place| take_out(record, place).unwrap())
+        self.change(|record, place| take_out(record, place, Run::Real).unwrap())
     }
 }
 
@@ -335,7 +336,7 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     let refused = |record: &mut Record| {
         let failure = put(record, &place).unwrap_err();
         assert!(failure.message.contains("leads out of the project"), "{}", failure.message);
-        assert!(!take_out(record, &place).unwrap());
+        assert!(!take_out(record, &place, Run::Real).unwrap());
     };
 
     // A folder that is a link.
@@ -357,7 +358,7 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     symlink("../shared.json", &settings).unwrap();
     assert!(put(&mut record, &place).unwrap());
     assert!(fs::read_to_string(root.join("shared.json")).unwrap().contains("throughline-stop"));
-    assert!(take_out(&mut record, &place).unwrap());
+    assert!(take_out(&mut record, &place, Run::Real).unwrap());
     fs::remove_file(&settings).unwrap();
     symlink("../../outside/settings.json", &settings).unwrap();
     assert!(put(&mut record, &Place { scope: Scope::User, ..place }).unwrap());

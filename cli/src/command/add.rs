@@ -208,7 +208,7 @@ impl Add {
             Verdict::Contradiction | Verdict::Near => 2,
         };
         let items = words.clone().map(|(_, text)| text);
-        let chosen = ask::choose(world, "How do they go together?", &items, usual)?;
+        let chosen = ask::choose("How do they go together?", &items, usual)?;
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 

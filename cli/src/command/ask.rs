@@ -7,7 +7,9 @@ use dialoguer::console::Term;
 use dialoguer::theme::Theme;
 use dialoguer::{Confirm, Select};
 
+use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::installation;
 use crate::world::World;
 use crate::wrap;
 
@@ -63,10 +65,10 @@ impl Theme for QuestionTheme {
     }
 }
 
-/// Asks a question that is answered with yes or no; `default` where nobody can be asked.
+/// Asks a question that is answered with yes or no. Where nobody can be asked, nobody has agreed.
 pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
     if !world.interactive {
-        return Ok(default);
+        return Ok(false);
     }
     let columns = wrap::columns(&Term::stderr()).unwrap_or(usize::MAX);
     let question = wrap::broken(question, columns.saturating_sub(ANSWER_COLUMNS));
@@ -85,11 +87,8 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
 
-/// Asks which of some things it is to be; `default` where nobody can be asked.
-pub fn choose(world: &World, question: &str, items: &[String], default: usize) -> Result<usize> {
-    if !world.interactive {
-        return Ok(default);
-    }
+/// Asks which of some things it is to be.
+pub fn choose(question: &str, items: &[String], default: usize) -> Result<usize> {
     Select::with_theme(&QuestionTheme::of_terminal())
         .with_prompt(question)
         .items(items)
@@ -112,8 +111,17 @@ pub fn select(prompt: &str, items: &[String], default: usize) -> Result<Option<u
 pub fn declined(world: &World, message: &str) -> Failure {
     match world.interactive {
         true => Failure::new(message),
-        false => Failure::new(message).hint("Add --yes where nobody can be asked."),
+        false => unanswered(message),
     }
+}
+
+/// Says that nothing was done for want of an answer, and which command needs none.
+pub fn unanswered(message: &str) -> Failure {
+    let words = std::env::args().skip(1).chain(["--yes".to_owned()]);
+    let words: Vec<String> = words.map(|word| installation::word(&word)).collect();
+    Failure::new(format!("{message}: an answer is needed, and there is no terminal to ask at"))
+        .code(exit::USAGE)
+        .hint(format!("`throughline {}` asks nothing and does it.", words.join(" ")))
 }
 
 #[cfg(test)]

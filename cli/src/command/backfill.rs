@@ -14,7 +14,6 @@ use processor::sync::SyncReport;
 use serde::Serialize;
 
 use super::glance::Glance;
-use super::init_options::Init;
 use super::scene::Scene;
 use super::{eval, sync};
 use crate::elsewhere;
@@ -37,7 +36,6 @@ pub struct Backfill {
 
 /// Reads the transcripts that are there already.
 pub fn run(
-    args: &Init,
     world: &World,
     tree: &Tree,
     scene: &Scene,
@@ -59,10 +57,6 @@ pub fn run(
     }
     if world.mode != Mode::Full {
         writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
-        return Ok(None);
-    }
-    if !args.learns(world) {
-        writeln!(out, "`throughline sync` reads the sessions; so does your next session.")?;
         return Ok(None);
     }
     out.flush()?;

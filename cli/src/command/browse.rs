@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use self::effects::{Source, told};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
-use self::state::{BrowseState, Effect, Tab, Task};
+use self::state::{BrowseState, Effect, RowKey, Tab, Task};
 use super::listing::{self, ListFilter};
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -211,9 +211,14 @@ fn work(
         return Ok(());
     }
     let takes_terminal = matches!(effect, Effect::Act(act, _) if act.takes_terminal());
-    let done = match takes_terminal {
-        true => screen.lend(|| source.run(effect))?,
-        false => source.run(effect),
+    let mut undone = None;
+    let done = match effect {
+        Effect::Undo => source.undo().map(|(said, about)| {
+            undone = about;
+            said
+        }),
+        _ if takes_terminal => screen.lend(|| source.run(effect))?,
+        _ => source.run(effect),
     };
     // The rows are read again also after a failure: part of it may be done.
     if let Err(failure) = load(Tab::Memories, source, state) {
@@ -227,6 +232,9 @@ fn work(
         if let Some(key) = selected {
             state.select_again(&key);
         }
+    }
+    if let Some(id) = undone {
+        state.select_again(&RowKey::Memory(id));
     }
     match done {
         Ok(said) => state.tell(said, false),

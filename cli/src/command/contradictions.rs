@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use dialoguer::console::{Key, Term};
 use memory_store::MemoryId;
 use memory_store::neighbour::CONTRADICTS;
 use memory_store::reviewed::Reviewed;
@@ -13,7 +12,6 @@ use super::learned;
 use super::stores::Stores;
 use super::view;
 use crate::failure::{Failure, Result};
-use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
 /// Pairs of a plain listing.
@@ -93,7 +91,8 @@ pub fn settle_all(
     Ok(())
 }
 
-fn settle(
+/// Settles one pair.
+pub fn settle(
     world: &World,
     stores: &Stores,
     pair: &Pair,
@@ -140,67 +139,5 @@ fn count(pairs: &[Pair]) -> String {
     match pairs.len() {
         1 => "1 pair".to_owned(),
         pairs => format!("{pairs} pairs"),
-    }
-}
-
-/// Asks about each pair with one key. Returns the memories that hold no more; `None` when the person quits.
-pub fn go_through(
-    world: &World,
-    stores: &Stores,
-    pairs: &[Pair],
-    out: &mut dyn Write,
-) -> Result<Option<BTreeSet<MemoryId>>> {
-    let mut gone = BTreeSet::new();
-    for (number, pair) in pairs.iter().enumerate() {
-        let (newer, older) = (pair.newer.memory.id, pair.older.memory.id);
-        if gone.contains(&newer) || gone.contains(&older) {
-            continue;
-        }
-        let place = format!("Contradiction {} of {}", number + 1, pairs.len());
-        writeln!(out, "\n{}", paint(STRONG, place))?;
-        for (side, stored) in [("1", &pair.newer), ("2", &pair.older)] {
-            writeln!(out, "\n{}", paint(QUIET, side))?;
-            view::whole(stored, out)?;
-        }
-        out.flush()?;
-        match ask()? {
-            PairWord::Settle(settled) => {
-                settle(world, stores, pair, settled, out)?;
-                match settled {
-                    Settled::Both => {}
-                    Settled::Newer => drop(gone.insert(older)),
-                    Settled::Older => drop(gone.insert(newer)),
-                }
-            }
-            PairWord::Next => {}
-            PairWord::Quit => return Ok(None),
-        }
-    }
-    Ok(Some(gone))
-}
-
-enum PairWord {
-    Settle(Settled),
-    Next,
-    Quit,
-}
-
-/// Waits for a key that means something.
-fn ask() -> Result<PairWord> {
-    let terminal = Term::stderr();
-    let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    let keys = "[b]oth hold  [1] only the first  [2] only the second  [n]ext  [q]uit > ";
-    terminal.write_str(keys).map_err(failed)?;
-    loop {
-        let word = match terminal.read_key().map_err(failed)? {
-            Key::Char('b') => PairWord::Settle(Settled::Both),
-            Key::Char('1') => PairWord::Settle(Settled::Newer),
-            Key::Char('2') => PairWord::Settle(Settled::Older),
-            Key::Char('n' | ' ') | Key::Enter => PairWord::Next,
-            Key::Char('q') | Key::Escape | Key::CtrlC => PairWord::Quit,
-            _ => continue,
-        };
-        terminal.write_line("").map_err(failed)?;
-        return Ok(word);
     }
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::merge_setup;
-use super::taken_out::TakenOut;
 use crate::claude::document::Document;
 use crate::claude::places::Scope;
 use crate::claude::record::{Place, Purpose, Record, put_in};
@@ -105,36 +104,4 @@ pub fn put_all(
         writeln!(out, "  {name} {}{as_it_was}", path.display())?;
     }
     Ok(())
-}
-
-/// Says what `take_out` would change, and where it would fail.
-pub fn would_take_out(world: &World, root: &Path, taken_out: &mut TakenOut) -> Vec<String> {
-    let skills = [Scope::User, Scope::Project].map(|scope| guide::skill(world, scope, root));
-    let mut told = Vec::new();
-    for path in &skills {
-        if taken_out.is_there(guide::is_our_skill(path)) {
-            told.push(format!("remove {}", path.display()));
-        }
-    }
-    if taken_out.is_there(guide::has_paragraph(root)) {
-        told.push(format!("take the paragraph out of {}", guide::agents(root).display()));
-    }
-    if merge_setup::is_there(root) {
-        told.push("take the merge driver out".to_owned());
-    }
-    told
-}
-
-/// Takes skills, the paragraph and the merge driver out; the rules go with what is registered.
-pub fn take_out(world: &World, root: &Path, taken_out: &mut TakenOut) {
-    for scope in [Scope::User, Scope::Project] {
-        let path = guide::skill(world, scope, root);
-        let removed = guide::remove_skill(&path);
-        taken_out.add("Removed", removed.map(|is_removed| is_removed.then_some(path)));
-    }
-    taken_out.add("Taken out of", merge_setup::remove_line(root));
-    taken_out.add("Taken out of", merge_setup::remove_driver(root));
-    let removed = guide::remove_paragraph(root);
-    taken_out
-        .add("Taken out of", removed.map(|is_removed| is_removed.then(|| guide::agents(root))));
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use memory_store::identity::Mode;
+use memory_store::store::Store;
 
 use super::init_options::Init;
 use super::view;
@@ -96,26 +96,26 @@ fn packages_of(lines: &[IgnoreLine]) -> String {
 /// Writes lines; returns the files. `is_wanted` where an option names them, which is told when there are none.
 pub fn put(
     world: &World,
-    root: &Path,
-    mode: Mode,
+    store: &Store,
     lines: &[IgnoreLine],
     is_wanted: bool,
     out: &mut dyn Write,
 ) -> Result<Vec<PathBuf>> {
-    if mode == Mode::Private {
+    let Some(root) = store.root.as_deref() else {
         if is_wanted {
             writeln!(out, "  ignore line none is needed: memories are not in the repository")?;
         }
         return Ok(Vec::new());
-    }
+    };
     if is_wanted && lines.is_empty() {
         writeln!(out, "  ignore line none is lacking")?;
     }
     let mut files = Vec::new();
     for line in lines {
-        match packages::put(&world.dirs, root, line) {
+        match packages::put(&world.dirs, &store.home, root, line) {
             Ok(path) => {
-                writeln!(out, "  ignore line {} in {}", line.line, path.display())?;
+                let then = if path.exists() { "" } else { ", with the first memory" };
+                writeln!(out, "  ignore line {} in {}{then}", line.line, path.display())?;
                 files.push(path);
             }
             Err(failure) if is_wanted => return Err(failure),
@@ -130,11 +130,4 @@ pub fn put(
         }
     }
     Ok(files)
-}
-
-/// Says what `take_out` would change.
-pub fn would_take_out(world: &World) -> Vec<String> {
-    let paths = packages::would_take_out(&world.dirs);
-    let told = paths.iter().map(|path| format!("take the ignore line out of {}", path.display()));
-    told.collect()
 }

@@ -6,6 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use dialoguer::console::Term;
+use memory_store::Timestamp;
+use memory_store::counts::Standing;
+use memory_store::fs::private_folders;
 use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
@@ -58,8 +61,19 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
     ignore_lines::check(args)?;
+    // Where nobody can be asked, the plan is that of `--yes`, and is only shown.
+    let is_unanswered = !args.yes && !args.preview && !world.interactive;
+    let args = &Init { yes: args.yes || is_unanswered, ..args.clone() };
     if args.register_only {
         let scope = args.settings.unwrap_or(Scope::User);
+        if args.dry_run || is_unanswered {
+            view::would(&registrations(args, world, scope, &root), args.json, out)?;
+            return if args.dry_run {
+                Ok(())
+            } else {
+                Err(ask::unanswered("nothing was registered"))
+            };
+        }
         let registered = register(world, scope, &root)?;
         if args.json {
             return view::json(&registered, out);
@@ -75,14 +89,16 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         return preview::run(world, &processor::git::observe(&root), args.json, out);
     }
     let scene = Scene::look(world, &root)?;
-    if args.dry_run {
+    if args.dry_run || is_unanswered {
         let chosen = chosen(args, world)?;
         let plan = Plan::of(args, world, &scene, chosen.as_ref());
         if args.json {
-            return view::json(&plan, out);
+            view::json(&plan, out)?;
+        } else {
+            plan.title(world, out)?;
+            plan.show(args, world, out)?;
         }
-        plan.title(world, out)?;
-        return plan.show(args, world, out);
+        return if args.dry_run { Ok(()) } else { Err(ask::unanswered("nothing was set up")) };
     }
     if !args.json {
         return set_up(args, world, &scene, out).map(drop);
@@ -95,6 +111,19 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let done = set_up(args, world, &scene, told)?;
     told.flush()?;
     view::json(&done, out)
+}
+
+/// Lists what `--register-only` writes.
+fn registrations(args: &Init, world: &World, scope: Scope, root: &Path) -> Vec<String> {
+    let hooks = world.claude.settings(scope, root);
+    let servers = world.claude.servers(scope, root);
+    let mut told = vec![
+        format!("register the hooks in {}", view::path(hooks)),
+        format!("register the MCP server in {}", view::path(servers)),
+    ];
+    let extras = args.guides.iter().flat_map(|guide| guide.files(false, world, scope, root));
+    told.extend(extras.map(|file| format!("write into {}", view::path(file))));
+    told
 }
 
 /// The reader that is named, or rules where nobody is asked and none was chosen; `None` where it stays as it was.
@@ -135,14 +164,21 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     };
     let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
-    folders::close(&world.dirs.data);
+    let open = private_folders::close_all(&world.dirs);
     let tree = identity::vouch(&world.dirs, observed, Some(mode), super::random()?, world.now)?;
     if drafts {
         config::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
-    store.create()?;
+    // In a repository the folder comes with the first memory: a file there that nobody committed would keep git from
+    // pulling a colleague's.
+    if store.root.is_none() || store.folder.is_dir() {
+        store.create()?;
+    }
     writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
+    for folder in &open {
+        writeln!(out, "  {} {}", paint(CARE, "!"), folder.told())?;
+    }
     match scene.joins() {
         Some(project) => writeln!(out, "  project     joins {}", scene::name(project))?,
         None if is_new => show_similar(world, &tree, observed, &moved, out)?,
@@ -151,16 +187,10 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if let Some(moves) = moves {
         writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
-    show_store(mode, is_new, &tree, &store, out)?;
+    show_store(mode, is_new, &tree, (&store, world.now), out)?;
     if drafts {
         let file = view::path(world.dirs.config_file());
         writeln!(out, "  drafts      {}", config::told_drafts(&file))?;
-    }
-    if args.mode().is_none() && !args.yes && before.is_none() && !world.interactive {
-        writeln!(
-            out,
-            "              nobody could be asked; `throughline init --private` keeps them out of the repository"
-        )?;
     }
     let mut registered = None;
     if registers {
@@ -177,12 +207,12 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     }
     let is_wanted = args.guides_ignore_lines();
     let lines = if writes_lines { plan.ignore_lines.as_slice() } else { &[] };
-    let ignore_lines = ignore_lines::put(world, &tree.root, mode, lines, is_wanted, out)?;
+    let ignore_lines = ignore_lines::put(world, &store, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, scene, &tree, out)?;
     let mut backfill = None;
     if !args.no_sync {
-        backfill = backfill::run(args, world, &tree, scene, out)
+        backfill = backfill::run(world, &tree, scene, out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
     let for_team = mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
@@ -290,7 +320,7 @@ fn show_store(
     mode: identity::Mode,
     is_new: bool,
     tree: &Tree,
-    store: &Store,
+    (store, now): (&Store, Timestamp),
     out: &mut dyn Write,
 ) -> Result {
     /// Note beside a folder of committed memories.
@@ -307,7 +337,8 @@ fn show_store(
     if let Some(rule) = ignored {
         writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&rule.told()))?;
     }
-    let there = store.list()?.memories.len();
+    let there = store.list()?.memories.into_iter();
+    let there = there.filter(|it| Standing::of(&it.memory, now).is_current()).count();
     if there > 0 {
         let read = if is_new { " that are there are read from now on" } else { " so far" };
         writeln!(out, "              {}{read}", view::plural(there, "memory"))?;

@@ -13,7 +13,7 @@ use crate::claude::places::Scope;
 use crate::world::World;
 
 /// Sets this project up: memory folder, hooks, MCP server; then reads existing transcripts.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Init {
     /// Keep memories in your data directory instead of the repository
     #[arg(long)]
@@ -29,7 +29,7 @@ pub struct Init {
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     pub preview: bool,
     /// Show what it would do, and do nothing
-    #[arg(long, conflicts_with_all = ["preview", "register_only"])]
+    #[arg(long, conflicts_with = "preview")]
     pub dry_run: bool,
     /// Print JSON
     #[arg(long, hide_short_help = true)]
@@ -96,11 +96,6 @@ impl Init {
         let by_plugin = !self.registers(scene) && scene.plugin.is_on();
         let files = |guide: &Guide| guide.files(by_plugin, world, scope, root);
         self.guides.iter().flat_map(files).collect()
-    }
-
-    /// Whether the sessions that are there are read now.
-    pub const fn learns(&self, world: &World) -> bool {
-        !self.no_sync && (self.yes || world.interactive)
     }
 
     /// Whether lines are written that keep the memory folder out of packages.

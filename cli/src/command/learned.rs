@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use dialoguer::Input;
-use dialoguer::console::{Key, Term};
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
@@ -16,7 +15,7 @@ use memory_store::{Kind, MemoryId};
 use super::stores::Stores;
 use super::{ask, editor, neighbours, removal, review, view};
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::style::{CARE, NAME, STRONG, paint};
 use crate::world::World;
 
 /// Lines of a plain listing.
@@ -178,54 +177,6 @@ pub enum LearnedWord {
     Supersede,
     /// It stays private, and is not asked about again.
     Leave,
-    /// Nothing is said about it now.
-    Skip,
-    /// Nothing more is said.
-    Quit,
-}
-
-/// Asks about each; what was decided by the time somebody quits is done.
-pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dyn Write) -> Result {
-    let all = items.len();
-    let recall = neighbours::open(world, stores);
-    for (number, item) in items.into_iter().enumerate() {
-        let Item { mut stored, waits, mut stale, .. } = item;
-        let kind = stored.memory.kind;
-        let place = format!("{} of {all}", number + 1);
-        loop {
-            let waiting = if waits { ", private so far" } else { "" };
-            writeln!(out, "\n{} {}{waiting}", paint(STRONG, &place), paint(QUIET, kind.name()))?;
-            view::whole(&stored, out)?;
-            if let Some(stale) = &stale {
-                writeln!(out, "{}", paint(CARE, view::why_stale(stale)))?;
-            }
-            let near = neighbours::near(&recall, world, &stored.memory);
-            near.iter()
-                .filter(|near| near.asks())
-                .try_for_each(|near| neighbours::line(near, out))?;
-            out.flush()?;
-            let word = ask(waits)?;
-            if word == LearnedWord::Quit {
-                return Ok(());
-            }
-            match decide(world, stores, &stored, (waits, stale.is_some()), word, out) {
-                Ok(true) => break,
-                Ok(false) => {}
-                Err(failure) => {
-                    writeln!(out, "{}", paint(CARE, failure.to_string()))?;
-                    if let Some(hint) = failure.hint {
-                        writeln!(out, "{hint}")?;
-                    }
-                }
-            }
-            // Edited, or not done: it is shown as it is now.
-            let Ok((_, now)) = stores.find(&stored.memory.id.to_string()) else { break };
-            stored = now;
-            stale = stale.filter(|_| word != LearnedWord::Keep);
-        }
-    }
-    writeln!(out, "That was all.")?;
-    Ok(())
 }
 
 /// Does what was decided; tells whether the memory is done with.
@@ -239,7 +190,6 @@ pub fn decide(
 ) -> Result<bool> {
     let id = stored.memory.id;
     match word {
-        LearnedWord::Skip | LearnedWord::Quit => return Ok(true),
         LearnedWord::Edit => {
             editor::in_editor(world, &id.to_string(), out)?;
             return Ok(false);
@@ -327,28 +277,4 @@ fn change(
         store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
     stores.note_saved(world, store, &saved, &redactor)?;
     Ok(())
-}
-
-/// Waits for a key that means something. Of what waits nothing comes into the repository by Enter alone.
-fn ask(waits: bool) -> Result<LearnedWord> {
-    let terminal = Term::stderr();
-    let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
-    let first = if waits { "[t]ake in  [l]eave private" } else { "[k]eep" };
-    let keys = format!("{first}  [e]dit  [d]rop  [s]upersede  [n]ext  [q]uit > ");
-    terminal.write_str(&keys).map_err(failed)?;
-    loop {
-        let word = match terminal.read_key().map_err(failed)? {
-            Key::Char('t') if waits => LearnedWord::Keep,
-            Key::Char('l') | Key::Enter if waits => LearnedWord::Leave,
-            Key::Char('k') | Key::Enter if !waits => LearnedWord::Keep,
-            Key::Char('e') => LearnedWord::Edit,
-            Key::Char('d') => LearnedWord::Drop,
-            Key::Char('s') => LearnedWord::Supersede,
-            Key::Char('n' | ' ') => LearnedWord::Skip,
-            Key::Char('q') | Key::Escape | Key::CtrlC => LearnedWord::Quit,
-            _ => continue,
-        };
-        terminal.write_line("").map_err(failed)?;
-        return Ok(word);
-    }
 }

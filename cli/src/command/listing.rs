@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::Args;
-use memory_store::Kind;
-use memory_store::memory::Status;
+use memory_store::counts::Standing;
+use memory_store::memory::{Memory, Status};
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
+use memory_store::{Kind, Timestamp};
 
 use super::stores::{Stores, Survey};
 use super::view::{self, MemoryView};
@@ -33,7 +34,7 @@ pub struct ListFilter {
     /// Only those that `forget` put aside; `throughline restore ID` brings one back
     #[arg(long)]
     archived: bool,
-    /// Also those that were replaced by a newer one or rejected in a review
+    /// Also those that a newer one replaces, that expired, or that a review turned down
     #[arg(long)]
     all: bool,
     /// At most this many
@@ -74,7 +75,7 @@ impl ListFilter {
         let Listing { mut memories, broken, .. } = listing;
         let path = self.path.as_deref();
         let path = path.map(|path| super::project_path(world, &stores.tree, path)).transpose()?;
-        memories.retain(|stored| self.wants(stored, path.as_deref()));
+        memories.retain(|stored| self.wants(stored, path.as_deref(), world.now));
         memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
         memories.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(Listed { memories, marks, broken })
@@ -103,12 +104,25 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     // Written at once: standard output goes out line by line, and where styles are taken out of it, piece by piece.
     let mut page = Vec::new();
     memories.iter().try_for_each(|stored| {
-        view::marked_line(&stored.memory, &marks.words(stored), &mut page)
+        let word = match filter.archived {
+            true => "",
+            false => standing_word(&stored.memory, world.now),
+        };
+        view::marked_line(&stored.memory, &(marks.words(stored) + word), &mut page)
     })?;
     if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
         page = anstream::adapter::strip_bytes(&page).into_vec();
     }
     Ok(out.write_all(&page)?)
+}
+
+/// Returns the mark of a memory that is not in force.
+pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
+    match Standing::of(memory, now) {
+        Standing::Replaced => " [replaced]",
+        Standing::Expired => " [expired]",
+        Standing::InForce | Standing::Held => "",
+    }
 }
 
 /// The files that are listed with a mark.
@@ -162,12 +176,13 @@ fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {
 
 impl ListFilter {
     /// Whether a memory is asked for; `path` as memories name it.
-    fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
+    fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
         let memory = &stored.memory;
         let current = match memory.status {
-            Status::Active | Status::Held => memory.superseded_by.is_none(),
             Status::Archived => self.archived,
-            Status::Rejected => false,
+            Status::Active | Status::Held | Status::Rejected => {
+                Standing::of(memory, now).is_current()
+            }
         };
         (current || self.all)
             && (self.kind.is_empty() || self.kind.contains(&memory.kind))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use processor::git::driver;
 
 use super::doctor::check::Check;
-use crate::claude::replace::{self, Next, check_inside, replace};
+use crate::claude::replace::{self, Next, Run, check_inside, replace};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -53,12 +53,12 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
 }
 
 /// Takes the line out of `.gitattributes`; returns that file where it changed.
-pub fn remove_line(root: &Path) -> Result<Option<PathBuf>> {
+pub fn remove_line(root: &Path, run: Run) -> Result<Option<PathBuf>> {
     let path = attributes(root);
     if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
         return Ok(None);
     }
-    let replaced = replace(&path, None, |_, text| {
+    let replaced = replace::change(&path, run, |_, text| {
         Ok(match text.filter(|text| has_line(text)).map(without_line) {
             None => Next::Keep,
             Some(rest) if rest.is_empty() => Next::Remove,
@@ -72,25 +72,18 @@ pub fn remove_line(root: &Path) -> Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// When git leaves it there.
-pub fn remove_driver(root: &Path) -> Result<Option<PathBuf>> {
+pub fn remove_driver(root: &Path, run: Run) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
         return Ok(None);
     }
     let path = config(root);
-    match driver::unregister(root) {
+    match run == Run::Dry || driver::unregister(root) {
         true => Ok(Some(path)),
         false => {
             Err(Failure::new(format!("{}: git does not remove the merge driver", path.display()))
                 .hint("`git config --local --unset-all merge.throughline.driver` says why."))
         }
     }
-}
-
-/// Whether there is something to take out.
-pub fn is_there(root: &Path) -> bool {
-    let text = replace::read(&attributes(root)).ok().flatten();
-    text.is_some_and(|text| has_line(&text))
-        || driver::registered(root).is_some_and(|it| is_ours(&it))
 }
 
 /// Tells whether git merges memory files with the driver; `None` where nobody asked for that.

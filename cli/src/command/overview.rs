@@ -1,10 +1,11 @@
 //! `throughline` without a command: one screen about this project.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use memory_store::memory::{Memory, Status};
+use memory_store::counts::{MemoryCounts, Standing};
+use memory_store::memory::Memory;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
@@ -37,11 +38,10 @@ struct Overview {
     set_up: bool,
     root: PathBuf,
     mode: &'static str,
+    /// Memories of the project that are in force.
     memories: usize,
-    /// Memories that stay private until a review takes them in.
-    private: usize,
-    by_kind: BTreeMap<&'static str, usize>,
-    user_memories: usize,
+    #[serde(flatten)]
+    counts: MemoryCounts,
     /// The last time that a person looked; without one all is new.
     since: Option<Timestamp>,
     /// Memories that came since.
@@ -96,7 +96,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
     let summary = status::summarise(world, &stores)?;
     let last = Visit::last(world, &stores.tree);
     let mut standing = stores.list()?.memories;
-    standing.retain(|stored| is_standing(&stored.memory));
+    standing.retain(|stored| is_standing(&stored.memory, world.now));
     standing
         .sort_by_key(|stored| (std::cmp::Reverse(view::date(&stored.memory)), stored.memory.id));
     let ids: BTreeSet<MemoryId> = standing.iter().map(|stored| stored.memory.id).collect();
@@ -118,9 +118,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
         root: summary.root,
         mode: summary.mode,
         memories: summary.memories,
-        private: summary.waiting_for_review,
-        by_kind: summary.by_kind,
-        user_memories: summary.user_memories,
+        counts: summary.counts,
         last_sync: summary.last_sync,
         review,
         problems,
@@ -135,8 +133,8 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn is_standing(memory: &Memory) -> bool {
-    memory.status == Status::Active && memory.superseded_by.is_none()
+fn is_standing(memory: &Memory, now: Timestamp) -> bool {
+    Standing::of(memory, now) == Standing::InForce
 }
 
 /// Says in three lines what to do.
@@ -202,19 +200,20 @@ fn next(
 
 fn show(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
     let root = view::folder(&overview.root, &world.home);
-    let kept = match (overview.mode, overview.private) {
+    let counts = &overview.counts;
+    let kept = match (overview.mode, counts.held) {
         ("private", _) => "private".to_owned(),
         (_, 0) => "committed with the project".to_owned(),
-        (_, private) => format!("committed with the project but for {private}"),
+        (_, held) => format!("committed with the project but for {held} held"),
     };
     let memories = plural(overview.memories, "memory");
     writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, format!("{memories}, {kept}")))?;
     let kinds: Vec<String> = Kind::ALL
         .into_iter()
-        .filter_map(|kind| Some(kind.counted(*overview.by_kind.get(kind.name())?)))
+        .filter_map(|kind| Some(kind.counted(*counts.by_kind.get(kind.name())?)))
         .collect();
     let known = if kinds.is_empty() { "nothing yet".to_owned() } else { kinds.join(", ") };
-    let yours = match overview.user_memories {
+    let yours = match counts.user_memories {
         0 => String::new(),
         count => format!("; {count} of yours for every project"),
     };

@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write};
 use std::process::{Command, Stdio};
 
 use dialoguer::console::Term;
+use processor::programs;
 
 use crate::failure::Result;
 
@@ -24,10 +25,7 @@ pub fn find(path: Option<&OsStr>) -> Option<String> {
     match get("THROUGHLINE_PAGER").or_else(|| get("PAGER")) {
         Some(pager) if matches!(pager.trim(), "" | "cat") => None,
         Some(pager) => Some(pager),
-        None => {
-            let mut folders = path.into_iter().flat_map(std::env::split_paths);
-            folders.any(|folder| folder.join(USUAL).is_file()).then(|| USUAL.to_owned())
-        }
+        None => programs::find(path, USUAL).map(|_| USUAL.to_owned()),
     }
 }
 

@@ -13,6 +13,7 @@ use super::init_options::Init;
 use super::reader::{self, Chosen};
 use super::scene::{self, Scene};
 use super::{config, view};
+use crate::claude::hooks::HOOKS;
 use crate::claude::plugin::Plugin;
 use crate::failure::Result;
 use crate::packages::IgnoreLine;
@@ -124,7 +125,7 @@ impl Plan {
             extras: args.extras(scene, world, scope, &root),
             drafts_set_in: args.drafts.then(|| world.dirs.config_file()),
             read_by,
-            learns: args.learns(world) && world.mode == Mode::Full,
+            learns: !args.no_sync && world.mode == Mode::Full,
             ignore_lines,
             questions,
             root,
@@ -170,7 +171,10 @@ impl Plan {
             },
         )?;
         let hooks = match (&self.hooks, &self.plugin) {
-            (Some(file), _) => format!("four, in {}; a copy is kept beside it", place(file)),
+            (Some(file), _) => {
+                let events = HOOKS.len();
+                format!("for {events} events, in {}; a copy is kept beside it", place(file))
+            }
             (None, Some(plugin)) => format!("by the plugin {plugin}; settings are left alone"),
             (None, None) if asks(Question::Hooks) => {
                 "you are asked: for you in every project, or for this project".to_owned()

@@ -257,7 +257,7 @@ fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
         return Err(Failure::new(format!("the folder of session {id} is gone: {folder}"))
             .code(exit::NOT_FOUND));
     }
-    let Some(program) = client::find(world.path.clone()) else {
+    let Some(program) = client::find(world) else {
         return Err(Failure::new("`claude` is not in PATH")
             .hint(format!("Once it is: {}", command(session, &world.cwd))));
     };

@@ -6,32 +6,34 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
-use dialoguer::Select;
 use memory_store::MemoryId;
 use memory_store::index::journal::Change as Noted;
 use memory_store::memory::HeldFor;
-use memory_store::store::{Forget, Stored};
+use memory_store::store::Stored;
 use memory_store::trust::{self, Trust};
 use processor::secrets::Decision;
 use serde::Serialize;
 
+use self::dialogue::Question;
 use super::changes::line;
 use super::contradictions::{self, Pair};
 use super::credentials;
 use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, Sentences, plain};
-use super::{neighbours, removal};
+use super::{in_git, neighbours};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
+mod dialogue;
+
 /// Goes through the memories that need a decision of yours.
 ///
 /// These are new since the last review, about files that changed since, contradicting one another, waiting to come into
-/// the repository, or held back. At a terminal each takes one key: keep, edit, drop or replace. The options decide
-/// about single memories, also in scripts.
+/// the repository, or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
+/// decisions, and accepting asks once more. The options decide about single memories, also in scripts.
 #[derive(Debug, Args)]
 pub struct Review {
     /// Take this held memory in; may be repeated. One that contains something which looks like a credential needs
@@ -41,6 +43,9 @@ pub struct Review {
     /// Drop this waiting memory, which is not learned again; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     reject: Vec<String>,
+    /// Put this accepted memory back: it is private again and held for a review, unless git has it; may be repeated
+    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    hold: Vec<String>,
     /// Confirm that this memory is still true although its files changed; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
@@ -76,6 +81,7 @@ struct Named {
     released: Vec<Stored>,
     accepted: Vec<Stored>,
     rejected: Vec<Stored>,
+    held: Vec<Stored>,
     kept: Vec<Stored>,
 }
 
@@ -97,8 +103,9 @@ impl Review {
                 released.push(stored);
             }
         }
+        let held = self.hold.iter().map(|id| accepted_by_id(stores, id)).collect::<Result<_>>()?;
         let kept = self.keep.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<_>>()?;
-        Ok(Named { released, accepted, rejected, kept })
+        Ok(Named { released, accepted, rejected, held, kept })
     }
 
     /// Does what the options say, and tells it.
@@ -115,6 +122,7 @@ impl Review {
             }
         }
         named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
+        named.held.iter().try_for_each(|stored| hold(world, stores, stored, out))?;
         named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
         for (ids, both) in [(&self.prefer, false), (&self.both, true)] {
             for id in ids {
@@ -159,6 +167,7 @@ impl Review {
             &self.accept,
             &self.reject,
             &self.release,
+            &self.hold,
             &self.keep,
             &self.prefer,
             &self.both,
@@ -176,10 +185,11 @@ impl Review {
             told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
         };
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
-        let Named { released, accepted, rejected, kept } = named;
+        let Named { released, accepted, rejected, held, kept } = named;
         released.iter().for_each(|stored| tell("release", stored));
         accepted.iter().chain(&all).for_each(|stored| tell("take in", stored));
         rejected.iter().for_each(|stored| tell("turn down", stored));
+        held.iter().for_each(|stored| tell("put back to held", stored));
         kept.iter().for_each(|stored| tell("confirm", stored));
         let others = [
             ("prefer", &self.prefer),
@@ -194,15 +204,6 @@ impl Review {
         }
         view::would(&told, self.json, out)
     }
-}
-
-/// Word of a person about a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    Accept,
-    Reject,
-    Later,
-    Stop,
 }
 
 /// Runs the command.
@@ -234,7 +235,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         if !credentials::go_through(world, &stores, &proposed, out)? {
             return Ok(());
         }
-        return ask_about(world, &stores, &held, &pairs, items, out);
+        return dialogue::run(world, &stores, questions(&stores, held, pairs, items)?, out);
     }
     credentials::list(&proposed, out)?;
     contradictions::list(&pairs, out)?;
@@ -484,61 +485,24 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks about each memory that is held, each contradiction, then about each that was learned.
-fn ask_about(
-    world: &World,
+/// Lists the questions to a person: about each memory that is held back, each contradiction, then each that was learned.
+fn questions(
     stores: &Stores,
-    held: &[Held],
-    pairs: &[Pair],
-    mut items: Vec<learned::Item>,
-    out: &mut dyn Write,
-) -> Result {
-    let mut gone = BTreeSet::new();
+    held: Vec<Held>,
+    pairs: Vec<Pair>,
+    items: Vec<learned::Item>,
+) -> Result<Vec<Question>> {
     // Another one would be put aside by the id of those that do not count.
     let counting = stores.counting()?;
-    for Held { stored, why, .. } in held.iter().filter(|held| counting.contains(&held.stored.path))
-    {
-        view::whole(stored, out)?;
-        writeln!(out, "{}", paint(CARE, format!("held back: {}", plain(&why.to_string()))))?;
-        out.flush()?;
-        // A text that looks like an order is let out only by a person who chose to.
-        match ask("Let it out", "Put it aside", Word::Later)? {
-            Word::Accept => release(world, stores, stored, out)?,
-            Word::Reject => {
-                let store = stores.store_of(stored);
-                removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
-                gone.insert(stored.memory.id);
-            }
-            Word::Later => {}
-            Word::Stop => return Ok(()),
-        }
-    }
-    let Some(settled) = contradictions::go_through(world, stores, pairs, out)? else {
-        return Ok(());
-    };
-    gone.extend(settled);
-    items.retain(|item| !gone.contains(&item.stored.memory.id));
-    if items.is_empty() { Ok(()) } else { learned::go_through(world, stores, items, out) }
+    let held = held.into_iter().filter(|held| counting.contains(&held.stored.path));
+    let held = held.map(|held| Question::Held(Box::new(held)));
+    let pairs = pairs.into_iter().map(|pair| Question::Pair(Box::new(pair)));
+    let items = items.into_iter().map(|item| Question::Learned(Box::new(item)));
+    Ok(held.chain(pairs).chain(items).collect())
 }
 
 fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {
     held.iter().map(|held| held.stored.memory.id).collect()
-}
-
-/// Asks for a word about one memory; `usual` is what a mere return means.
-fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
-    let words = [
-        (Word::Accept, accept),
-        (Word::Reject, reject),
-        (Word::Later, "Later"),
-        (Word::Stop, "Stop here"),
-    ];
-    let chosen = Select::new()
-        .items(words.map(|(_, text)| text))
-        .default(words.iter().position(|(word, _)| *word == usual).unwrap_or_default())
-        .interact_opt()
-        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-    Ok(chosen.and_then(|at| words.get(at)).map_or(Word::Stop, |(word, _)| *word))
 }
 
 /// Takes a held memory into the memory folder.
@@ -600,4 +564,45 @@ pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
     stores.note(world, stored, Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
+}
+
+/// Finds an accepted memory by its id.
+///
+/// # Errors
+/// When it is held already, is the user's own, or git has its file.
+fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
+    let (store, stored) = stores.find(id)?;
+    let short = stored.memory.id.short();
+    if store.folder == stores.user.folder {
+        return Err(Failure::new(format!("{short} is your own, for every project"))
+            .hint("It is in no repository, so there is nothing to put it back from."));
+    }
+    if !stored.path.starts_with(&store.folder) {
+        return Err(Failure::new(format!("{short} is held already"))
+            .hint(format!("`throughline review --accept {short}` accepts it.")));
+    }
+    if let Some(root) = &store.root {
+        in_git::refuse(root, &stored.path, &short)?;
+    }
+    Ok(stored)
+}
+
+/// Puts an accepted memory back to held.
+fn hold(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    let project = &stores.project;
+    let held = project.hold(stored.memory.id)?;
+    let redactor = project.redactor(&stores.settings);
+    stores.note_saved(world, project, &held, &redactor)?;
+    learned::note(project, |reviewed| {
+        reviewed.ids.remove(&held.memory.id);
+    })?;
+    let id = held.memory.id.short();
+    let title = plain(&held.memory.title);
+    writeln!(
+        out,
+        "Held again: {} {title}. It is private until `throughline review --accept {id}`.",
+        paint(NAME, &id)
+    )?;
+    // What it replaced is alone in the repository now.
+    neighbours::hold_again(world, stores, &held.memory, out)
 }

@@ -1,6 +1,7 @@
 //! `throughline service`: `throughline watch` from login to logout.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use processor::watch;
@@ -154,6 +155,16 @@ fn uninstall(manager: Manager, how: &How, world: &World, out: &mut dyn Write) ->
         return view::json(&Report { run, ..report(manager, world)? }, out);
     }
     told_removed(manager, &file, &run, out)
+}
+
+/// Returns the file of the service that `throughline uninstall` takes out.
+///
+/// # Errors
+/// When the file at its place cannot be read.
+pub fn ours(world: &World) -> Result<Option<PathBuf>> {
+    let manager = Manager::here();
+    let is_ours = matches!(manager.find(world)?, ServiceFile::Ours(_));
+    Ok(is_ours.then(|| manager.file(world)))
 }
 
 /// Takes the service out for `throughline uninstall`; says nothing where there is none.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use memory_store::counts::Standing;
 use memory_store::memory::Memory;
 use memory_store::store::Listing;
 use memory_store::{Kind, MemoryId, Timestamp};
@@ -43,7 +44,7 @@ pub struct Stats {
 /// Numbers about a project.
 #[derive(Serialize)]
 pub struct Numbers {
-    /// Memories of the project and of the user.
+    /// Memories of the project and of the user that are in force.
     pub memories: usize,
     /// Memories of the user for every project.
     pub user_memories: usize,
@@ -52,6 +53,8 @@ pub struct Numbers {
     by_month: BTreeMap<String, usize>,
     /// Memories that newer ones replaced.
     pub replaced: usize,
+    /// Memories that are out of force, since their time is over.
+    pub expired: usize,
     /// Memories that are not learned again.
     pub forgotten: usize,
     /// Text that was given to sessions.
@@ -131,10 +134,12 @@ pub fn numbers_of(
     world: &World,
     stores: &Stores,
 ) -> Result<Numbers> {
+    let counts = stores.counts(project, user, world.now);
     let all: Vec<&Memory> =
         project.memories.iter().chain(&user.memories).map(|stored| &stored.memory).collect();
+    let current = all.iter().filter(|memory| Standing::of(memory, world.now).is_current());
     let (mut by_kind, mut by_month) = (BTreeMap::new(), BTreeMap::new());
-    for memory in &all {
+    for memory in current {
         *by_kind.entry(memory.kind.name()).or_default() += 1;
         let day = clock::date(memory.created);
         let month = day.get(..7).unwrap_or(&day).to_owned();
@@ -157,11 +162,12 @@ pub fn numbers_of(
     }
     let by_memory = outcomes(given, &by_id, world, stores);
     Ok(Numbers {
-        memories: all.len(),
-        user_memories: user.memories.len(),
+        memories: counts.current(),
+        user_memories: counts.user_memories,
         by_kind,
         by_month,
-        replaced: all.iter().filter(|memory| memory.superseded_by.is_some()).count(),
+        replaced: counts.replaced,
+        expired: counts.expired,
         forgotten: stores.project.tombstones()?.len() + stores.user.tombstones()?.len(),
         hooks: latencies(given),
         injections: injections(given, by_memory.values()),
@@ -292,7 +298,8 @@ fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
 fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
     let parts = [
         (numbers.user_memories, "yours for every project"),
-        (numbers.replaced, "replaced by newer ones"),
+        (numbers.replaced, "more replaced by newer ones"),
+        (numbers.expired, "more expired"),
         (numbers.forgotten, "removed and not learned again"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);

@@ -1,11 +1,11 @@
 //! `throughline status`: what is known here, and how fresh it is.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::counts::MemoryCounts;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
@@ -60,8 +60,14 @@ pub struct Summary {
     pub off_by_variable: bool,
     /// Whether every new memory is held for review.
     review: bool,
-    /// Memories of the project.
+    /// Memories of the project that are in force.
     pub memories: usize,
+    #[serde(flatten)]
+    pub counts: MemoryCounts,
+    /// Memories that only other working trees have in their folders.
+    elsewhere_in_project: usize,
+    /// Memories that a person put aside.
+    forgotten: usize,
     pub waiting_for_review: usize,
     held_back: usize,
     /// Memories that were neither learned, written nor released on this machine.
@@ -69,14 +75,10 @@ pub struct Summary {
     settings_changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     arrived: Option<Arrived>,
-    /// Memories for all of the user's projects.
-    pub user_memories: usize,
     broken_files: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     index_damage: Option<String>,
     settings_problems: Vec<String>,
-    /// How many memories there are of each kind.
-    pub by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
     /// Sessions in a folder of this name elsewhere, where there are none of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -136,11 +138,8 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let grave = problems.iter().filter(|problem| problem.is_grave);
     let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
     let (archived_sessions, archive_bytes) = archive(world, tree)?;
-    let mut by_kind: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for stored in &listing.memories {
-        *by_kind.entry(stored.memory.kind.name()).or_default() += 1;
-    }
-    let waiting = listing.memories.iter().filter(|stored| stored.memory.waits());
+    let counts = stores.counts(listing, &survey.user, world.now);
+    let aside = stores.project.archived()?.memories.len() + stores.user.archived()?.memories.len();
     let has_history = archived_sessions > 0;
     let elsewhere =
         if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };
@@ -163,19 +162,20 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off_until: off::until(world).flatten(),
         off_by_variable: world.mode == Mode::Off,
         review: settings.review,
-        waiting_for_review: waiting.count(),
+        waiting_for_review: counts.held,
+        elsewhere_in_project: stores.elsewhere(),
+        forgotten: aside,
         held_back: survey.held()?.len(),
         from_repository,
         settings_changed: recall.is_outdated(),
         // Once all are released, nothing is left to do about them.
         arrived: Arrived::last(&state).filter(|_| from_repository > 0),
-        memories: listing.memories.len(),
-        user_memories: survey.user.memories.len(),
+        memories: counts.project(),
         broken_files: listing.broken.len(),
         index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
             .map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
-        by_kind,
+        counts,
         archived_sessions,
         lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
         unlisted_packs: super::damage::unlisted_packs(&world.dirs.project(tree.project)),
@@ -273,27 +273,53 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
     Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
 }
 
+/// Says how many memories the project has, and where those are that a review took in.
+fn told_memories(summary: &Summary) -> String {
+    let Summary { counts, memories, folder, mode, .. } = summary;
+    let there = counts.in_repository + counts.private;
+    let folder = folder.display();
+    match counts.held {
+        0 => format!("{memories} in {folder} ({mode})"),
+        _ => format!("{memories}, {there} of them in {folder} ({mode})"),
+    }
+}
+
+/// Names the memories that are not in force here, by the reason.
+fn told_rest(summary: &Summary) -> String {
+    let parts = [
+        (summary.counts.replaced, "replaced"),
+        (summary.counts.expired, "expired"),
+        (summary.forgotten, "put aside"),
+        (summary.elsewhere_in_project, "in other working trees alone"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    if parts.is_empty() { String::new() } else { format!("besides: {}", parts.join(", ")) }
+}
+
 fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     writeln!(out, "{}", paint(STRONG, view::path(&summary.root)))?;
     let mut line = |name: &str, text: String| -> Result {
         writeln!(out, "  {name:<12} {}", view::plain(&text))?;
         Ok(())
     };
+    let counts = &summary.counts;
     let kinds: Vec<String> = Kind::ALL
         .iter()
-        .filter_map(|kind| Some(kind.counted(*summary.by_kind.get(kind.name())?)))
+        .filter_map(|kind| Some(kind.counted(*counts.by_kind.get(kind.name())?)))
         .collect();
-    let waiting = summary.waiting_for_review;
-    line(
-        "memories",
-        format!("{} in {} ({})", summary.memories, summary.folder.display(), summary.mode),
-    )?;
+    line("memories", told_memories(summary))?;
     if !kinds.is_empty() {
         line("", kinds.join(", "))?;
     }
-    if waiting > 0 {
-        let text = format!("{waiting} of them private: `throughline review` takes them in");
+    if counts.held > 0 {
+        let text =
+            format!("{} held, private until `throughline review` takes them in", counts.held);
         line("", text)?;
+    }
+    let rest = told_rest(summary);
+    if !rest.is_empty() {
+        line("", rest)?;
     }
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
@@ -311,7 +337,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
         line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }
-    line("yours", format!("{} for all of your projects", summary.user_memories))?;
+    line("yours", format!("{} for all of your projects", counts.user_memories))?;
     line(
         "archive",
         format!(

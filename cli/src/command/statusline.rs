@@ -109,7 +109,7 @@ fn told(given: &SessionMemories) -> Option<String> {
         SessionMemories { injections: 0, .. } => "nothing given yet".to_owned(),
         SessionMemories { memories: 0, tokens, .. } => format!("handoff, {tokens} tokens"),
         SessionMemories { memories, tokens, .. } => {
-            format!("{}, {tokens} tokens", view::plural(*memories, "memory"))
+            format!("{} given, {tokens} tokens", view::plural(*memories, "memory"))
         }
     };
     Some(format!("throughline: {what}"))

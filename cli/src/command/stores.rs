@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use memory_store::Error;
+use memory_store::counts::MemoryCounts;
 use memory_store::id::SHORT_ID_CHARS;
+use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Scope;
@@ -16,6 +17,7 @@ use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
 use memory_store::trust::{HeldBack, Trust};
+use memory_store::{Error, MemoryId, Timestamp};
 
 use crate::failure::{Failure, Result, after_saving};
 use crate::world::World;
@@ -81,6 +83,13 @@ impl Stores {
     /// Lets the next hook see what became of a memory, once its file is written.
     pub fn note(&self, world: &World, of: &Stored, change: Change<'_>) -> Result {
         after_saving(journal::note(&world.dirs, &self.tree, self.scope_of(of), change))
+    }
+
+    /// Lets the next hook see a change to one of the stores.
+    pub fn note_in(&self, world: &World, store: &Store, change: Change<'_>) -> Result {
+        let is_users = store.folder == self.user.folder;
+        let scope = if is_users { Scope::User } else { Scope::Project };
+        after_saving(journal::note(&world.dirs, &self.tree, scope, change))
     }
 
     /// Judges a memory that was saved in one of the stores a moment ago, and lets the next hook see it. Returns why it is
@@ -249,6 +258,34 @@ impl Stores {
         let held = self.held_files()?;
         memories.retain(|stored| !held.contains(&stored.path));
         Ok(memories)
+    }
+
+    /// Counts the memories of both stores, among what was listed of them.
+    pub fn counts(&self, project: &Listing, user: &Listing, now: Timestamp) -> MemoryCounts {
+        let is_committed = self.project.root.is_some();
+        MemoryCounts::of(&project.memories, is_committed, &user.memories, now)
+    }
+
+    /// Counts the memories that only other working trees of the project have in their folders.
+    pub fn elsewhere(&self) -> usize {
+        if self.project.root.is_none() {
+            return 0;
+        }
+        let ids = |store: &Store| -> BTreeSet<MemoryId> {
+            let memories = store.list().unwrap_or_default().memories;
+            memories.into_iter().map(|stored| stored.memory.id).collect()
+        };
+        let identity = Identity::read(&self.project.home).ok().flatten().into_iter();
+        let roots = identity.flat_map(|it| [it.paths, it.worktrees].concat());
+        // A path may have another folder by now, which nobody vouched for.
+        let is_tree = |root: &PathBuf| {
+            *root != self.tree.root
+                && Tree::find(&self.dirs, root)
+                    .is_some_and(|tree| tree.root == *root && tree.project == self.tree.project)
+        };
+        let others = roots.filter(is_tree).map(|root| self.project.at(&root));
+        let there: BTreeSet<MemoryId> = others.flat_map(|store| ids(&store)).collect();
+        if there.is_empty() { 0 } else { there.difference(&ids(&self.project)).count() }
     }
 
     /// Lists both stores.

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use memory_store::Timestamp;
+use memory_store::counts::MemoryCounts;
 use memory_store::identity::{self, Earlier};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::reconcile::Replacing;
-use memory_store::store::Store;
 use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
+use super::stores::Stores;
 use super::view::plural;
 use super::{reader, view};
 use crate::clock;
@@ -81,6 +82,10 @@ struct SyncOutcome<'a> {
     root: &'a PathBuf,
     #[serde(flatten)]
     report: SyncReport,
+    #[serde(flatten)]
+    counts: MemoryCounts,
+    /// Memories that only other working trees have in their folders.
+    elsewhere_in_project: usize,
 }
 
 /// Runs the command.
@@ -126,18 +131,24 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
             leaves_rest: false,
         };
         match sync(world, &request, &*progress) {
-            Ok(report) => {
+            Ok(mut report) => {
+                let stores = Stores::at(world, tree.clone())?;
+                let (project, user) = (stores.project.list()?, stores.user.list()?);
+                let counts = stores.counts(&project, &user, world.now);
+                // Counted as in every other view, not by what was published.
+                report.memories = counts.project();
+                let elsewhere_in_project = stores.elsewhere();
+                let outcome =
+                    SyncOutcome { root: &tree.root, report, counts, elsewhere_in_project };
                 if !args.json {
-                    show(tree, &report, args.all, out)?;
-                    if report.sessions == 0 {
+                    show(&outcome, args.all, out)?;
+                    if outcome.report.sessions == 0 {
                         show_elsewhere(world, tree, out)?;
                     }
                 }
                 // A file that cannot be read is said where somebody looks, and by `list`; background work says nothing.
-                if let Ok(listing) = Store::open(&world.dirs, tree).and_then(|store| store.list()) {
-                    view::warn_broken(&listing.broken);
-                }
-                done.push(SyncOutcome { root: &tree.root, report });
+                view::warn_broken(&project.broken);
+                done.push(outcome);
             }
             // One project that cannot be read keeps no other from being served.
             Err(failure) if args.all => {
@@ -256,17 +267,22 @@ fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
 }
 
 /// Says what a sync did.
-pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write) -> Result {
+fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result {
+    let report = &outcome.report;
     if name_it {
-        write!(out, "{}: ", tree.root.display())?;
+        write!(out, "{}: ", outcome.root.display())?;
     }
     // A sync that only embedded what the last one left looked at nothing else.
     if report.nothing_new || report.embedded > 0 && report.turns == 0 {
         writeln!(out, "Nothing new in {}.", plural(report.sessions, "session"))?;
     } else {
+        let others = match outcome.elsewhere_in_project {
+            0 => String::new(),
+            count => format!(" here and {count} in other working trees"),
+        };
         writeln!(
             out,
-            "{} ({} new, {} changed, {} removed) from {} with {}. {}",
+            "{}{others} ({} new, {} changed, {} removed) from {} with {}. {}",
             plural(report.memories, "memory"),
             report.written,
             report.updated,

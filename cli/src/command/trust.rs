@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use memory_store::identity::{self, Known};
+use memory_store::identity::{self, Known, Observed};
 use memory_store::index::Index;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::Stored;
@@ -38,6 +38,9 @@ pub struct Trust {
     /// Release without asking
     #[arg(long, short)]
     yes: bool,
+    /// Vouch for the folder and release nothing, without asking
+    #[arg(long, conflicts_with_all = ["list", "yes", "revoke"])]
+    no_release: bool,
     /// Read the memory folder no more; its files stay where they are
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
@@ -64,9 +67,13 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
     if args.revoke {
         return revoke(args, world, folder, out);
     }
-    let (tree, is_new) = match Tree::find(&world.dirs, &folder) {
+    let known = Tree::find(&world.dirs, &folder);
+    if !args.yes && !args.no_release && !world.interactive {
+        return show_unanswered(args, world, &folder, known, out);
+    }
+    let (tree, is_new) = match known {
         Some(tree) => (tree, false),
-        None => (vouch(world, folder)?, true),
+        None => (vouch(world, &observe(world, &folder)?)?, true),
     };
     if is_new && !args.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
@@ -78,7 +85,27 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
             "The authors that were named here are not asked any more: `pulled` in your settings says what is given."
         )?;
     }
+    if args.no_release && !args.json {
+        return Ok(());
+    }
     release(args, world, &Stores::at(world, tree)?, is_new, out)
+}
+
+/// Shows what a person would be asked about, and changes nothing.
+fn show_unanswered(
+    args: &Trust,
+    world: &World,
+    folder: &Path,
+    known: Option<Tree>,
+    out: &mut dyn Write,
+) -> Result {
+    let Some(tree) = known else {
+        let observed = observe(world, folder)?;
+        let told = format!("vouch for {}", view::path(&observed.root));
+        view::would(&[told], args.json, out)?;
+        return Err(ask::unanswered("nothing was vouched for"));
+    };
+    release(args, world, &Stores::at(world, tree)?, false, out)
 }
 
 /// Says what would be vouched for, released or withdrawn.
@@ -182,8 +209,12 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
         .try_for_each(|stored| stores.note_saved(world, store, stored, &redactor).map(drop))
 }
 
-fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
-    let root = world.root_of(&folder);
+/// Returns the features of the working tree at a folder.
+///
+/// # Errors
+/// When there is nothing to vouch for.
+fn observe(world: &World, folder: &Path) -> Result<Observed> {
+    let root = world.root_of(folder);
     super::refuse_home(world, &root)?;
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
@@ -194,7 +225,11 @@ fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
             .code(crate::exit::NOT_SET_UP)
             .hint("`throughline init` sets a project up; `throughline trust DIR` is about another folder."));
     }
-    Ok(identity::vouch(&world.dirs, &observed, None, super::random()?, world.now)?)
+    Ok(observed)
+}
+
+fn vouch(world: &World, observed: &Observed) -> Result<Tree> {
+    Ok(identity::vouch(&world.dirs, observed, None, super::random()?, world.now)?)
 }
 
 fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {

@@ -1,4 +1,5 @@
-//! `throughline uninstall`: takes out of Claude Code's files what `init` put in.
+//! `throughline uninstall`: takes out of the files of the user and of all projects what `init` put in, and what the
+//! documentation tells a person to add.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -9,24 +10,26 @@ use memory_store::layout::STORE_DIR;
 use memory_store::store::readme;
 use serde::Serialize;
 
+use self::account::{Account, ByHand};
 use super::ask;
-use super::taken_out::TakenOut;
 use super::view::{self, Sentences};
-use crate::claude::places::Scope;
-use crate::claude::record::OURS;
-use crate::claude::{register, replace};
+use crate::claude::replace::Run;
 use crate::elsewhere::memories;
 use crate::failure::{At as _, Result};
-use crate::packages;
 use crate::world::World;
+
+mod account;
+mod by_hand;
+mod parts;
 
 /// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
 const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
 /// How the names of the embedder's files begin.
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
-/// Takes out what `init` put into Claude Code's files and the project: hooks, MCP server, service, skill, paragraphs, rules,
-/// merge driver, ignore lines. Memories stay.
+/// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
+/// add: hooks, MCP server, service, status line, skill, paragraphs, rules, merge driver, ignore lines, checks of commits,
+/// completions, manual pages. Memories stay. What is written in a way of yours is named with its line.
 ///
 /// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
 /// gone.
@@ -57,6 +60,15 @@ struct Done {
     deleted: Vec<PathBuf>,
     /// Parts that could not be taken out, and why.
     failed: Vec<String>,
+    /// Lines and files that a person has to delete.
+    by_hand: Vec<ByHand>,
+}
+
+/// What would be done.
+#[derive(Serialize)]
+struct Would {
+    would: Vec<String>,
+    by_hand: Vec<ByHand>,
 }
 
 /// Runs the command.
@@ -72,19 +84,19 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
             return Err(ask::declined(world, "nothing was changed"));
         }
     }
-    let root = world.root();
-    let (mut done, mut taken_out) = (Done::default(), TakenOut::default());
-    take_out(world, &root, &mut taken_out);
-    done.changed = std::mem::take(&mut taken_out.changed);
-    let sentences = std::mem::take(&mut taken_out.told);
-    sentences.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
+    let roots = parts::roots(world)?;
+    let mut account = Account::new(Run::Real);
+    parts::take_out(world, &roots, &mut account);
+    account.told.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
+    show_by_hand(&account.by_hand, told)?;
     let nothing = if args.purge { ", and nothing was deleted" } else { "" };
-    let failure = taken_out.failure(&format!(
+    let failure = account.failure(&format!(
         "The rest is taken out{nothing}. What could not be taken out is still in use: keep the programs, mend this and \
          run `throughline uninstall` again, or take out by hand what has throughline in its name."
     ));
+    let mut done = Done { changed: account.changed, by_hand: account.by_hand, ..Done::default() };
     if failure.is_none() && args.purge {
-        purge(world, &root, &mut done, told)?;
+        purge(world, &roots, &mut done, told)?;
     } else if failure.is_none() {
         writeln!(
             told,
@@ -101,66 +113,34 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
 
 /// Says what would be taken out and deleted.
 fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
-    let root = world.root();
-    let (mut told, mut taken_out) = (Vec::new(), TakenOut::default());
-    for found in register::find_hooks(world, &root) {
-        match found.hooks {
-            Ok(hooks) if hooks.is_empty() => {}
-            Ok(_) => told.push(format!("take the hooks out of {}", view::path(&found.path))),
-            Err(failure) if may_be_ours(&found.path) => taken_out.fail(failure),
-            Err(_) => {}
-        }
-    }
-    match register::find_server(world, &root) {
-        Ok(Some((path, _))) => {
-            told.push(format!("take the MCP server out of {}", view::path(&path)));
-        }
-        Ok(None) => {}
-        Err(failure) => {
-            let mut files = Scope::ALL.iter().map(|scope| world.claude.servers(*scope, &root));
-            if files.any(|file| may_be_ours(&file)) {
-                taken_out.fail(failure);
-            }
-        }
-    }
-    told.extend(super::guide::would_take_out(world, &root, &mut taken_out));
-    told.extend(super::ignore_lines::would_take_out(world));
+    let roots = parts::roots(world)?;
+    let mut account = Account::new(Run::Dry);
+    parts::take_out(world, &roots, &mut account);
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
         let there = folders.into_iter().filter(|folder| folder.exists());
-        told.extend(there.map(|folder| format!("delete {}", view::path(folder))));
+        account.told.extend(there.map(|folder| format!("delete {}", view::path(folder))));
     }
-    view::would(&told, args.json, out)?;
-    taken_out
-        .failure("`throughline uninstall` cannot look into this, and would leave it as it is.")
-        .map_or(Ok(()), Err)
+    let failure = account
+        .failure("`throughline uninstall` cannot look into this, and would leave it as it is.");
+    let Account { told, by_hand, .. } = account;
+    if args.json {
+        view::json(&Would { would: told, by_hand }, out)?;
+    } else {
+        view::would(&told, false, out)?;
+        show_by_hand(&by_hand, out)?;
+    }
+    failure.map_or(Ok(()), Err)
 }
 
-/// Returns whether a file has entries of ours, or cannot be read.
-fn may_be_ours(file: &Path) -> bool {
-    replace::holds(file, OURS) != Ok(false)
-}
-
-/// Takes all parts out, hooks first: Claude Code runs them at every prompt.
-fn take_out(world: &World, root: &Path, taken_out: &mut TakenOut) {
-    let (changed, failures) = register::unregister(world, root);
-    if changed.is_empty() && failures.is_empty() {
-        taken_out.told.push("Nothing was registered.".to_owned());
+/// Names what is left to a person.
+fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
+    if by_hand.is_empty() {
+        return Ok(());
     }
-    for path in changed {
-        taken_out.add("Taken out of", Ok(Some(path)));
-    }
-    failures.into_iter().for_each(|failure| taken_out.fail(failure));
-    let mut told = Vec::new();
-    let ended = super::service::take_out(world, &mut told);
-    taken_out.told.extend(String::from_utf8_lossy(&told).lines().map(str::to_owned));
-    ended.err().into_iter().for_each(|failure| taken_out.fail(failure));
-    super::guide::take_out(world, root, taken_out);
-    let (changed, failures) = packages::take_out(&world.dirs);
-    for path in changed {
-        taken_out.add("Taken out of", Ok(Some(path)));
-    }
-    failures.into_iter().for_each(|failure| taken_out.fail(failure));
+    writeln!(out, "Left as it is, for it is written in a way of yours. Delete by hand:")?;
+    by_hand.iter().try_for_each(|one| writeln!(out, "  {}", one.told()))?;
+    Ok(())
 }
 
 /// Says what a purge deletes, and where.
@@ -188,7 +168,7 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn purge(world: &World, root: &Path, done: &mut Done, out: &mut dyn Write) -> Result {
+fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write) -> Result {
     let dirs = &world.dirs;
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
@@ -212,9 +192,11 @@ fn purge(world: &World, root: &Path, done: &mut Done, out: &mut dyn Write) -> Re
         }
     }
     // The note alone is nobody's memory.
-    if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
-        writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
-        done.deleted.push(folder);
+    for root in roots {
+        if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
+            writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
+            done.deleted.push(folder);
+        }
     }
     Ok(())
 }

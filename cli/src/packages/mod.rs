@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use memory_store::layout::STORE_DIR;
 use serde::{Deserialize, Serialize};
 
-pub use record::{put, take_out, was_written, would_take_out};
+pub use record::{put, take_out, was_written};
 
 use crate::claude::replace;
 use crate::failure::Result;

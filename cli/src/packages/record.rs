@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use memory_store::layout::UserDirs;
-use memory_store::store::{self, Privacy};
+use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
+use memory_store::store::{self, Privacy, put_off};
 use serde::{Deserialize, Serialize};
 
 use super::{IgnoreLine, Maker};
 use crate::change::TextChange;
-use crate::claude::replace::{self, Next, check_inside, remove_folders, replace};
+use crate::claude::replace::{self, Next, Run, check_inside, remove_folders, replace};
 use crate::failure::{At as _, Failure, Result};
 
 /// The record, below the data folder.
@@ -36,13 +36,23 @@ pub struct Written {
     change: TextChange,
 }
 
-/// Writes a line into its file below `root`, and notes that. Returns the file.
+/// Writes a line into its file below `root`, and notes that. A file in a memory folder that is not there yet comes with
+/// the first memory. Returns the file.
 ///
 /// # Errors
 /// When the file leads out of the project, is a symbolic link, cannot be understood, or cannot be written.
-pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
+pub fn put(dirs: &UserDirs, home: &ProjectDir, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
     let path = root.join(&line.file);
     check_inside(&path, root)?;
+    let folder = root.join(STORE_DIR);
+    if let Ok(name) = line.file.strip_prefix(STORE_DIR)
+        && !folder.exists()
+    {
+        let text = line.put_into(&path, "")?;
+        put_off::add(home, &name.to_string_lossy(), &text)?;
+        note(dirs, root, line, (None, &text), vec![folder])?;
+        return Ok(path);
+    }
     // The line would stand in another file than the one that is named.
     if fs::symlink_metadata(&path).is_ok_and(|file| file.is_symlink()) {
         return Err(Failure::new(format!("{} is a symbolic link", path.display()))
@@ -55,6 +65,18 @@ pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
     })?;
     let Some(replaced) = replaced else { return Ok(path) };
     let after = replaced.after.as_deref().unwrap_or_default();
+    note(dirs, root, line, (before.as_deref(), after), replaced.created.clone())?;
+    Ok(path)
+}
+
+/// Notes a line by the text of its file before and after.
+fn note(
+    dirs: &UserDirs,
+    root: &Path,
+    line: &IgnoreLine,
+    (before, after): (Option<&str>, &str),
+    created: Vec<PathBuf>,
+) -> Result {
     let mut record = read(dirs);
     record.push(Written {
         root: root.to_owned(),
@@ -62,11 +84,10 @@ pub fn put(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> Result<PathBuf> {
         file: line.file.clone(),
         line: line.line.clone(),
         existed: before.is_some(),
-        created: replaced.created.clone(),
-        change: TextChange::of(before.as_deref().unwrap_or_default(), after),
+        created,
+        change: TextChange::of(before.unwrap_or_default(), after),
     });
-    write(dirs, &record)?;
-    Ok(path)
+    write(dirs, &record)
 }
 
 /// Returns whether a line was written below `root` before, so that one which a person deleted is not written again.
@@ -80,37 +101,20 @@ pub fn was_written(dirs: &UserDirs, root: &Path, line: &IgnoreLine) -> bool {
     read(dirs).iter().any(is_it)
 }
 
-/// Returns the files that `take_out` would change.
-pub fn would_take_out(dirs: &UserDirs) -> Vec<PathBuf> {
-    let record = read(dirs);
-    let changed: BTreeSet<PathBuf> = record
-        .iter()
-        .filter_map(|written| {
-            let path = written.root.join(&written.file);
-            let would_change = match replace::read(&path) {
-                Ok(Some(text)) => written.without(&text) != text,
-                Ok(None) => false,
-                // It will be tried.
-                Err(_) => true,
-            };
-            (would_change && check_inside(&path, &written.root).is_ok()).then_some(path)
-        })
-        .collect();
-    changed.into_iter().collect()
-}
-
 /// Takes all lines out that were noted, the last one first, each with the file and the folders that were made for it.
 /// Returns the files that changed, and the failures: a line whose file cannot be read or written stays noted, and keeps
 /// no other one.
-pub fn take_out(dirs: &UserDirs) -> (Vec<PathBuf>, Vec<Failure>) {
+pub fn take_out(dirs: &UserDirs, run: Run) -> (Vec<PathBuf>, Vec<Failure>) {
     let (mut changed, mut failures) = (BTreeSet::new(), Vec::new());
     let mut rest = read(dirs);
     for at in (0..rest.len()).rev() {
-        match rest[at].take_out() {
+        match rest[at].take_out(dirs, run) {
             Ok(path) => {
                 changed.extend(path);
                 rest.remove(at);
-                failures.extend(write(dirs, &rest).err());
+                if run == Run::Real {
+                    failures.extend(write(dirs, &rest).err());
+                }
             }
             Err(failure) => failures.push(failure),
         }
@@ -135,19 +139,25 @@ impl Written {
         }
     }
 
-    fn take_out(&self) -> Result<Option<PathBuf>> {
+    fn take_out(&self, dirs: &UserDirs, run: Run) -> Result<Option<PathBuf>> {
         let path = self.root.join(&self.file);
+        if run == Run::Real
+            && let Ok(name) = self.file.strip_prefix(STORE_DIR)
+            && let Some(tree) = Tree::find(dirs, &self.root)
+        {
+            put_off::take_back(&dirs.project(tree.project), &name.to_string_lossy())?;
+        }
         // The file lay inside when the line was written; another one may have taken its place.
         if !path.exists() || check_inside(&path, &self.root).is_err() {
             return Ok(None);
         }
-        let replaced = replace(&path, None, |_, text| {
+        let replaced = replace::change(&path, run, |_, text| {
             let Some(text) = text else { return Ok(Next::Keep) };
             let undone = self.without(text);
             Ok(if undone.is_empty() && !self.existed { Next::Remove } else { Next::Write(undone) })
         })?;
         let Some(replaced) = replaced else { return Ok(None) };
-        if replaced.after.is_none() {
+        if replaced.after.is_none() && run == Run::Real {
             remove_folders(&self.created);
         }
         Ok(Some(path))

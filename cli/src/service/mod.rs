@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use memory_store::store::{Privacy, replace};
+use processor::programs;
 
 use crate::answer;
 use crate::failure::{At as _, Failure, Result};
@@ -203,10 +204,7 @@ pub fn run_all(world: &World, commands: &[Vec<String>]) -> Vec<String> {
 /// Whether a command of the manager's ends with success.
 pub fn runs(world: &World, command: &[String]) -> bool {
     let Some((name, arguments)) = command.split_first() else { return false };
-    let paths = world.path.iter().flat_map(std::env::split_paths);
-    let Some(program) = paths.map(|folder| folder.join(name)).find(|path| path.is_file()) else {
-        return false;
-    };
+    let Some(program) = programs::find(world.path.as_deref(), name) else { return false };
     let started = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

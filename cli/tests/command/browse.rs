@@ -50,8 +50,92 @@ fn a_memory_that_was_learned_is_kept_by_one_key() {
     };
     let before = new();
     assert!(before > 0);
-    browsed(&machine, "/floats for money\rkq");
+    browsed(&machine, "/floats for money\ryq");
     assert_eq!(new(), before - 1);
+}
+
+/// The files of memories, with their bytes.
+pub fn memory_files(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let private = std::fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    let folders = [
+        machine.path("home/work/.throughline/memories"),
+        private.join("drafts"),
+        private.join("archived"),
+    ];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// A machine whose only memories are held.
+pub fn with_held() -> Machine {
+    with_held_in(|_| {})
+}
+
+/// The same, in a project that was prepared before it was set up.
+pub fn with_held_in(prepare: impl FnOnce(&Machine)) -> Machine {
+    let machine = Machine::new();
+    prepare(&machine);
+    machine.write("home/.config/throughline/config.toml", "review = true\n");
+    let session = "33333333-3333-4333-8333-333333333333";
+    machine.transcript(&format!("home/.claude/projects/-w/{session}.jsonl"), session, "2026-10-01");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine
+}
+
+#[test]
+fn a_held_memory_is_accepted_after_one_question_and_put_back_by_one_key() {
+    let machine = with_held();
+    let accepted = || {
+        std::fs::read_dir(machine.path("home/work/.throughline/memories"))
+            .map_or(0, Iterator::count)
+    };
+    let before = memory_files(&machine);
+    // Keys that move, and no as an answer.
+    browsed(&machine, "kjkjkkjjanajq");
+    assert_eq!((accepted(), memory_files(&machine)), (0, before.clone()));
+    browsed(&machine, "ayuq");
+    assert_eq!(memory_files(&machine), before, "byte for byte");
+    browsed(&machine, "ayq");
+    assert_eq!(accepted(), 1);
+    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
+}
+
+#[test]
+fn the_last_decisions_are_undone_one_after_the_other() {
+    let (machine, _) = bakery();
+    for number in 0..24 {
+        machine.ok(&["add", &format!("Oven number {number} is hot"), "--both"]);
+    }
+    let before = memory_files(&machine);
+    let (forget, undo) = ("dy".repeat(24), "u".repeat(24));
+    browsed(&machine, &format!("{forget}q"));
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 2);
+    machine.ok(&[
+        "restore",
+        "--json",
+        &machine.json(&["list", "--archived", "--json"])[0]["id"].as_str().unwrap().to_owned(),
+    ]);
+    // A run undoes its own decisions alone.
+    let left = memory_files(&machine);
+    browsed(&machine, "uuuq");
+    assert_eq!(memory_files(&machine), left);
+    let (machine, _) = bakery();
+    for number in 0..24 {
+        machine.ok(&["add", &format!("Oven number {number} is hot"), "--both"]);
+    }
+    let all = memory_files(&machine);
+    assert_eq!(all.len(), before.len());
+    browsed(&machine, &format!("{forget}{undo}q"));
+    assert_eq!(memory_files(&machine), all, "byte for byte");
+    machine.ok(&["sync"]);
+    assert_eq!(memory_files(&machine), all);
+    assert_eq!(machine.ok(&["tombstones", "--json"]).trim(), "[]");
 }
 
 #[test]
@@ -71,9 +155,9 @@ fn what_looks_like_an_order_is_let_out_only_by_its_own_key() {
     machine.ok(&["add", order]);
     let held = || machine.json(&["--json"])["review"]["held"].clone();
     assert_eq!(held(), 1);
-    browsed(&machine, "/ignore\rkq");
+    browsed(&machine, "/ignore\rayq");
     assert_eq!(held(), 1);
-    browsed(&machine, "/ignore\rrq");
+    browsed(&machine, "/ignore\rryq");
     assert_eq!(held(), 0);
 }
 

@@ -33,7 +33,7 @@ fn without_ids(machine: &Machine, text: &str) -> String {
 fn the_overview_is_one_screen() {
     let machine = learned();
     insta::assert_snapshot!(without_ids(&machine, &machine.ok(&[])), @r#"
-    ~/work  2 memories, committed with the project but for 1
+    ~/work  2 memories, committed with the project but for 1 held
 
     Known       1 decision, 1 preference
     Learned     1 so far
@@ -360,7 +360,7 @@ fn the_status_line_says_what_the_session_was_given() {
         assert_eq!((said.code, &*said.stderr), (0, ""), "{payload}");
         said.stdout
     };
-    assert_eq!(said(&payload(SESSION)), "throughline: 3 memories, 160 tokens\n");
+    assert_eq!(said(&payload(SESSION)), "throughline: 3 memories given, 160 tokens\n");
     assert_eq!(said(&payload("another")), "throughline: nothing given yet\n");
     let told = machine.run_on(&["statusline", "--json"], &payload(SESSION)).stdout;
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();

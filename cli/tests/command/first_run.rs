@@ -84,7 +84,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     assert!(found.starts_with(&format!("Throughline for ~/work\n{of_today}")), "{found}");
     insta::assert_snapshot!(plan, @r#"
         ~/work/.throughline; nothing is committed for you
-      hooks       four, in ~/.claude/settings.json; a copy is kept beside it
+      hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
       MCP server  in ~/.claude.json
       read by     rules alone (`throughline config llm` lets a model help)
       then        these sessions are read, the newest first
@@ -291,13 +291,14 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     }
     let before = files(&machine.path("home"));
     machine.ok(&["init", "--yes", "--no-register", "--no-ignore-lines"]);
-    let said = machine.ok(&["init", "--no-register"]);
+    let flags = ["init", "--no-register", "--no-sync"];
+    let said = strip(&machine.at_terminal(&flags, &[("these lines", "n")]));
     for line in [
         "npm packages, Docker images and crates made here would contain the memories;",
-        "not added yet: `throughline init --with ignore-lines` does it",
-        ".throughline/.npmignore  *\n",
-        ".dockerignore            .throughline\n",
-        "Cargo.toml               exclude = [\"/.throughline/\"]\n",
+        "you are asked before they are added",
+        ".throughline/.npmignore  *",
+        ".dockerignore            .throughline",
+        "Cargo.toml               exclude = [\"/.throughline/\"]",
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }
@@ -320,6 +321,8 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     // One that was deleted and added again is noted twice.
     assert_eq!(would.matches("ignore line out of /home/work/.dockerignore").count(), 1, "{would}");
     assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n.throughline\r\n");
+    assert!(!machine.path("home/work/.throughline").exists(), "it comes with the first memory");
+    machine.ok(&["add", "Bread is baked at night"]);
     assert_eq!(machine.read("home/work/.throughline/.npmignore"), "*\n");
     assert!(machine.read("home/work/Cargo.toml").contains("    \"/.throughline/\",\n]\n"));
     let doctor = machine.run(&["doctor"]).stdout;
@@ -416,7 +419,10 @@ fn with_the_plugin_nothing_is_registered_and_nothing_is_missing() {
     let said = machine.ok(&["init", "--yes", "--with", "skill,rules"]);
     assert!(said.contains("skill       by the plugin"), "{said}");
     assert!(machine.read(SETTINGS).contains("mcp__plugin_throughline_throughline__recall"));
+    // It is turned off with the rest; the client keeps what it installed.
     machine.ok(&["uninstall"]);
+    assert_eq!(machine.read(SETTINGS), "{}\n");
+    install_plugin(&machine, SETTINGS, true, &for_user(&machine));
     assert_eq!(files(&machine.path("home")), before);
     // An option that names the settings decides; the plugin gives way.
     machine.ok(&["init", "--yes", "--settings", "user"]);

@@ -456,7 +456,7 @@ const HABITS: [Habit; 40] = [
         .by(Way::With(&[("XDG_CONFIG_HOME", "/elsewhere")])),
     habit("Progress, also for programs", &["sync", "--progress", "json"], 0, "{\"").by(Way::Fresh),
     habit("Undo", &["restore", "ID"], 0, "Restored ").by(Way::After(&["forget", "ID"])),
-    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 1, "--yes"),
+    habit("Destructive commands ask, or take --yes", &["purge", "--session", "1111"], 2, "--yes"),
     habit("JSON", &["stats", "--json"], 0, "\"by_month\""),
     habit("Exit codes in the help", &["--help"], 0, "Exit codes: "),
     habit("Standard input by `-`", &["add", "Bagels are boiled", "--body", "-"], 0, "Added ")
@@ -616,7 +616,9 @@ fn the_page_of_habits_is_what_the_program_does() {
     assert!(held >= HELD_MIN, "{held}");
     let page = format!(
         "# Habits\n\nForty habits of the command-line tools people like (uv, zoxide, atuin, gh, ripgrep), each with a command \
-         that shows it.\n{held} of 40 hold. A test runs each command and writes this page\n(`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p cli habits::`).\n{forty}\n\
+         that shows it.\nOf this list, which is the project's own, {held} hold; rows without a command do not yet. By another \
+         list of 60 habits, made\nwithout knowledge of this one, 29 held when it was tried (version 0.1.0). A test runs each \
+         command and writes this page\n(`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p cli habits::`).\n{forty}\n\
          ## Besides\n{besides}"
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/habits.md");

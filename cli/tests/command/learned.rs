@@ -67,6 +67,9 @@ fn what_was_learned_is_listed_by_kind_and_best_first() {
 /// Keys that choose the last of the replacements: any memory, by its id.
 const ANOTHER_ONE: &str = "\x1b[A\r";
 
+/// The last question after a run with decisions, and the key that leaves.
+const DONE: (&str, &str) = ("[Enter] done > ", "\r");
+
 #[test]
 fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let machine = machine();
@@ -76,7 +79,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
         &["review"],
         &[
             (&format!("1 of {count}"), ""),
-            ("[q]uit > ", "k"),
+            ("[q]uit > ", "y"),
             (&format!("2 of {count}"), ""),
             ("[q]uit > ", "d"),
             ("[q]uit > ", "q"),
@@ -95,13 +98,15 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let mut answers =
         vec![("[q]uit > ", "s"), ("Replaced by", ANOTHER_ONE), ("Its id", by.as_str())];
     answers.extend(rest[1..].iter().map(|_| ("[q]uit > ", "n")));
+    answers.push(DONE);
     let shown = machine.at_terminal(&["review"], &answers);
     assert!(shown.contains("Replaced: "), "{shown}");
     assert_eq!(ids(&machine), rest[1..]);
     let older = machine.json(&["show", &rest[0], "--json"]);
     assert_eq!(older[0]["superseded_by"], before[0].as_str(), "{older:#}");
 
-    let keeps: Vec<_> = rest[1..].iter().map(|_| ("[q]uit > ", "k")).collect();
+    let mut keeps: Vec<_> = rest[1..].iter().map(|_| ("[q]uit > ", "y")).collect();
+    keeps.push(DONE);
     machine.at_terminal(&["review"], &keeps);
     assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
 }
@@ -114,11 +119,12 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     machine.ok(&["init", "--yes", "--no-register"]);
     let before = ids(&machine);
     assert!(before.len() > 1, "{before:?}");
-    // Enter publishes nothing, and what is left private is not asked about again.
-    machine.at_terminal(&["review"], &[("private so far", ""), ("[l]eave private", "\rq")]);
+    // Enter and the keys that move publish nothing; what is left private is not asked about again.
+    machine.at_terminal(&["review"], &[("private so far", ""), ("stay [p]rivate", "\rkjkkanjjjq")]);
     assert_eq!(ids(&machine).len(), before.len());
     assert!(!machine.ok(&["list", "--json"]).contains("\"status\": \"active\""));
-    machine.at_terminal(&["review"], &[("private so far", ""), ("[l]eave private", "t")]);
+    let answers = [("stay [p]rivate", "p"), ("stay [p]rivate", "ay"), DONE];
+    machine.at_terminal(&["review"], &answers);
     let listed = || machine.json(&["list", "--json"]).as_array().unwrap().clone();
     assert_eq!(listed().iter().filter(|one| one["status"] == "held").count(), before.len() - 1);
     let said = machine.ok(&["review"]);
@@ -265,7 +271,7 @@ fn a_memory_whose_file_was_rewritten_is_marked_and_proposed_until_it_is_confirme
 #[test]
 fn one_key_confirms_a_stale_memory() {
     let (machine, _) = with_stale();
-    let asked = [("may be true no longer", ""), ("[q]uit > ", "k"), ("Confirmed", "")];
+    let asked = [("may be true no longer", ""), ("[q]uit > ", "y"), ("Confirmed", ""), DONE];
     machine.at_terminal(&["review"], &asked);
     assert!(ids(&machine).is_empty());
 }

@@ -8,9 +8,12 @@
 mod browse;
 mod common;
 mod configuration;
+mod counts;
 mod daily;
 mod damaged;
+mod decisions;
 mod first_run;
+mod foreign_programs;
 mod guide;
 mod habits;
 mod learned;
@@ -26,4 +29,5 @@ mod setup;
 mod styles;
 mod team;
 mod trust;
+mod uninstall;
 mod watch;

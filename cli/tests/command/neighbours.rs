@@ -111,18 +111,18 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     assert!(said.contains("1 pair that may contradict") && said.contains(HELM), "{said}");
     let shown = machine.at_terminal(&["review"], &[(key, "n")]);
     assert!(shown.contains(HELM) && shown.contains(KUSTOMIZE), "{shown}");
-    let shown = machine.at_terminal(&["review"], &[(key, "1")]);
+    let shown = machine.at_terminal(&["review"], &[(key, "1"), ("done > ", "q")]);
     assert!(shown.contains("Replaced: "), "{shown}");
     assert_eq!(show(&machine, &helm)["superseded_by"], kustomize["id"]);
     assert_eq!(show(&machine, &kustomize)["supersedes"], json!([helm["id"]]));
     assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
 
     let (machine, helm, kustomize) = pair();
-    machine.at_terminal(&["review"], &[(key, "2")]);
+    machine.at_terminal(&["review"], &[(key, "2"), ("done > ", "q")]);
     assert_eq!(show(&machine, &kustomize)["superseded_by"], helm["id"]);
 
     let (machine, helm, kustomize) = pair();
-    machine.at_terminal(&["review"], &[(key, "b")]);
+    machine.at_terminal(&["review"], &[(key, "b"), ("done > ", "q")]);
     assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     assert_eq!(show(&machine, &kustomize).get("superseded_by"), None);

@@ -123,7 +123,7 @@ const READING: [&[&str]; 50] = [
 const CHANGING: [&[&str]; 25] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
-    &["init", "--register-only"],
+    &["init", "--register-only", "--yes"],
     &["uninstall"],
     &["uninstall", "--purge", "--yes"],
     &["trust", "--yes"],
@@ -168,7 +168,9 @@ fn compare(args: &[&str], (machine, id): &(Machine, String)) {
     let run = |more: &[&str]| {
         let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
         let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
-        (said.code, said.stdout, said.stderr.replace(id, "ID"))
+        // A hint repeats what was typed.
+        let stderr = said.stderr.replace(id, "ID").replace(" --json --yes`", " --yes`");
+        (said.code, said.stdout, stderr)
     };
     let plain = run(&[]);
     machine.restore();

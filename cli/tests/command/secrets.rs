@@ -204,6 +204,71 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&token()));
 }
 
+/// The page of `throughline report`, after a project has memories whose texts end where a secret could begin.
+fn reported(machine: &Machine) -> PathBuf {
+    machine.ok(&["init", "--yes", "--no-register"]);
+    for title in [
+        "PASSWORD=",
+        "Rotate the API key every month",
+        "client_secret:",
+        "passphrase",
+        "AWS_SECRET_ACCESS_KEY",
+        "The header is Authorization: Bearer",
+        "export SECRET_KEY=",
+    ] {
+        machine.ok(&["add", title, "--both", "--body", title, "--path", "src/token.rs"]);
+    }
+    let aside = machine.json(&["add", "The token:", "--both", "--json"])["short"].clone();
+    machine.ok(&["forget", aside.as_str().unwrap()]);
+    let session = "33333333-3333-4333-8333-333333333333";
+    machine.transcript(&format!("home/.claude/projects/-w/{session}.jsonl"), session, "2026-10-01");
+    machine.ok(&["sync"]);
+    machine.receipt(&serde_json::json!({ "at": "2026-10-01T10:01:00Z", "event": "SessionStart",
+        "session": session, "tokens": 40, "memories": [] }));
+    machine.ok(&["report"]);
+    let trees = machine.path("home/.local/state/throughline/trees");
+    std::fs::read_dir(trees).unwrap().next().unwrap().unwrap().path().join("report.html")
+}
+
+#[test]
+fn an_audit_takes_nothing_of_the_programs_own_for_a_secret() {
+    let machine = Machine::new();
+    let page = reported(&machine);
+    assert!(page.is_file(), "{}", page.display());
+    let said = machine.run(&["audit"]);
+    assert!(said.code == 0 && said.stdout.contains("No secret was found."), "{}", said.whole());
+}
+
+#[test]
+fn a_secret_in_a_report_is_found_wherever_it_is_and_taken_out() {
+    let machine = Machine::new();
+    let page = reported(&machine);
+    let before = std::fs::read_to_string(&page).unwrap();
+    let token = token();
+    let password = "password: Amber#slate204xQ";
+    for (from, to) in [
+        // A text, an attribute, data, a script, a style, a line of its own, a comment.
+        (">PASSWORD=<", format!(">{password}<")),
+        ("<main", format!("<main title=\"{token}\"")),
+        ("\"title\":\"passphrase\"", format!("\"title\":\"{password}\"")),
+        ("<script>", format!("<script>\nconst key = \"{token}\";\n")),
+        ("<style>", format!("<style>/* {token} */")),
+        ("</html>", format!("</html>\n{password}\n")),
+        ("<body>", format!("<!-- {token} --><body>")),
+        // Characters that a page writes in another way.
+        (">passphrase<", ">password: Amber&amp;slate&lt;204xQ<".to_owned()),
+    ] {
+        assert!(before.contains(from), "{from}");
+        std::fs::write(&page, before.replacen(from, &to, 1)).unwrap();
+        let said = machine.run(&["audit"]);
+        assert!(said.code == 7 && said.stdout.contains("report.html:"), "{to}\n{}", said.whole());
+        machine.ok(&["audit", "--fix"]);
+        let after = std::fs::read_to_string(&page).unwrap();
+        assert!(!after.contains(&token) && !after.contains("Amber"), "{to}");
+        assert_eq!(after.len(), before.replacen(from, &to, 1).len(), "{to}");
+    }
+}
+
 #[test]
 fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     let machine = Machine::new();

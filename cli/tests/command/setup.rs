@@ -45,11 +45,13 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
         state["mcpServers"]["throughline"]["command"],
         machine.path("bin/throughline-mcp").to_str().unwrap()
     );
-    assert!(machine.read("home/work/.throughline/README.md").contains("Throughline"));
+    assert!(!machine.path("home/work/.throughline").exists(), "it comes with the first memory");
 
     let again = machine.ok(&["init", "--yes"]);
     assert!(again.contains("settings.json (as it was)"), "{again}");
     assert_eq!(machine.read(SETTINGS), serde_json_text(&machine, SETTINGS));
+    machine.ok(&["add", "Bread is baked at night"]);
+    assert!(machine.read("home/work/.throughline/README.md").contains("Throughline"));
 
     let said = machine.run(&["uninstall", "--yes"]);
     insta::assert_snapshot!(said.whole(), @r#"
@@ -115,7 +117,7 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
         fs::read_dir(folder).map_or(0, Iterator::count)
     };
 
-    machine.ok(&["init", "--private", "--no-register"]);
+    machine.ok(&["init", "--yes", "--private", "--no-register"]);
     machine.ok(&["add", "--kind", "fact", "The staging host is moss"]);
     let said = in_copy(&["init", "--yes", "--no-register"]);
     assert!(said.contains("joins /home/work (memories private)"), "{said}");
@@ -126,11 +128,11 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
     // Set up again it is not news, and stays as it is.
     assert!(!in_copy(&["init", "--yes", "--no-register"]).contains("joins"));
 
-    let said = in_copy(&["init", "--committed", "--no-register"]);
+    let said = in_copy(&["init", "--yes", "--committed", "--no-register"]);
     assert!(said.contains("What was private is written into .throughline"), "{said}");
     in_copy(&["sync"]);
     assert_eq!(committed("home/work") + committed("home/copy"), 1);
-    let said = in_copy(&["init", "--private", "--no-register"]);
+    let said = in_copy(&["init", "--yes", "--private", "--no-register"]);
     assert!(said.contains("are not read any more"), "{said}");
 }
 
@@ -169,6 +171,7 @@ fn what_is_no_file_in_the_memory_folder_is_told_with_what_helps() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     let memories = machine.path("home/work/.throughline/memories");
+    fs::create_dir_all(&memories).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", memories.join("link.md")).unwrap();
     drop(std::os::unix::net::UnixListener::bind(memories.join("socket.md")).unwrap());
     let pipe = memories.join("pipe.md");
@@ -304,8 +307,13 @@ fn another_place_for_claude_codes_files_is_honoured() {
 #[test]
 fn registering_alone_needs_no_project() {
     let machine = Machine::new();
-    let said =
-        machine.ok(&["init", "--register-only", "-C", machine.path("tmp").to_str().unwrap()]);
+    let said = machine.ok(&[
+        "init",
+        "--register-only",
+        "--yes",
+        "-C",
+        machine.path("tmp").to_str().unwrap(),
+    ]);
     assert!(said.contains("Registered with Claude Code"), "{said}");
     assert!(machine.read(SETTINGS).contains("throughline-stop"));
     assert!(!machine.path("tmp/.throughline").exists());
@@ -377,7 +385,7 @@ fn a_folder_that_came_with_the_repository_is_not_read_before_somebody_vouches_fo
     throughline: /home/work is not set up
     hint: There is a memory folder that is not trusted on this machine: look at it, then run `throughline trust`.
     "#);
-    machine.ok(&["trust"]);
+    machine.ok(&["trust", "--no-release"]);
     assert!(machine.ok(&["list"]).contains("The cache lives in memory"));
     assert!(machine.ok(&["trust", "--list"]).contains("/home/work"));
     let known = machine.json(&["trust", "--list", "--json"]);
@@ -496,6 +504,7 @@ fn folders_that_cannot_be_read_or_written_are_named() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["sync"]);
+    machine.ok(&["add", "Bread is baked at night"]);
     let run = |args: &[&str]| machine.run_with_few_rights(args);
     let folders = |said: &str| -> Vec<String> {
         let lines = said.lines().filter(|line| line.contains(" folders "));
@@ -668,7 +677,7 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     // Nobody can be asked, so it is not done.
     let before = files(&machine.path("home"));
     let said = machine.run(&["uninstall", "--purge"]);
-    assert_eq!(said.code, 1);
+    assert_eq!(said.code, 2);
     assert!(said.stderr.contains("nothing was changed"), "{}", said.whole());
     let told = "/home/.local/share/throughline: archive, ledger, trust, 1 memory of your own, 0 of private";
     assert!(said.stdout.contains(told), "{}", said.whole());
@@ -779,10 +788,88 @@ fn settings_that_were_damaged_meanwhile_are_restored_once_they_are_mended() {
     }
 }
 
+/// All that lies in the home, with modes.
+fn whole_home(machine: &Machine) -> Vec<(std::path::PathBuf, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![machine.path("home")];
+    while let Some(folder) = folders.pop() {
+        let mode = folder.metadata().unwrap().permissions().mode();
+        found.push((folder.clone(), mode, Vec::new()));
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push((path.clone(), 0, fs::read(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 #[test]
-fn where_nobody_can_be_asked_init_says_what_it_took_for_the_answer() {
+fn without_a_terminal_and_a_yes_nothing_changes_anywhere() {
     let machine = Machine::new();
-    let said = machine.ok(&["init", "--no-register"]);
-    assert!(said.contains("nobody could be asked; `throughline init --private`"), "{said}");
-    assert!(!machine.ok(&["init", "--no-register"]).contains("nobody could be asked"));
+    let session = "33333333-3333-4333-8333-333333333333";
+    let transcript = format!("home/.claude/projects/-home-work/{session}.jsonl");
+    machine.transcript(&transcript, session, "2026-10-01");
+    machine.write("home/work/Dockerfile", "FROM scratch\n");
+    let before = whole_home(&machine);
+    for args in [
+        &["init"][..],
+        &["init", "--private"],
+        &["init", "--committed", "--llm", "rules", "--settings", "project"],
+        &["init", "--drafts", "--with", "skill,agents,rules,merge-driver,ignore-lines"],
+        &["init", "--no-register", "--no-sync"],
+        &["init", "--register-only"],
+        &["init", "--json"],
+        &["init", "--register-only", "--json"],
+    ] {
+        let said = machine.run(args);
+        let typed = args.join(" ");
+        assert_eq!(said.code, 2, "{}", said.whole());
+        assert!(said.stderr.contains(&format!("`throughline {typed} --yes`")), "{}", said.whole());
+        assert!(!said.stdout.is_empty(), "the plan is shown: {}", said.whole());
+        assert_eq!(whole_home(&machine), before, "{typed}");
+    }
+    let plan = machine.run(&["init"]).stdout;
+    assert!(plan.contains("for 8 events, in ~/.claude/settings.json"), "{plan}");
+    assert!(plan.contains("these sessions are read"), "{plan}");
+    assert!(plan.ends_with("Nothing was written yet.\n"), "{plan}");
+}
+
+#[test]
+fn commands_that_ask_change_nothing_without_an_answer() {
+    let machine = Machine::new();
+    let session = "33333333-3333-4333-8333-333333333333";
+    let transcript = format!("home/.claude/projects/-home-work/{session}.jsonl");
+    machine.transcript(&transcript, session, "2026-10-01");
+    machine.ok(&["init", "--yes"]);
+    machine.ok(&["add", "Bread is baked at night"]);
+    let before = whole_home(&machine);
+    for args in [
+        &["uninstall", "--purge"][..],
+        &["purge", "--session", "3333"],
+        &["purge", "--before", "2026-12-01"],
+        &["purge", "--everything"],
+        // It was set up otherwise.
+        &["init", "--private"],
+        // No memory is named.
+        &["forget"],
+        &["forget", "--delete"],
+        &["edit"],
+    ] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 2, "{args:?}\n{}", said.whole());
+        assert_eq!(whole_home(&machine), before, "{args:?}");
+    }
+    machine.ok(&["trust", "--revoke"]);
+    let before = whole_home(&machine);
+    for args in [&["trust"][..], &["trust", "--json"]] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 2, "{}", said.whole());
+        assert!(said.stdout.contains("vouch for /home/work"), "{}", said.whole());
+        assert_eq!(whole_home(&machine), before, "{args:?}");
+    }
 }

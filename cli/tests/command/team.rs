@@ -20,12 +20,14 @@ fn team() -> Machine {
         "Bread is baked in the oven",
     );
     memory(&machine, "rolls", "01JZX3P4Q5R6S7T8V9WABCDEF1", "fact", "Rolls are baked at noon");
+    // With the note, which a memory of the program's own would have brought.
+    machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
     commit(&machine, "first");
     machine
 }
 
 /// Makes a real repository of the project.
-fn repository(machine: &Machine) {
+pub fn repository(machine: &Machine) {
     fs::remove_dir_all(machine.path("home/work/.git")).unwrap();
     git(machine, &["init", "-q", "-b", "main"]);
 }
@@ -73,13 +75,13 @@ fn said(output: &Output) -> String {
     String::from_utf8([&output.stdout[..], &output.stderr[..]].concat()).unwrap()
 }
 
-fn git(machine: &Machine, args: &[&str]) -> String {
+pub fn git(machine: &Machine, args: &[&str]) -> String {
     let output = run_git(machine, args);
     assert!(output.status.success(), "git {args:?}\n{}", said(&output));
     said(&output)
 }
 
-fn commit(machine: &Machine, message: &str) {
+pub fn commit(machine: &Machine, message: &str) {
     git(machine, &["add", "-A"]);
     git(machine, &["commit", "-q", "-m", message]);
 }
@@ -447,8 +449,31 @@ fn the_merge_driver_is_registered_on_request_and_taken_out_without_a_trace() {
     machine.ok(&["uninstall"]);
     assert_eq!(git(&machine, &["config", "merge.throughline.driver"]), "true\n");
     let outside = Machine::new();
-    let said = outside.run(&["init", "--register-only", "--with", "merge-driver"]);
+    let said = outside.run(&["init", "--register-only", "--yes", "--with", "merge-driver"]);
     assert!(said.code == 3 && said.stderr.contains("git sets no merge driver"), "{}", said.whole());
+}
+
+#[test]
+fn two_people_set_up_a_project_before_either_has_pulled() {
+    let machine = Machine::new();
+    repository(&machine);
+    machine.write("home/work/package.json", "{}\n");
+    commit(&machine, "first");
+    git(&machine, &["clone", "-q", ".", "../copy"]);
+    let copy = machine.path("home/copy");
+    let init = ["init", "--yes", "--no-register", "--no-sync"];
+    machine.ok(&init);
+    machine.ok(&[&init[..], &["-C", copy.to_str().unwrap()]].concat());
+    // Nothing of ours is in git's way, for either of them.
+    assert_eq!(git(&machine, &["status", "--short"]), "");
+    assert_eq!(git(&machine, &["-C", "../copy", "status", "--short"]), "");
+    machine.ok(&["add", "Bread is baked at night"]);
+    for file in ["README.md", ".npmignore", "memories"] {
+        assert!(machine.path("home/work/.throughline").join(file).exists(), "{file}");
+    }
+    commit(&machine, "a memory");
+    git(&machine, &["-C", "../copy", "pull", "-q"]);
+    assert!(copy.join(".throughline/README.md").exists());
 }
 
 #[test]
@@ -482,6 +507,9 @@ fn the_folder_explains_itself_and_the_note_is_nobodys_memory() {
     let empty = Machine::new();
     repository(&empty);
     empty.ok(&["init", "--yes", "--no-register", "--no-sync"]);
+    assert!(!empty.path("home/work/.throughline").exists());
+    // As an earlier version set it up.
+    empty.write(readme, &text);
     let said = empty.ok(&["uninstall", "--purge", "--yes"]);
     assert!(said.contains("Deleted /home/work/.throughline, which held no memory"), "{said}");
     assert!(!empty.path("home/work/.throughline").exists());

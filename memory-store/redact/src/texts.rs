@@ -1,6 +1,6 @@
 //! Texts of a line, one by one. In a line of JSON each string was written, and redacted, by itself: read as it stands,
-//! names, quotes and escapes of the JSON look like parts of secrets, and hide others. In bytes that are no text each
-//! stretch that is stands alone.
+//! names, quotes and escapes of the JSON look like parts of secrets, and hide others. So it is with the texts and
+//! attributes of the page that `throughline report` writes. In bytes that are no text each stretch that is stands alone.
 
 use std::ops::Range;
 
@@ -29,6 +29,30 @@ impl Text {
         let after = self.places.partition_point(|(text, _)| *text <= at);
         let (text, line) = self.places[after - 1];
         line + (at - text)
+    }
+}
+
+/// The first two lines of the page that `throughline report` writes.
+pub const PAGE_START: &str = "<!doctype html>\n<!-- throughline report -->\n";
+
+/// Reader of a file's texts, line by line.
+#[derive(Clone, Debug, Default)]
+pub struct FileTexts {
+    /// Lines that were read, up to those of [`PAGE_START`].
+    start: usize,
+    /// Whether all lines so far are those that a page begins with.
+    is_page: bool,
+}
+
+impl FileTexts {
+    /// Returns the texts of the next line.
+    pub fn of_line(&mut self, line: &[u8]) -> Vec<Text> {
+        let mut starts = PAGE_START.split_inclusive('\n').map(str::as_bytes);
+        if let Some(expected) = starts.nth(self.start) {
+            self.is_page = (self.start == 0 || self.is_page) && line == expected;
+            self.start += 1;
+        }
+        if self.is_page { of_page_line(line) } else { of_line(line) }
     }
 }
 
@@ -75,6 +99,76 @@ fn json(line: &[u8]) -> Option<usize> {
     const MARK_BYTES_MAX: usize = 16;
     let start = line.iter().take(MARK_BYTES_MAX).position(|byte| b"{[".contains(byte))?;
     serde_json::from_slice::<IgnoredAny>(&line[start..]).is_ok().then_some(start)
+}
+
+/// The texts of a line of a page: those between tags, values of attributes, and the rest of each tag. All bytes are in
+/// one of them, so that nothing is passed over; apart from each other they are as they were before they became a page.
+fn of_page_line(line: &[u8]) -> Vec<Text> {
+    // A list of objects, each on a line of its own.
+    let object = line.trim_ascii_end();
+    let object = object.strip_suffix(b",").unwrap_or(object);
+    if let Some(start) = json(object) {
+        return strings(object, start);
+    }
+    let mut texts = Vec::new();
+    let mut at = 0;
+    while at < line.len() {
+        let end = match tag(&line[at..]) {
+            Some(tag) => {
+                let mut start = at;
+                for part in line[at..at + tag].split_inclusive(|byte| *byte == b'"') {
+                    push_unescaped(&mut texts, part.strip_suffix(b"\"").unwrap_or(part), start);
+                    start += part.len();
+                }
+                at + tag
+            }
+            None => {
+                let next = (at + 1..line.len()).find(|next| tag(&line[*next..]).is_some());
+                let end = next.unwrap_or(line.len());
+                push_unescaped(&mut texts, &line[at..end], at);
+                end
+            }
+        };
+        at = end;
+    }
+    texts
+}
+
+/// Returns the length of the tag or comment that begins here, if one does and ends in the line.
+fn tag(bytes: &[u8]) -> Option<usize> {
+    let second = bytes.strip_prefix(b"<")?.first()?;
+    (second.is_ascii_alphabetic() || b"/!".contains(second)).then_some(())?;
+    let mut is_quoted = false;
+    let end = bytes.iter().position(|byte| {
+        is_quoted ^= *byte == b'"';
+        *byte == b'>' && !is_quoted
+    });
+    Some(end? + 1)
+}
+
+/// Adds a text of a page, with its characters in place of their entities.
+fn push_unescaped(texts: &mut Vec<Text>, bytes: &[u8], start: usize) {
+    const ENTITIES: [(&[u8], char); 5] =
+        [(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&#39;", '\'')];
+    let mut text = Text { text: String::new(), places: vec![(0, start)] };
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let plain = memchr::memchr(b'&', rest).unwrap_or(rest.len());
+        text.text.push_str(&String::from_utf8_lossy(&rest[..plain]));
+        at += plain;
+        let rest = &bytes[at..];
+        let Some(first) = rest.first() else { break };
+        let entity = ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity));
+        let (character, len) = entity.map_or((char::from(*first), 1), |it| (it.1, it.0.len()));
+        text.places.push((text.text.len(), start + at));
+        text.text.push(character);
+        at += len;
+        text.places.push((text.text.len(), start + at));
+    }
+    if !text.text.trim().is_empty() {
+        texts.push(text);
+    }
 }
 
 /// The stretches of readable text.
@@ -181,6 +275,60 @@ mod tests {
         }
         for text in ["", "1\tone", "1\tone\n3\ttwo\n", "id\tpassword\n1\tx\n2\ty\n", "1\n2\n"] {
             assert_eq!(unnumbered(text), None, "{text}");
+        }
+    }
+
+    /// The texts of a page with these lines.
+    fn said_in_page(lines: &str) -> Vec<String> {
+        let page = format!("{PAGE_START}{lines}");
+        let mut file = FileTexts::default();
+        let texts = page.split_inclusive('\n').flat_map(|line| file.of_line(line.as_bytes()));
+        texts.map(|text| text.text).skip(2).collect()
+    }
+
+    #[test]
+    fn texts_of_a_page_stand_alone() {
+        let row = "<tr><td class=\"date\">2026-10-02</td><td>PASSWORD=</td><td>a &lt;b&gt; &amp;&quot;&#39;&x</td></tr>\n";
+        assert_eq!(
+            said_in_page(row),
+            [
+                "<tr>",
+                "<td class=",
+                "date",
+                ">",
+                "2026-10-02",
+                "</td>",
+                "<td>",
+                "PASSWORD=",
+                "</td>",
+                "<td>",
+                "a <b> &\"'&x",
+                "</td>",
+                "</tr>"
+            ]
+        );
+        assert_eq!(
+            said_in_page("{\"title\":\"token =\",\"kind\":\"fact\"},\n"),
+            ["title", "token =", "kind", "fact"]
+        );
+        // What is no tag is one text, as in a script.
+        let script = "if (a < b && c > d) password = \"x\";\n";
+        assert_eq!(said_in_page(script), [script]);
+        // Another page is read line by line, as it stands.
+        let mut file = FileTexts::default();
+        let other = ["<!doctype html>\n", "<p>a</p>\n"].map(|line| file.of_line(line.as_bytes()));
+        assert_eq!(other[1][0].text.trim_end(), "<p>a</p>");
+    }
+
+    #[test]
+    fn a_text_of_a_page_is_found_again_in_its_line() {
+        let line = "<p title=\"a &amp; b\">one &lt;two&gt; three</p>";
+        for text in of_page_line(line.as_bytes()) {
+            for word in ["b", "one", "two", "three"] {
+                if let Some(at) = text.text.find(word) {
+                    assert_eq!(&line[text.place(&(at..at + word.len()))], word);
+                }
+            }
         }
     }
 

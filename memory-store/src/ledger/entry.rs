@@ -51,6 +51,9 @@ pub(crate) struct Entry {
     /// more it was deleted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub returned: bool,
+    /// True if a person put it back to held after it was accepted: no setting lets it in again, only a review.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub put_back: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]
     pub more: More,
@@ -103,6 +106,7 @@ impl Entry {
             linked: None,
             unfound: None,
             returned: false,
+            put_back: false,
             more: More::new(),
         }
     }

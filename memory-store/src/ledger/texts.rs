@@ -85,6 +85,12 @@ impl Texts {
         self.own.add(hash);
     }
 
+    /// Forgets that a text is of this machine; returns whether it was known as such.
+    pub(super) fn disown(&mut self, hash: &str) -> bool {
+        let number = self.own.numbers.remove(hash);
+        number.is_some_and(|number| self.own.order.remove(&number).is_some())
+    }
+
     pub(super) fn own_all(&mut self, entry: &Entry) {
         entry.written.iter().chain(&entry.changed).for_each(|hash| self.own(hash));
     }

@@ -413,7 +413,9 @@ impl<'r> Decision<'r, '_> {
         let text = if follows { wanted.text.as_str() } else { &theirs };
         let waits = match entry.aside {
             Aside::Parked => self.survey.holds(&entry),
-            Aside::No | Aside::Review => wanted.memory.status == Status::Held || !is_ours,
+            Aside::No | Aside::Review => {
+                wanted.memory.status == Status::Held || !is_ours || entry.put_back
+            }
         };
         entry.placed = true;
         if !waits {

@@ -28,6 +28,7 @@ mod pulled;
 mod quarantine;
 
 pub use pulled::{note_pulled, release, unknown};
+pub(crate) use quarantine::RELEASED_BYTES_MAX;
 pub use quarantine::let_out;
 
 use pulled::Origin;

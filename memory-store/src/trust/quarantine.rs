@@ -19,7 +19,7 @@ use crate::store::Stored;
 use crate::suspicion::judged_text;
 
 /// Bytes of the file of orders that were let out: some 60,000.
-const RELEASED_BYTES_MAX: u64 = 2 << 20;
+pub(crate) const RELEASED_BYTES_MAX: usize = 2 << 20;
 
 /// Orders that were let out, by the hash of what they say.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl Releases {
         let path = &home.released;
         let mut text = String::new();
         match fs::File::open(path) {
-            Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(path)?,
+            Ok(file) => file.take(RELEASED_BYTES_MAX as u64).read_to_string(&mut text).at(path)?,
             Err(error) if error.kind() == ErrorKind::NotFound => 0,
             Err(error) => return Err(error).at(path),
         };
@@ -60,7 +60,7 @@ pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Resul
     let line = hash(&document(&stored.memory, redactor).record) + "\n";
     let mut options = private_options();
     let mut file = options.create(true).append(true).open(path).at(path)?;
-    if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX {
+    if file.metadata().at(path)?.len() + line.len() as u64 > RELEASED_BYTES_MAX as u64 {
         // Nobody would read it: better said than forgotten.
         return Err(Error::Refused {
             path: path.clone(),

@@ -7,4 +7,5 @@ mod journey;
 mod moving;
 mod ownership;
 mod random;
+mod undone;
 mod written;

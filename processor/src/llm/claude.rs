@@ -7,8 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,6 +22,10 @@ use super::host::Server;
 use super::http::line;
 use super::program::{self, NoOutput, Printed};
 use super::{Fault, Provider, Reply, Usage};
+use crate::programs;
+
+/// Name of the program.
+const PROGRAM: &str = "claude";
 
 /// The model when nobody names another: small, and the cheapest.
 pub const MODEL: &str = "haiku";
@@ -237,20 +240,16 @@ fn is_passed_on(name: &OsStr) -> bool {
 
 /// Where Claude Code is: in `PATH`, or where its installers put it.
 pub fn program_of(environment: &Environment) -> Option<PathBuf> {
-    let path = environment.get("PATH").cloned().unwrap_or_else(OsString::new);
+    let in_path = programs::find(environment.get("PATH").map(OsString::as_os_str), PROGRAM);
     let home = environment.get("HOME").map(PathBuf::from);
-    let own = home.iter().flat_map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.chain(own).map(|folder| folder.join("claude")).find(|file| is_program(file))
-}
-
-fn is_program(file: &Path) -> bool {
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    let own = home.map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
+    in_path.or_else(|| programs::find(Some(&std::env::join_paths(own?).ok()?), PROGRAM))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::super::ask;
     use super::*;

@@ -16,7 +16,8 @@ use anyhow::{Context, Result};
 pub use clean::clean_known;
 use memory_store::file::{EXTENSION, parts};
 use memory_store::redact::known::Known;
-use memory_store::redact::{RedactOptions, Redactor, texts};
+use memory_store::redact::texts::FileTexts;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
@@ -190,6 +191,7 @@ fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
 fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = files::open(path)? else { return Ok(false) };
     let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
+    let mut file_texts = FileTexts::default();
     let (mut prose, mut above) = (String::new(), 0);
     let context = || format!("{}: it cannot be read to its end", path.display());
     while line.next(&mut reader).with_context(context)? {
@@ -203,7 +205,7 @@ fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> 
                 prose.drain(..looked_at);
             }
         } else {
-            for text in texts::of_line(&line.bytes) {
+            for text in file_texts.of_line(&line.bytes) {
                 each_part(&text.text, |_, part| each(number, part));
             }
         }

@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use super::filters::{Filters, StatusFilter};
 use super::keys::{self, KeyHelp};
-use super::state::{BrowseState, Field, Seen, Tab, Task, scope_name};
+use super::state::{Act, BrowseState, Effect, Field, Seen, Tab, Task, scope_name};
 use super::styled::Look;
 use crate::style::{CARE, NAME, QUIET, STRONG};
 use crate::wrap;
@@ -150,7 +150,7 @@ fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: Look, area: Rect)
     if count == 0 {
         let text = match (state.count(state.tab), state.query().is_empty()) {
             (None, _) => "",
-            (Some(0), _) => empty(state.tab),
+            (Some(_), _) if !state.has_rows(state.tab) => empty(state.tab),
             (Some(_), true) => "The filters let nothing pass: X lifts them.",
             (Some(_), false) => "Nothing found.",
         };
@@ -220,11 +220,13 @@ fn draw_preview(
 
 fn last_line(state: &BrowseState, look: Look, columns: u16) -> Line<'static> {
     let columns = usize::from(columns);
-    if state.asked.is_some() {
+    if let Some(asked) = &state.asked {
         let title = state.selected().map(|row| row.title.clone());
-        let verb = match state.task {
-            Task::Choose { .. } => "Delete it for good",
-            Task::Browse | Task::Replace { .. } => "Put it aside",
+        let verb = match asked {
+            Effect::Act(Act::Accept, _) => "Take it into the repository",
+            Effect::Act(Act::Release, _) => "Give it to sessions",
+            Effect::Act(Act::Forget, _) => "Put it aside",
+            _ => "Delete it for good",
         };
         let ask = format!("{verb}? y for yes, any other key for no: {}", title.unwrap_or_default());
         return Line::from(Span::styled(wrap::cut(&ask, columns), look.style(CARE)));

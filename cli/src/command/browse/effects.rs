@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dialoguer::console::strip_ansi_codes;
 use memory_store::MemoryId;
-use memory_store::memory::Status;
+use memory_store::counts;
 use memory_store::short_session;
 use memory_store::store::Stored;
 
@@ -12,9 +12,10 @@ use super::filters::{Standing, Traits};
 use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
 use crate::clock;
+use crate::command::decisions::Decisions;
 use crate::command::known::Known;
 use crate::command::learned::{self, LearnedWord};
-use crate::command::listing::{ListFilter, Marks};
+use crate::command::listing::{self, ListFilter, Marks};
 use crate::command::log::LogEntry;
 use crate::command::receipts::{self, Receipt};
 use crate::command::stores::Stores;
@@ -42,6 +43,7 @@ pub struct Source<'a> {
     marks: Marks,
     receipts: Vec<Receipt>,
     titles: HashMap<MemoryId, String>,
+    decisions: Decisions<MemoryId>,
 }
 
 impl<'a> Source<'a> {
@@ -56,6 +58,7 @@ impl<'a> Source<'a> {
             marks: Marks::default(),
             receipts: Vec::new(),
             titles: HashMap::new(),
+            decisions: Decisions::default(),
         })
     }
 
@@ -93,8 +96,8 @@ impl<'a> Source<'a> {
         let memory = &stored.memory;
         let is_stale = self.known.recall.staleness(memory.id).is_some();
         let mut marks = self.marks.words(stored);
-        if memory.superseded_by.is_some() {
-            marks.push_str(" [replaced]");
+        if !is_aside {
+            marks.push_str(listing::standing_word(memory, self.world.now));
         }
         if is_stale {
             marks.push_str(" [files changed]");
@@ -102,13 +105,11 @@ impl<'a> Source<'a> {
         let mut line = Vec::new();
         view::marked_line(memory, &marks, &mut line)?;
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-        let standing = match memory.status {
+        let standing = match counts::Standing::of(memory, self.world.now) {
             _ if is_aside => Standing::Aside,
-            Status::Archived => Standing::Aside,
-            Status::Rejected => Standing::Replaced,
-            Status::Active | Status::Held if memory.superseded_by.is_some() => Standing::Replaced,
-            Status::Held => Standing::Waits,
-            Status::Active => Standing::Active,
+            counts::Standing::InForce => Standing::Active,
+            counts::Standing::Held => Standing::Waits,
+            counts::Standing::Replaced | counts::Standing::Expired => Standing::Replaced,
         };
         let paths: Vec<String> = memory.paths.iter().map(|path| path.path.clone()).collect();
         let words = [&*strip_ansi_codes(&line), &*memory.tags.join(" "), &*paths.join(" ")];
@@ -207,30 +208,58 @@ impl<'a> Source<'a> {
     /// Does what a key asked for; returns what was done, in a sentence.
     pub fn run(&mut self, effect: &Effect) -> Result<String> {
         let mut out = Vec::new();
-        let said = match effect {
-            Effect::Act(act, id) => self.act(*act, *id, &mut out)?,
+        let mut decisions = std::mem::take(&mut self.decisions);
+        let ids = effect.memories();
+        let said = match ids.first() {
+            Some(&first) => {
+                let about = self.about(first);
+                decisions
+                    .make(&self.stores, &ids, (first, about), || self.carry_out(effect, &mut out))
+            }
+            None => Ok(None),
+        };
+        self.decisions = decisions;
+        let said = said?;
+        let text = in_a_line(&out);
+        Ok(said.filter(|_| text.is_empty()).unwrap_or(text))
+    }
+
+    /// Undoes the last decision; returns what was undone, in a sentence, and the memory that it was about.
+    pub fn undo(&mut self) -> Result<(String, Option<MemoryId>)> {
+        let mut out = Vec::new();
+        let about = self.decisions.undo(self.world, &self.stores, &mut out)?;
+        Ok((in_a_line(&out), about))
+    }
+
+    fn about(&self, id: MemoryId) -> String {
+        let found = self.memories.iter().find(|stored| stored.memory.id == id);
+        let title = found.map(|stored| plain(&stored.memory.title)).unwrap_or_default();
+        format!("{} {title}", id.short())
+    }
+
+    fn carry_out(&self, effect: &Effect, out: &mut Vec<u8>) -> Result<Option<String>> {
+        match effect {
+            Effect::Act(act, id) => self.act(*act, *id, out),
             Effect::Supersede { older, newer } => {
                 let (_, older) = self.stores.find(&older.to_string())?;
                 let (waits, newer) = (self.waits(&older)?, newer.to_string());
-                learned::supersede(self.world, &self.stores, &older, waits, &newer, &mut out)?;
-                None
+                learned::supersede(self.world, &self.stores, &older, waits, &newer, out)?;
+                Ok(None)
             }
             Effect::Quit
             | Effect::Suspend
             | Effect::Chosen(_)
             | Effect::Load(_)
-            | Effect::Find(_) => None,
-        };
-        let text = String::from_utf8_lossy(&out);
-        let text = strip_ansi_codes(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-        Ok(said.filter(|_| text.is_empty()).unwrap_or(text))
+            | Effect::Find(_)
+            | Effect::Undo => Ok(None),
+        }
     }
 
     /// Does something with one memory as its file is now. What is returned is said where the command says nothing.
-    fn act(&mut self, act: Act, id: MemoryId, out: &mut Vec<u8>) -> Result<Option<String>> {
+    fn act(&self, act: Act, id: MemoryId, out: &mut Vec<u8>) -> Result<Option<String>> {
         let name = id.to_string();
         match act {
-            Act::Keep => self.decide(&name, LearnedWord::Keep, out)?,
+            Act::Accept | Act::Keep => self.decide(&name, LearnedWord::Keep, out)?,
             Act::Forget => self.decide(&name, LearnedWord::Drop, out)?,
             Act::Edit => self.decide(&name, LearnedWord::Edit, out)?,
             Act::Restore => restore::one(self.world, &name, out)?,
@@ -246,7 +275,7 @@ impl<'a> Source<'a> {
         Ok((act == Act::Keep).then(|| format!("Kept {}.", id.short())))
     }
 
-    fn decide(&self, name: &str, word: LearnedWord, out: &mut Vec<u8>) -> Result {
+    fn decide(&self, name: &str, word: LearnedWord, out: &mut dyn std::io::Write) -> Result {
         let (_, stored) = self.stores.find(name)?;
         let is_stale = self.known.recall.staleness(stored.memory.id).is_some();
         let how = (self.waits(&stored)?, is_stale);
@@ -266,6 +295,12 @@ impl<'a> Source<'a> {
             false => format!("{file} is as it was."),
         })
     }
+}
+
+/// Returns what a command printed as one line.
+fn in_a_line(printed: &[u8]) -> String {
+    let text = String::from_utf8_lossy(printed);
+    strip_ansi_codes(&text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Tells a failure in one line.

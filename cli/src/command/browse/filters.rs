@@ -10,7 +10,7 @@ pub enum Standing {
     Active,
     /// It waits for review.
     Waits,
-    /// Another one replaces it, or a person turned it down.
+    /// Another one replaces it, a person turned it down, or its time is over.
     Replaced,
     /// It was put aside.
     Aside,
@@ -45,7 +45,7 @@ pub enum StatusFilter {
     Held,
     /// Memories whose files changed.
     Stale,
-    /// Memories that were replaced or turned down.
+    /// Memories that were replaced or turned down, or expired.
     Replaced,
     /// Memories that were put aside.
     Aside,
@@ -76,7 +76,7 @@ impl StatusFilter {
             Self::Waits => "waits for review",
             Self::Held => "held back",
             Self::Stale => "files changed",
-            Self::Replaced => "replaced",
+            Self::Replaced => "replaced or expired",
             Self::Aside => "put aside",
             Self::Every => "every",
         }

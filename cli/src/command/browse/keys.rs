@@ -8,7 +8,7 @@ pub type KeyHelp = (&'static str, &'static str);
 /// Keys of every tab.
 pub const EVERYWHERE: [KeyHelp; 15] = [
     ("Tab, 1 2 3", "the next tab, or that one"),
-    ("Up, Down", "select another row"),
+    ("k j, Up Down", "select another row"),
     ("PgUp, PgDn", "a page of rows"),
     ("Home, End", "the first row, the last"),
     ("/", "search as you type"),
@@ -26,20 +26,20 @@ pub const EVERYWHERE: [KeyHelp; 15] = [
 
 /// Keys of the tab of memories.
 pub const OF_MEMORIES: [KeyHelp; 15] = [
-    ("k", "keep: it holds, or take in"),
-    ("r", "release or restore it"),
+    ("a", "accept what is held (asks)"),
+    ("y", "yes, it holds"),
+    ("r", "release (asks) or restore"),
     ("e", "edit a copy, checked after"),
     ("o", "open its file in an editor"),
     ("s", "choose what replaces it"),
     ("d", "forget it (asks)"),
+    ("u", "undo the last decision"),
     ("", ""),
     ("K", "filter: next kind"),
     ("S", "filter: next status"),
     ("C", "filter: next scope"),
     ("P", "filter: type a path"),
     ("X", "no filter"),
-    ("", ""),
-    ("", ""),
     ("", ""),
 ];
 
@@ -56,11 +56,13 @@ pub fn in_short(task: &Task, tab: Tab, is_typing: bool) -> &'static [KeyHelp] {
             ("?", "keys"),
             ("q", "leave"),
             ("/", "search"),
-            ("k", "keep"),
+            ("a", "accept"),
+            ("y", "holds"),
             ("e", "edit"),
-            ("s", "supersede"),
             ("d", "forget"),
+            ("u", "undo"),
             ("r", "release"),
+            ("s", "supersede"),
             ("o", "open"),
             ("K S C P", "filter by kind, status, scope, path"),
             ("Enter", "zoom"),

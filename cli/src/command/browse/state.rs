@@ -105,7 +105,9 @@ pub enum Field {
 /// A command on one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Notes that it holds, or takes it in where it waits.
+    /// Takes it into the repository, where it is held.
+    Accept,
+    /// Notes that it holds.
     Keep,
     /// Lets it out where it is held back.
     Release,
@@ -141,6 +143,8 @@ pub enum Effect {
     Find(String),
     /// Do something with a memory.
     Act(Act, MemoryId),
+    /// Undo the last of these.
+    Undo,
     /// Let one memory replace another.
     Supersede {
         /// The memory that is replaced.
@@ -148,6 +152,22 @@ pub enum Effect {
         /// The memory that replaces it.
         newer: MemoryId,
     },
+}
+
+impl Effect {
+    /// Returns the memories that it changes.
+    pub fn memories(&self) -> Vec<MemoryId> {
+        match self {
+            Self::Act(_, id) => vec![*id],
+            Self::Supersede { older, newer } => vec![*older, *newer],
+            Self::Quit
+            | Self::Suspend
+            | Self::Chosen(_)
+            | Self::Load(_)
+            | Self::Find(_)
+            | Self::Undo => Vec::new(),
+        }
+    }
 }
 
 /// A line about what was done, or why not.
@@ -238,9 +258,19 @@ impl BrowseState {
         self.shown().nth(self.current().selected)
     }
 
-    /// Returns how many rows a tab has; `None` before it was opened.
+    /// Returns how many rows a tab has that the filters let pass, whatever is searched for; `None` before it was opened.
     pub fn count(&self, tab: Tab) -> Option<usize> {
-        self.rows[tab.at()].all.as_ref().map(Vec::len)
+        let rows = self.rows[tab.at()].all.as_ref()?;
+        Some(rows.iter().filter(|row| self.passes(row)).count())
+    }
+
+    /// Returns whether a tab has any row, whatever the filters are.
+    pub fn has_rows(&self, tab: Tab) -> bool {
+        self.rows[tab.at()].all.as_ref().is_some_and(|rows| !rows.is_empty())
+    }
+
+    fn passes(&self, row: &BrowseRow) -> bool {
+        row.traits.as_ref().is_none_or(|it| self.filters.let_pass(it))
     }
 
     /// Returns the text that is searched for in the open tab.
@@ -348,6 +378,13 @@ impl BrowseState {
             KeyCode::Char('u') if is_control && self.field.is_none() => self.scroll_by(half, false),
             KeyCode::Down if self.is_zoomed => self.scroll_by(1, true),
             KeyCode::Up if self.is_zoomed => self.scroll_by(1, false),
+            // As in other programs with lists. What is typed is a text, and with Control other keys.
+            KeyCode::Char('j') if self.field.is_none() && !is_control => {
+                return self.moved(KeyCode::Down, false);
+            }
+            KeyCode::Char('k') if self.field.is_none() && !is_control => {
+                return self.moved(KeyCode::Up, false);
+            }
             KeyCode::PageDown if self.is_zoomed => self.scroll_by(half * 2, true),
             KeyCode::PageUp if self.is_zoomed => self.scroll_by(half * 2, false),
             KeyCode::Down => self.select(|at| at.saturating_add(1)),
@@ -468,7 +505,9 @@ impl BrowseState {
     /// Takes a key that is about the selected memory.
     fn asked_of_memory(&mut self, key: char) -> Option<Effect> {
         let act = match key {
-            'k' => Act::Keep,
+            'u' => return Some(Effect::Undo),
+            'a' => Act::Accept,
+            'y' => Act::Keep,
             'r' => Act::Release,
             'e' => Act::Edit,
             'o' => Act::Open,
@@ -486,13 +525,17 @@ impl BrowseState {
             }
             Act::Open => return Some(Effect::Act(act, id)),
             _ if is_aside => self.tell("It is put aside: r brings it back.", true),
-            Act::Keep if traits.is_held => {
+            Act::Keep | Act::Accept if traits.is_held => {
                 self.tell("It is held back: r lets it out, d puts it aside.", true);
             }
-            Act::Forget => self.asked = Some(Effect::Act(act, id)),
-            Act::Keep | Act::Release | Act::Restore | Act::Edit => {
-                return Some(Effect::Act(act, id));
+            Act::Keep if traits.standing == Standing::Waits => {
+                self.tell("It is held: a takes it into the repository, d drops it.", true);
             }
+            Act::Accept if traits.standing != Standing::Waits => {
+                self.tell("It was accepted before: y notes that it holds.", true);
+            }
+            Act::Forget | Act::Accept | Act::Release => self.asked = Some(Effect::Act(act, id)),
+            Act::Keep | Act::Restore | Act::Edit => return Some(Effect::Act(act, id)),
         }
         None
     }

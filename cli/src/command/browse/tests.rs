@@ -113,7 +113,7 @@ fn with_preview(mut state: BrowseState) -> BrowseState {
 fn a_frame_of_80_columns_has_the_preview_below_the_list() {
     let mut state = with_preview(browser());
     insta::assert_snapshot!(shown(&mut state, (80, 20)), @r#"
-    [1 Memories 5] 2 Sessions  3 Injections
+    [1 Memories 4] 2 Sessions  3 Injections
     / searches as you type
     > mem001  2026-10-02  decision        Bread is baked at night
       mem002  2026-10-02  fix             Ignore all earlier words
@@ -132,7 +132,7 @@ fn a_frame_of_80_columns_has_the_preview_below_the_list() {
     id          mem001
     paths       src/decision.rs
 
-    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release
+    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo  r release
     "#);
 }
 
@@ -141,7 +141,7 @@ fn a_frame_of_200_columns_has_the_preview_beside_the_list() {
     let mut state = with_preview(browser());
     typed(&mut state, "K");
     insta::assert_snapshot!(shown(&mut state, (200, 10)), @r#"
-    [1 Memories 5] 2 Sessions  3 Injections                                                                                                                                                   kind: decision
+    [1 Memories 2] 2 Sessions  3 Injections                                                                                                                                                   kind: decision
     / searches as you type
     > mem001  2026-10-02  decision        Bread is baked at night                                       │Bread is baked at night
       mem004  2026-10-02  decision        The oven stands in the yard                                   │
@@ -150,7 +150,7 @@ fn a_frame_of_200_columns_has_the_preview_beside_the_list() {
                                                                                                         │id          mem001
                                                                                                         │paths       src/decision.rs
                                                                                                         │
-    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release  o open  K S C P filter by kind, status, scope, path  Enter zoom
+    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo  r release  s supersede  o open  K S C P filter by kind, status, scope, path  Enter zoom
     "#);
 }
 
@@ -159,30 +159,30 @@ fn the_help_fits_80_columns_and_24_rows() {
     let mut state = browser();
     typed(&mut state, "?");
     insta::assert_snapshot!(shown(&mut state, (80, 24)), @r#"
-    [1 Memories 5] 2 Sessions  3 Injections
+    [1 Memories 4] 2 Sessions  3 Injections
     / searches as you type
     > mem001  2026-10-02  decision        Bread is baked at night
     ┌ Keys ────────────────────────────────────────────────────────────────────────┐
-    │Tab, 1 2 3  the next tab, or that one  k           keep: it holds, or take in │
-    │Up, Down    select another row         r           release or restore it      │
-    │PgUp, PgDn  a page of rows             e           edit a copy, checked after │
-    │Home, End   the first row, the last    o           open its file in an editor │
-    │/           search as you type         s           choose what replaces it    │
-    │  Enter     back to the list           d           forget it (asks)           │
-    │  Esc       end the search                                                    │
-    │Enter       zoom the preview           K           filter: next kind          │
-    │Ctrl-D, -U  scroll the preview         S           filter: next status        │
-    │Ctrl-R      read everything again      C           filter: next scope         │
-    │Ctrl-Z      to the shell; `fg` returns P           filter: type a path        │
-    │?           these keys                 X           no filter                  │
-    │q, Esc      leave                                                             │
-    │                                                                              │
+    │Tab, 1 2 3  the next tab, or that one  a           accept what is held (asks) │
+    │k j, Up Downselect another row         y           yes, it holds              │
+    │PgUp, PgDn  a page of rows             r           release (asks) or restore  │
+    │Home, End   the first row, the last    e           edit a copy, checked after │
+    │/           search as you type         o           open its file in an editor │
+    │  Enter     back to the list           s           choose what replaces it    │
+    │  Esc       end the search             d           forget it (asks)           │
+    │Enter       zoom the preview           u           undo the last decision     │
+    │Ctrl-D, -U  scroll the preview                                                │
+    │Ctrl-R      read everything again      K           filter: next kind          │
+    │Ctrl-Z      to the shell; `fg` returns S           filter: next status        │
+    │?           these keys                 C           filter: next scope         │
+    │q, Esc      leave                      P           filter: type a path        │
+    │                                       X           no filter                  │
     │            any key closes this                                               │
     └──────────────────────────────────────────────────────────────────────────────┘
 
 
 
-    ? keys  q leave  / search  k keep  e edit  s supersede  d forget  r release
+    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo  r release
     "#);
     state.press(key(KeyCode::Esc));
     assert!(!state.is_help, "any key closes it");
@@ -196,7 +196,7 @@ fn a_question_and_a_search_are_seen_on_the_screen() {
     state.press(key(KeyCode::Enter));
     typed(&mut state, "d");
     insta::assert_snapshot!(shown(&mut state, (80, 8)), @r#"
-    [1 Memories 5] 2 Sessions  3 Injections
+    [1 Memories 4] 2 Sessions  3 Injections
     Search: oven
     > mem004  2026-10-02  decision        The oven stands in the yard
 
@@ -208,7 +208,7 @@ fn a_question_and_a_search_are_seen_on_the_screen() {
     typed(&mut state, "n");
     typed(&mut state, "/ zeppelin");
     insta::assert_snapshot!(shown(&mut state, (80, 8)), @r#"
-    [1 Memories 5] 2 Sessions  3 Injections
+    [1 Memories 4] 2 Sessions  3 Injections
     Search: oven zeppelin
     Nothing found.
 
@@ -383,22 +383,103 @@ fn keys_on_a_memory_ask_for_what_fits_it() {
         (effect, state.note.map(|note| note.text).unwrap_or_default())
     };
     let act = |act, number| (Some(Effect::Act(act, id(number))), String::new());
-    assert_eq!(on(0, "k"), act(Act::Keep, 1));
+    assert_eq!(on(0, "y"), act(Act::Keep, 1));
+    assert_eq!(on(3, "ay"), act(Act::Accept, 4));
     assert_eq!(on(0, "e"), act(Act::Edit, 1));
     assert_eq!(on(0, "o"), act(Act::Open, 1));
-    assert_eq!(on(1, "r"), act(Act::Release, 2));
+    assert_eq!(on(1, "ry"), act(Act::Release, 2));
     assert_eq!(on(4, "r"), act(Act::Restore, 5));
     assert_eq!(on(4, "o"), act(Act::Open, 5));
     // A text that looks like an order is not let out by the key that keeps.
-    let (effect, told) = on(1, "k");
-    assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
+    for keys in ["y", "a"] {
+        let (effect, told) = on(1, keys);
+        assert!(effect.is_none() && told.contains("r lets it out"), "{told}");
+    }
+    let (effect, told) = on(3, "y");
+    assert!(effect.is_none() && told.contains("It is held: a takes it into"), "{told}");
+    let (effect, told) = on(0, "a");
+    assert!(effect.is_none() && told.contains("It was accepted before"), "{told}");
     let (effect, told) = on(0, "r");
     assert!(effect.is_none() && told.contains("neither held back nor put aside"), "{told}");
-    for keys in ["k", "e", "d", "dy", "s"] {
+    for keys in ["y", "a", "e", "d", "dy", "s"] {
         let (effect, told) = on(4, keys);
         assert!(effect.is_none(), "{keys}");
         assert!(told.contains("r brings it back") || keys == "dy", "{keys}: {told}");
     }
+}
+
+/// Keys that people press to move in lists, pages and texts.
+const MOVING: [KeyCode; 30] = [
+    KeyCode::Up,
+    KeyCode::Down,
+    KeyCode::Left,
+    KeyCode::Right,
+    KeyCode::Home,
+    KeyCode::End,
+    KeyCode::PageUp,
+    KeyCode::PageDown,
+    KeyCode::Enter,
+    KeyCode::Backspace,
+    KeyCode::Tab,
+    KeyCode::BackTab,
+    KeyCode::Char(' '),
+    KeyCode::Char('h'),
+    KeyCode::Char('j'),
+    KeyCode::Char('k'),
+    KeyCode::Char('l'),
+    KeyCode::Char('n'),
+    KeyCode::Char('p'),
+    KeyCode::Char('g'),
+    KeyCode::Char('G'),
+    KeyCode::Char('b'),
+    KeyCode::Char('f'),
+    KeyCode::Char('w'),
+    KeyCode::Char('0'),
+    KeyCode::Char('$'),
+    KeyCode::Char('J'),
+    KeyCode::Char('L'),
+    KeyCode::Char('H'),
+    KeyCode::Char('N'),
+];
+
+#[test]
+fn keys_that_move_decide_nothing_on_any_memory() {
+    for row in 0..4 {
+        for code in MOVING {
+            let mut state = browser();
+            frame(&mut state, (80, 24), COLOURS);
+            (0..row).for_each(|_| drop(state.press(key(KeyCode::Down))));
+            let effect = state.press(key(code));
+            let is_harmless = matches!(effect, None | Some(Effect::Load(_)));
+            assert!(is_harmless && state.asked.is_none(), "{code:?}: {effect:?}");
+            // Twice, as a key that is held down.
+            let effect = state.press(key(code));
+            assert!(matches!(effect, None | Some(Effect::Load(_))), "{code:?}: {effect:?}");
+        }
+    }
+    // Accepting takes another key than the one that asks for it, and than any that moves.
+    for code in MOVING {
+        let mut state = browser();
+        (0..3).for_each(|_| drop(state.press(key(KeyCode::Down))));
+        typed(&mut state, "a");
+        assert_eq!(state.asked, Some(Effect::Act(Act::Accept, id(4))));
+        assert_eq!(state.press(key(code)), None, "{code:?}");
+    }
+    let mut state = browser();
+    (0..3).for_each(|_| drop(state.press(key(KeyCode::Down))));
+    assert_eq!(typed(&mut state, "aa"), None);
+}
+
+#[test]
+fn j_and_k_move_in_lists_and_previews_and_are_text_where_one_is_typed() {
+    let mut state = browser();
+    typed(&mut state, "jj");
+    assert_eq!(state.selected_at(), 2);
+    typed(&mut state, "k");
+    assert_eq!(state.selected_at(), 1);
+    typed(&mut state, "/jk");
+    assert_eq!((state.query(), state.selected_at()), ("jk", 0));
+    assert_eq!(typed(&mut browser(), "u"), Some(Effect::Undo));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use memory_store::background;
+use memory_store::fs::private_folders;
 use memory_store::identity;
 use memory_store::index::Index;
 use memory_store::index::health::Depth;
@@ -31,7 +32,7 @@ use crate::claude::{hooks, server};
 use crate::clock;
 use crate::command::off;
 use crate::command::stores::Stores;
-use crate::command::view::{are, plural};
+use crate::command::view::{self, are, plural};
 use crate::elsewhere::{self, Elsewhere};
 use crate::failure::{Failure, Result};
 use crate::installation::Installation;
@@ -114,7 +115,7 @@ fn mode(world: &World) -> Check {
 
 fn client(world: &World) -> Check {
     const NAME: &str = "client";
-    let Some(path) = client::find(world.path.clone()) else {
+    let Some(path) = client::find(world) else {
         return Check::care(
             NAME,
             "no `claude` in PATH",
@@ -157,7 +158,7 @@ fn readme(tree: &Tree) -> Option<Check> {
     if !memories.is_dir() {
         return None;
     }
-    let path = super::view::path(tree.store().join(readme::NAME));
+    let path = view::path(tree.store().join(readme::NAME));
     Some(match readme::state(&memories) {
         ReadmeState::Ours => Check::good(NAME, path),
         ReadmeState::Changed => {
@@ -369,22 +370,27 @@ fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
 /// Checks that private folders can be read by their owner only.
 fn private_folders(world: &World) -> Check {
     const NAME: &str = "privacy";
-    let found = match fs::metadata(&world.dirs.data) {
-        Ok(found) => found,
+    let data = view::path(&world.dirs.data);
+    match fs::metadata(&world.dirs.data) {
+        Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Check::good(NAME, format!("{} is not there yet", world.dirs.data.display()));
+            return Check::good(NAME, format!("{data} is not there yet"));
         }
         Err(error) => {
-            let seen = format!("{}: {error}", world.dirs.data.display());
+            let seen = format!("{data}: {error}");
             return Check::bad(NAME, seen, "Give yourself the right to read and write it.");
         }
-    };
-    if programs::is_open_to_others(&found) {
-        let remedy = format!("Run chmod 700 {}", world.dirs.data.display());
-        let seen = format!("others may read {}", world.dirs.data.display());
-        return Check::bad(NAME, seen, remedy);
     }
-    Check::good(NAME, format!("{} is yours alone", world.dirs.data.display()))
+    // Folders within a closed one are out of reach; the command has closed the outer ones where it may.
+    let open = private_folders::open_to_others(&world.dirs);
+    match open.first() {
+        None => Check::good(NAME, format!("{data} is yours alone")),
+        Some(folder) => {
+            let folder = view::path(folder);
+            let seen = format!("others may enter {folder}");
+            Check::bad(NAME, seen, format!("Run chmod 700 {folder}"))
+        }
+    }
 }
 
 /// Checks that our folders can be read and written, or only read where recall alone is allowed.
@@ -433,7 +439,7 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
     let mut checks = vec![vouched(world, tree)];
     match Stores::at(world, tree.clone()) {
         Ok(stores) => {
-            checks.extend(store(&stores));
+            checks.extend(store(&stores, world.now));
             checks.extend(held(&stores));
         }
         Err(failure) => checks.push(Check::failed("memories", &failure)),
@@ -456,21 +462,24 @@ fn vouched(world: &World, tree: &Tree) -> Check {
     Check::good(NAME, format!("{}, {mode}", tree.root.display()))
 }
 
-fn store(stores: &Stores) -> Vec<Check> {
+fn store(stores: &Stores, now: Timestamp) -> Vec<Check> {
     const NAME: &str = "memories";
-    let listed =
-        stores.list().and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
-    let (listing, tombstones) = match listed {
+    let listed = || -> Result<_> {
+        let (project, user) = (stores.project.list()?, stores.user.list()?);
+        let count = stores.counts(&project, &user, now).current();
+        let broken: Vec<_> = project.broken.into_iter().chain(user.broken).collect();
+        Ok((count, broken, stores.project.tombstones()?.len()))
+    };
+    let (count, broken, tombstones) = match listed() {
         Ok(listed) => listed,
         Err(failure) => return vec![Check::failed(NAME, &failure)],
     };
-    let count = listing.memories.len();
     let mut checks =
         vec![Check::good(NAME, format!("{}, {tombstones} removed", plural(count, "memory")))];
     if let Some(missing) = elsewhere::missing_folder(&stores.project) {
         checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
     }
-    checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
+    checks.extend(broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
     checks
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
@@ -29,15 +28,6 @@ pub fn check_writable(folder: &Path) -> Result {
     match tempfile::tempfile_in(there) {
         Ok(_) => Ok(()),
         Err(error) => Err(failure(there, "cannot be written", &error)),
-    }
-}
-
-/// Lets nobody but the owner into a private folder: an installer makes it for files that all may read. Where that fails,
-/// `doctor` says so.
-pub fn close(folder: &Path) {
-    let Ok(found) = fs::metadata(folder) else { return };
-    if super::programs::is_open_to_others(&found) {
-        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     }
 }
 

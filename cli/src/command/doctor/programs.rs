@@ -1,6 +1,5 @@
 //! Our programs beside this one: whether they are there, and whether they run.
 
-use std::fs::Metadata;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -56,9 +55,4 @@ pub fn dry_run(hook: &Path) -> Result<Duration, String> {
 /// Whether its owner may execute a file.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether others than the owner may read a folder.
-pub fn is_open_to_others(folder: &Metadata) -> bool {
-    folder.permissions().mode() & 0o077 != 0
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use memory_store::store::{Privacy, replace};
+use processor::programs;
 
 use super::stores::Stores;
 use super::view;
@@ -106,11 +107,8 @@ fn show(file: &Path, world: &World) -> Result {
         Failure::new(format!("{} cannot be shown: {why}", file.display()))
             .hint("It is written. Open it in a browser yourself.")
     };
-    let folders = world.path.iter().flat_map(std::env::split_paths);
-    let folders: Vec<PathBuf> = folders.filter(|folder| folder.is_absolute()).collect();
-    let found = OPENERS.iter().find_map(|name| {
-        folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file())
-    });
+    let path = world.path.as_deref();
+    let found = OPENERS.iter().find_map(|name| programs::find(path, name));
     let Some(program) = found else {
         return Err(failure(format!("neither {} is in PATH", OPENERS.join(" nor "))));
     };

@@ -12,7 +12,7 @@ use super::sections;
 use crate::failure::{Failure, Result};
 
 /// The beginning of every report, by which it is known again.
-pub const START: &str = "<!doctype html>\n<!-- throughline report -->\n";
+pub use memory_store::redact::texts::PAGE_START as START;
 
 /// Looks of the page.
 const STYLE: &str = include_str!("report.css");
@@ -48,7 +48,7 @@ fn data(memories: &[Entry], graph: &Network, html: &mut Html) -> Result {
     for (number, memory) in memories.iter().enumerate() {
         html.tag(if number == 0 { "\n" } else { ",\n" }).data(&json(memory)?);
     }
-    html.tag("\n],\n\"graph\": ").data(&json(graph)?).tag("}");
+    html.tag("\n],\n\"graph\":\n").data(&json(graph)?).tag("\n}\n");
     Ok(())
 }
 

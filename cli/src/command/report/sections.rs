@@ -63,7 +63,7 @@ fn header(overall: &Overall) -> Html {
     html.tag("memories are ").text(kept).tag(" · <span class=\"when\">");
     html.text(clock::time(overall.made)).tag("</span></p>\n");
     let numbers = [
-        (overall.memories.len(), "memories"),
+        (overall.numbers.memories, "memories"),
         (overall.sessions, "sessions"),
         (overall.numbers.injections.count, "injections"),
         (overall.stale().count(), "stale"),

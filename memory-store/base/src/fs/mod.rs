@@ -7,4 +7,5 @@ pub mod file_stamp;
 pub mod lines;
 pub mod lock;
 pub mod open_regular;
+pub mod private_folders;
 pub mod tree_fingerprint;

@@ -8,7 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use memory_store::redact::{Redactor, texts};
+use memory_store::redact::Redactor;
+use memory_store::redact::texts::FileTexts;
 
 use super::pieces::LinePiece;
 
@@ -40,8 +41,9 @@ pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
 fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
     let mut reader = BufReader::new(file);
     let (mut line, mut any) = (LinePiece::default(), false);
+    let mut file_texts = FileTexts::default();
     while line.next(&mut reader)? {
-        for text in texts::of_line(&line.bytes) {
+        for text in file_texts.of_line(&line.bytes) {
             for finding in redactor.findings(&text.text) {
                 any |= overwrite(file, line.start, &line.bytes, text.place(&finding.range))?;
             }

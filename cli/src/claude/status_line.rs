@@ -1,0 +1,71 @@
+//! The status line in a settings file, which docs/usage.md tells a person to add.
+
+use serde_json::Value;
+
+use super::document::Document;
+
+const KEY: &str = "statusLine";
+
+/// Takes the status line out where it is our command and nothing else. Returns whether it was.
+pub fn remove(document: &Document) -> bool {
+    let Ok(root) = document.object() else { return false };
+    let Some(property) = root.get(KEY) else { return false };
+    let value = property.value().and_then(|value| value.to_serde_value()).unwrap_or_default();
+    let is_ours = is_ours(&value);
+    if is_ours {
+        property.remove();
+    }
+    is_ours
+}
+
+/// Returns the command of a status line that runs ours among others.
+pub fn wrapped(document: &Document) -> Option<String> {
+    let value = document.value();
+    let command = value[KEY]["command"].as_str()?;
+    let is_wrapped = command.contains("throughline") && !is_ours(&value[KEY]);
+    is_wrapped.then(|| command.to_owned())
+}
+
+/// Whether a status line runs our command alone: a command that does more is somebody's own.
+fn is_ours(value: &Value) -> bool {
+    let command = value["command"].as_str().unwrap_or_default();
+    let mut words = command.split_whitespace();
+    let program = words.next().unwrap_or_default().trim_matches(['"', '\'']);
+    program.rsplit('/').next() == Some("throughline") && words.eq(["statusline"])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn our_status_line_goes_and_another_stays() {
+        let document =
+            |text: &str| Document::parse(Path::new("settings.json"), Some(text)).unwrap();
+        let line = |command: &str| {
+            format!(
+                "{{\n  \"model\": \"x\",\n  \"statusLine\": {{ \"type\": \"command\", \"command\": {command:?} }}\n}}\n"
+            )
+        };
+        for command in ["throughline statusline", "/home/ada/.local/bin/throughline statusline"] {
+            let ours = document(&line(command));
+            assert!(remove(&ours) && !remove(&ours), "{command}");
+            assert_eq!(ours.text(), "{\n  \"model\": \"x\"\n}\n");
+        }
+        for command in [
+            "",
+            "mine",
+            "throughline",
+            "mine; throughline statusline",
+            "throughline statusline | head -c 40",
+        ] {
+            let theirs = document(&line(command));
+            assert!(!remove(&theirs), "{command}");
+            assert_eq!(wrapped(&theirs).is_some(), command.contains("throughline"), "{command}");
+            assert_eq!(theirs.text(), line(command));
+        }
+        assert!(!remove(&document("{\"statusLine\": 1}")) && !remove(&document("{}")));
+    }
+}

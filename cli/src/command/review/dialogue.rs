@@ -1,0 +1,372 @@
+//! The dialogue of `throughline review` at a terminal: one question after the other, each answered by a key. It goes back
+//! as well as on, and undoes the last decisions. Nothing comes into the repository, or out of quarantine, by one key alone.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use dialoguer::console::{Key, Term};
+use memory_store::MemoryId;
+use memory_store::recall::Recall;
+use memory_store::store::{Forget, Stored};
+
+use super::release;
+use crate::command::contradictions::{self, Pair, Settled};
+use crate::command::decisions::Decisions;
+use crate::command::learned::{self, Item, LearnedWord};
+use crate::command::stores::{Held, Stores};
+use crate::command::view::{self, plain};
+use crate::command::{neighbours, removal};
+use crate::failure::{Failure, Result};
+use crate::style::{CARE, GOOD, QUIET, STRONG, paint};
+use crate::world::World;
+
+/// A question to a person.
+pub enum Question {
+    /// About a memory that is held back.
+    Held(Box<Held>),
+    /// About two memories that contradict each other.
+    Pair(Box<Pair>),
+    /// About a memory that is new, held or out of date.
+    Learned(Box<Item>),
+}
+
+/// A decision about what a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Release,
+    PutAside,
+    Settle(Settled),
+    Learned(LearnedWord),
+}
+
+/// A key, as this dialogue takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    Next,
+    Back,
+    Undo,
+    Quit,
+    Decide(Word),
+}
+
+impl Question {
+    /// Returns the memories that it is about, the one that names it first.
+    fn ids(&self) -> Vec<MemoryId> {
+        match self {
+            Self::Held(held) => vec![held.stored.memory.id],
+            Self::Pair(pair) => vec![pair.newer.memory.id, pair.older.memory.id],
+            Self::Learned(item) => vec![item.stored.memory.id],
+        }
+    }
+
+    /// Describes it, for a line about what was undone.
+    fn about(&self) -> String {
+        let memory = match self {
+            Self::Held(held) => &held.stored.memory,
+            Self::Pair(pair) => &pair.newer.memory,
+            Self::Learned(item) => &item.stored.memory,
+        };
+        format!("{} {}", memory.id.short(), plain(&memory.title))
+    }
+
+    /// Returns its keys in words.
+    fn keys(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "[r]elease  [d]rop",
+            Self::Pair(_) => "[b]oth hold  [1] only the first  [2] only the second",
+            Self::Learned(item) if item.waits => {
+                "[a]ccept  stay [p]rivate  [e]dit  [d]rop  [s]upersede"
+            }
+            Self::Learned(_) => "[y]es, it holds  [e]dit  [d]rop  [s]upersede",
+        }
+    }
+
+    /// Returns the decision that a key is for.
+    fn word(&self, key: char) -> Option<Word> {
+        Some(match (self, key) {
+            (Self::Held(_), 'r') => Word::Release,
+            (Self::Held(_), 'd') => Word::PutAside,
+            (Self::Pair(_), 'b') => Word::Settle(Settled::Both),
+            (Self::Pair(_), '1') => Word::Settle(Settled::Newer),
+            (Self::Pair(_), '2') => Word::Settle(Settled::Older),
+            (Self::Learned(item), 'a') if item.waits => Word::Learned(LearnedWord::Keep),
+            (Self::Learned(item), 'p') if item.waits => Word::Learned(LearnedWord::Leave),
+            (Self::Learned(item), 'y') if !item.waits => Word::Learned(LearnedWord::Keep),
+            (Self::Learned(_), 'e') => Word::Learned(LearnedWord::Edit),
+            (Self::Learned(_), 'd') => Word::Learned(LearnedWord::Drop),
+            (Self::Learned(_), 's') => Word::Learned(LearnedWord::Supersede),
+            _ => return None,
+        })
+    }
+
+    /// Returns what is asked before a decision is carried out that gives a memory to others or to sessions.
+    fn confirmation(&self, word: Word) -> Option<&'static str> {
+        match (self, word) {
+            (Self::Held(_), Word::Release) => Some("Give it to sessions?"),
+            (Self::Learned(item), Word::Learned(LearnedWord::Keep)) if item.waits => {
+                Some("Take it into the repository?")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Questions and the decisions so far.
+struct Dialogue<'a> {
+    world: &'a World,
+    stores: &'a Stores,
+    recall: Recall,
+    questions: Vec<Question>,
+    /// Questions that were decided, by their place.
+    decided: BTreeMap<usize, &'static str>,
+    decisions: Decisions<usize>,
+}
+
+/// Asks each question. All decisions so far are carried out whenever the person leaves, or the program ends.
+pub fn run(
+    world: &World,
+    stores: &Stores,
+    questions: Vec<Question>,
+    out: &mut dyn Write,
+) -> Result {
+    let recall = neighbours::open(world, stores);
+    let (decided, decisions) = Default::default();
+    let mut dialogue = Dialogue { world, stores, recall, questions, decided, decisions };
+    let mut at = 0;
+    loop {
+        let Some(here) = dialogue.open_from(at)? else {
+            if !dialogue.is_over(out)? {
+                return Ok(());
+            }
+            match dialogue.undo(out)? {
+                Some(place) => at = place,
+                None => at = dialogue.before(dialogue.questions.len()).unwrap_or_default(),
+            }
+            continue;
+        };
+        at = here;
+        dialogue.show(at, out)?;
+        match dialogue.ask(at)? {
+            Reply::Quit => return Ok(()),
+            Reply::Next => at += 1,
+            Reply::Back => at = dialogue.before(at).unwrap_or(at),
+            Reply::Undo => at = dialogue.undo(out)?.unwrap_or(at),
+            Reply::Decide(word) => {
+                if dialogue.decide(at, word, out)? {
+                    at += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Dialogue<'_> {
+    /// Returns the first question from a place on that is still one, or was decided in this run.
+    fn open_from(&mut self, from: usize) -> Result<Option<usize>> {
+        for at in from..self.questions.len() {
+            if self.decided.contains_key(&at) || self.is_open(at)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the place of the question before this one.
+    fn before(&mut self, at: usize) -> Option<usize> {
+        (0..at).rev().find(|&earlier| {
+            self.decided.contains_key(&earlier) || self.is_open(earlier).unwrap_or_default()
+        })
+    }
+
+    /// Reads a question's memories anew; returns whether it still is one: another decision may have answered it.
+    fn is_open(&mut self, at: usize) -> Result<bool> {
+        let find = |stored: &mut Stored| -> Result<bool> {
+            let id = stored.memory.id.to_string();
+            let Ok((_, now)) = self.stores.find(&id) else { return Ok(false) };
+            let is_current = now.memory.superseded_by.is_none();
+            *stored = now;
+            Ok(is_current)
+        };
+        match &mut self.questions[at] {
+            Question::Held(held) => {
+                Ok(self.stores.held_as(&held.stored)?.is_some() && held.stored.path.exists())
+            }
+            Question::Pair(pair) => Ok(find(&mut pair.newer)? && find(&mut pair.older)?),
+            Question::Learned(item) => find(&mut item.stored),
+        }
+    }
+
+    fn show(&self, at: usize, out: &mut dyn Write) -> Result {
+        let place = format!("{} of {}", at + 1, self.questions.len());
+        match &self.questions[at] {
+            Question::Held(held) => {
+                writeln!(out, "\n{}", paint(STRONG, place))?;
+                view::whole(&held.stored, out)?;
+                let why = plain(&held.why.to_string());
+                writeln!(out, "{}", paint(CARE, format!("held back: {why}")))?;
+            }
+            Question::Pair(pair) => {
+                writeln!(out, "\n{} {}", paint(STRONG, place), paint(QUIET, "contradiction"))?;
+                for (side, stored) in [("1", &pair.newer), ("2", &pair.older)] {
+                    writeln!(out, "\n{}", paint(QUIET, side))?;
+                    view::whole(stored, out)?;
+                }
+            }
+            Question::Learned(item) => self.show_learned(&place, item, out)?,
+        }
+        if let Some(decided) = self.decided.get(&at) {
+            writeln!(out, "{}", paint(GOOD, format!("decided: {decided}")))?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    fn show_learned(&self, place: &str, item: &Item, out: &mut dyn Write) -> Result {
+        let memory = &item.stored.memory;
+        let waiting = if item.waits { ", private so far" } else { "" };
+        let kind = paint(QUIET, memory.kind.name());
+        writeln!(out, "\n{} {kind}{waiting}", paint(STRONG, place))?;
+        view::whole(&item.stored, out)?;
+        if let Some(stale) = &item.stale {
+            writeln!(out, "{}", paint(CARE, view::why_stale(stale)))?;
+        }
+        let near = neighbours::near(&self.recall, self.world, memory);
+        near.iter().filter(|near| near.asks()).try_for_each(|near| neighbours::line(near, out))
+    }
+
+    /// Waits for a key that means something.
+    fn ask(&self, at: usize) -> Result<Reply> {
+        let question = &self.questions[at];
+        let is_decided = self.decided.contains_key(&at);
+        let keys = if is_decided { "" } else { question.keys() };
+        let gap = if is_decided { "" } else { "  " };
+        loop {
+            let reply =
+                reply(&format!("{keys}{gap}[j] next  [k] back  [u]ndo  [q]uit > "), |key| {
+                    if is_decided { None } else { question.word(key).map(Reply::Decide) }
+                })?;
+            let Reply::Decide(word) = reply else { return Ok(reply) };
+            match question.confirmation(word) {
+                Some(asked) if !confirm(asked)? => {}
+                Some(_) | None => return Ok(reply),
+            }
+        }
+    }
+
+    /// Carries out a decision; returns whether the question is answered by it.
+    fn decide(&mut self, at: usize, word: Word, out: &mut dyn Write) -> Result<bool> {
+        let (world, stores) = (self.world, self.stores);
+        let question = &self.questions[at];
+        let done =
+            self.decisions.make(stores, &question.ids(), (at, question.about()), || {
+                match (question, word) {
+                    (Question::Held(held), Word::Release) => {
+                        release(world, stores, &held.stored, out).map(|()| true)
+                    }
+                    (Question::Held(held), Word::PutAside) => {
+                        let store = stores.store_of(&held.stored);
+                        removal::put_aside(world, stores, store, &held.stored, Forget::Archive, out)
+                            .map(|()| true)
+                    }
+                    (Question::Pair(pair), Word::Settle(settled)) => {
+                        contradictions::settle(world, stores, pair, settled, out).map(|()| true)
+                    }
+                    (Question::Learned(item), Word::Learned(word)) => {
+                        let how = (item.waits, item.stale.is_some());
+                        learned::decide(world, stores, &item.stored, how, word, out)
+                    }
+                    _ => Ok(false),
+                }
+            });
+        match done {
+            Ok(true) => {
+                self.decided.insert(at, word.done());
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            Err(failure) => tell(&failure, out).map(|()| false),
+        }
+    }
+
+    /// Undoes the last decision; returns the place of its question.
+    fn undo(&mut self, out: &mut dyn Write) -> Result<Option<usize>> {
+        match self.decisions.undo(self.world, self.stores, out) {
+            Ok(Some(at)) => {
+                self.decided.remove(&at);
+                Ok(Some(at))
+            }
+            Ok(None) => Ok(None),
+            Err(failure) => tell(&failure, out).map(|()| None),
+        }
+    }
+
+    /// Says that nothing is left, and where something was decided, waits for a last key. Returns whether it is to go back.
+    fn is_over(&self, out: &mut dyn Write) -> Result<bool> {
+        writeln!(out, "That was all.")?;
+        out.flush()?;
+        if self.decisions.is_empty() {
+            return Ok(false);
+        }
+        Ok(reply("[u]ndo  [Enter] done > ", |_| None)? == Reply::Undo)
+    }
+}
+
+impl Word {
+    /// Returns what was done, in words.
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Release => "released",
+            Self::PutAside => "put aside",
+            Self::Settle(Settled::Both) => "both hold",
+            Self::Settle(Settled::Newer) => "only the first holds",
+            Self::Settle(Settled::Older) => "only the second holds",
+            Self::Learned(LearnedWord::Keep) => "accepted",
+            Self::Learned(LearnedWord::Leave) => "stays private",
+            Self::Learned(LearnedWord::Drop) => "dropped",
+            Self::Learned(LearnedWord::Supersede) => "replaced",
+            Self::Learned(LearnedWord::Edit) => "edited",
+        }
+    }
+}
+
+fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
+    writeln!(out, "{}", paint(CARE, failure.to_string()))?;
+    if let Some(hint) = &failure.hint {
+        writeln!(out, "{hint}")?;
+    }
+    Ok(())
+}
+
+/// Waits for a key of the dialogue, or one that `word` takes. Keys that people press to move mean nothing else.
+fn reply(keys: &str, word: impl Fn(char) -> Option<Reply>) -> Result<Reply> {
+    let terminal = Term::stderr();
+    let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
+    terminal.write_str(keys).map_err(failed)?;
+    loop {
+        let reply = match terminal.read_key().map_err(failed)? {
+            Key::Char('j' | 'n' | ' ') | Key::ArrowDown | Key::ArrowRight | Key::Enter => {
+                Reply::Next
+            }
+            Key::Char('k') | Key::ArrowUp | Key::ArrowLeft | Key::Backspace => Reply::Back,
+            Key::Char('u') => Reply::Undo,
+            Key::Char('q') | Key::Escape | Key::CtrlC => Reply::Quit,
+            Key::Char(key) => match word(key) {
+                Some(reply) => reply,
+                None => continue,
+            },
+            _ => continue,
+        };
+        terminal.write_line("").map_err(failed)?;
+        return Ok(reply);
+    }
+}
+
+/// Asks once more; only `y` is a yes.
+fn confirm(question: &str) -> Result<bool> {
+    let terminal = Term::stderr();
+    let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
+    terminal.write_str(&format!("{question} [y]es, any other key: no > ")).map_err(failed)?;
+    let is_yes = terminal.read_key().map_err(failed)? == Key::Char('y');
+    terminal.write_line("").map_err(failed)?;
+    Ok(is_yes)
+}

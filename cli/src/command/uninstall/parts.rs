@@ -1,0 +1,253 @@
+//! The parts of ours in files of the user and of projects: all that `init` writes, and all that the documentation tells a
+//! person to add, as far as it can be told from what is somebody else's.
+
+use std::path::{Path, PathBuf};
+
+use memory_store::identity;
+
+use super::account::{Account, Way};
+use super::by_hand::{self, Before};
+use crate::claude::places::Scope;
+use crate::claude::replace::{self, Next, Run, check_inside};
+use crate::claude::{guide, register};
+use crate::command::complete::VARIABLE;
+use crate::command::{merge_setup, service};
+use crate::failure::{At as _, Result};
+use crate::packages;
+use crate::world::World;
+
+/// Files of a project that may have the paragraph: `init` writes the first, people copy it.
+const GUIDES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
+/// Lines of a git hook, as docs/team.md has them.
+const HOOK_LINES: [&str; 4] = [
+    "exec throughline check --staged",
+    "throughline check --staged",
+    "exec throughline check",
+    "throughline check",
+];
+/// The entry of `.pre-commit-config.yaml`, as docs/team.md has it.
+const PRE_COMMIT: [&str; 7] = [
+    "- repo: local",
+    "  hooks:",
+    "    - id: throughline",
+    "      name: memory files",
+    "      entry: throughline check --staged",
+    "      language: system",
+    "      files: ^\\.throughline/memories/",
+];
+/// Completion scripts below the home folder, where shells and installers look for them.
+const COMPLETIONS: [&str; 5] = [
+    ".local/share/bash-completion/completions/throughline",
+    ".local/share/zsh/site-functions/_throughline",
+    ".local/share/fish/vendor_completions.d/throughline.fish",
+    ".config/fish/completions/throughline.fish",
+    ".zfunc/_throughline",
+];
+/// The folder of manual pages below the home folder.
+const MANUAL: &str = ".local/share/man/man1";
+
+/// Returns the projects that this machine knows of, with all of their working trees that are there, and the current one.
+pub fn roots(world: &World) -> Result<Vec<PathBuf>> {
+    let mut roots = vec![world.root()];
+    for known in identity::list(&world.dirs)? {
+        let identity = known.identity;
+        roots.extend(identity.paths.into_iter().chain(identity.worktrees).chain(identity.revoked));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    roots.retain(|root| root.is_dir() && seen.insert(root.clone()));
+    Ok(roots)
+}
+
+/// Takes all parts out, hooks first: Claude Code runs them at every prompt.
+pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
+    let run = account.run;
+    let before = Before::look(world, roots);
+    let (parts, failures) = register::unregister(world, roots, run);
+    if parts.is_empty() && failures.is_empty() && run == Run::Real {
+        account.told.push("Nothing was registered.".to_owned());
+    }
+    for part in parts {
+        account.add(part.purpose.name(), Way::Out, Ok(Some(part.path)));
+    }
+    failures.into_iter().for_each(|failure| account.fail(failure));
+    end_service(world, account);
+    skill(&guide::skill(world, Scope::User, Path::new("/")), account);
+    let own = world.claude.config.join("CLAUDE.md");
+    paragraph(&own, &world.claude.config, account);
+    for root in roots {
+        of_project(world, root, account);
+    }
+    let (changed, failures) = packages::take_out(&world.dirs, run);
+    for path in changed {
+        account.add("the ignore line", Way::Out, Ok(Some(path)));
+    }
+    failures.into_iter().for_each(|failure| account.fail(failure));
+    for file in COMPLETIONS {
+        let path = world.home.join(file);
+        account.add("", Way::Whole, remove_own(path, |text| text.contains(VARIABLE), run));
+    }
+    for page in manual_pages(world) {
+        account.add("", Way::Whole, remove_own(page, is_page, run));
+    }
+    account.by_hand = by_hand::find(world, roots, before, run);
+}
+
+/// Takes out what is in the files of one project.
+fn of_project(world: &World, root: &Path, account: &mut Account) {
+    let run = account.run;
+    skill(&guide::skill(world, Scope::Project, root), account);
+    for file in GUIDES {
+        paragraph(&root.join(file), root, account);
+    }
+    account.add("the line", Way::Out, merge_setup::remove_line(root, run));
+    account.add("the merge driver", Way::Out, merge_setup::remove_driver(root, run));
+    let hook = root.join(".git/hooks/pre-commit");
+    account.add("the check", Way::Out, edit(&hook, root, run, without_hook_lines));
+    let config = root.join(".pre-commit-config.yaml");
+    account.add("the check", Way::Out, edit(&config, root, run, without_pre_commit));
+}
+
+fn skill(path: &Path, account: &mut Account) {
+    let removed = guide::remove_skill(path, account.run);
+    account.add("", Way::Whole, removed.map(|is_removed| is_removed.then(|| path.to_owned())));
+}
+
+fn paragraph(path: &Path, root: &Path, account: &mut Account) {
+    let removed = guide::remove_paragraph(path, root, account.run);
+    let path = removed.map(|is_removed| is_removed.then(|| path.to_owned()));
+    account.add("the paragraph", Way::Out, path);
+}
+
+fn end_service(world: &World, account: &mut Account) {
+    if account.run == Run::Dry {
+        return account.add("", Way::Whole, service::ours(world));
+    }
+    let mut told = Vec::new();
+    let ended = service::take_out(world, &mut told);
+    account.told.extend(String::from_utf8_lossy(&told).lines().map(str::to_owned));
+    ended.err().into_iter().for_each(|failure| account.fail(failure));
+}
+
+/// Takes a part out of a file of a project by its text; a file without anything else goes with it. Returns the file where
+/// the part was there.
+fn edit(
+    path: &Path,
+    root: &Path,
+    run: Run,
+    without: impl Fn(&str) -> Option<String>,
+) -> Result<Option<PathBuf>> {
+    if !path.is_file() || check_inside(path, root).is_err() {
+        return Ok(None);
+    }
+    let replaced = replace::change(path, run, |_, text| {
+        Ok(match text.and_then(&without) {
+            None => Next::Keep,
+            Some(rest) if is_bare(&rest) => Next::Remove,
+            Some(rest) => Next::Write(rest),
+        })
+    })?;
+    Ok(replaced.map(|_| path.to_owned()))
+}
+
+/// Whether the documentation has this line of a check, which is taken out.
+pub fn is_documented(line: &str) -> bool {
+    let line = line.trim();
+    HOOK_LINES.contains(&line) || PRE_COMMIT.iter().any(|ours| ours.trim() == line)
+}
+
+/// Whether a file does nothing: it has a line for its interpreter, or the name of a list, at most.
+fn is_bare(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.all(|line| line.starts_with("#!") || line == "repos:")
+}
+
+fn without_hook_lines(text: &str) -> Option<String> {
+    let is_ours = |line: &str| HOOK_LINES.contains(&line.trim());
+    let rest = || text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    text.lines().any(is_ours).then(rest)
+}
+
+fn without_pre_commit(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let is_entry = |lines: &[&str]| {
+        let outer = indent(lines[0]);
+        lines.iter().zip(PRE_COMMIT).all(|(line, ours)| {
+            line.get(outer..).is_some_and(|line| line.trim_end() == ours)
+                && line[..outer].trim().is_empty()
+        })
+    };
+    let at = lines.windows(PRE_COMMIT.len()).position(is_entry)?;
+    let rest = lines[..at].iter().chain(&lines[at + PRE_COMMIT.len()..]);
+    Some(rest.copied().collect())
+}
+
+/// Removes a file that the program wrote as a whole, where `is_ours` its text. Returns it where it was there.
+fn remove_own(path: PathBuf, is_ours: impl Fn(&str) -> bool, run: Run) -> Result<Option<PathBuf>> {
+    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+    if !is_file || !replace::read(&path)?.is_some_and(|text| is_ours(&text)) {
+        return Ok(None);
+    }
+    if run == Run::Real {
+        std::fs::remove_file(&path).at(&path)?;
+    }
+    Ok(Some(path))
+}
+
+fn manual_pages(world: &World) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(world.home.join(MANUAL)).into_iter().flatten().flatten();
+    let is_named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        (name.starts_with("throughline.") || name.starts_with("throughline-"))
+            && name.ends_with(".1")
+    };
+    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_named).collect();
+    pages.sort();
+    pages
+}
+
+fn is_page(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with(".TH throughline"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_of_pre_commit_goes_and_others_stay() {
+        let entry: String = PRE_COMMIT.map(|line| format!("{line}\n")).concat();
+        let nested: String = PRE_COMMIT.map(|line| format!("    {line}\n")).concat();
+        let other = "    - repo: https://example.com/a\n      rev: v1\n";
+        for (before, after) in [
+            (entry.clone(), String::new()),
+            (format!("repos:\n{nested}"), "repos:\n".to_owned()),
+            (format!("repos:\n{other}{nested}"), format!("repos:\n{other}")),
+            (format!("repos:\n{nested}{other}"), format!("repos:\n{other}")),
+        ] {
+            assert_eq!(without_pre_commit(&before), Some(after.clone()));
+            assert_eq!(without_pre_commit(&after), None);
+        }
+        assert!(is_bare("repos:\n") && !is_bare(&format!("repos:\n{other}")));
+        // Changed by a person.
+        assert_eq!(without_pre_commit(&entry.replace("memory files", "memories")), None);
+    }
+
+    #[test]
+    fn lines_of_a_git_hook_go_and_others_stay() {
+        let documented = "#!/bin/sh\nexec throughline check --staged\n";
+        assert!(is_bare(&without_hook_lines(documented).unwrap()));
+        let more = "#!/bin/sh\nset -e\nmake lint\nthroughline check --staged\n";
+        assert_eq!(without_hook_lines(more).unwrap(), "#!/bin/sh\nset -e\nmake lint\n");
+        assert_eq!(without_hook_lines("#!/bin/sh\nthroughline check --staged || true\n"), None);
+    }
+
+    /// What docs/team.md tells a person to add is what goes.
+    #[test]
+    fn the_page_for_teams_has_what_is_taken_out() {
+        let page = include_str!("../../../../docs/team.md");
+        assert!(page.contains(&format!("    #!/bin/sh\n    {}\n", HOOK_LINES[0])));
+        let entry: String = PRE_COMMIT.map(|line| format!("    {line}\n")).concat();
+        assert!(page.contains(&entry), "{entry}");
+    }
+}

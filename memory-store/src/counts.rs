@@ -1,0 +1,101 @@
+//! Numbers of memories. Every view prints these, so that none contradicts another.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::memory::{Memory, Status};
+use crate::store::Stored;
+use crate::time::Timestamp;
+
+/// State of a memory, by which it is counted once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is in force.
+    InForce,
+    /// It is in force and private until a review accepts it.
+    Held,
+    /// The time until which it was in force is over.
+    Expired,
+    /// Another one replaces it, or a person turned it down.
+    Replaced,
+}
+
+impl Standing {
+    /// Returns the state of a memory that nobody put aside.
+    pub fn of(memory: &Memory, now: Timestamp) -> Self {
+        match memory.status {
+            Status::Rejected | Status::Archived => Self::Replaced,
+            _ if memory.superseded_by.is_some() => Self::Replaced,
+            _ if memory.is_expired(now) => Self::Expired,
+            Status::Held => Self::Held,
+            Status::Active => Self::InForce,
+        }
+    }
+
+    /// Returns whether the memory is in force.
+    pub const fn is_current(self) -> bool {
+        matches!(self, Self::InForce | Self::Held)
+    }
+}
+
+/// Numbers of memories that a project and its user have. A memory is in one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryCounts {
+    /// In force, in the memory folder of the working tree.
+    pub in_repository: usize,
+    /// In force, in the private folder of a project that keeps its memories privately.
+    pub private: usize,
+    /// Held until a review accepts them.
+    pub held: usize,
+    /// In force, of the user for every project.
+    pub user_memories: usize,
+    /// Replaced by another one.
+    pub replaced: usize,
+    /// Out of force, since their time is over.
+    pub expired: usize,
+    /// Those of the project that are in force, by kind.
+    pub by_kind: BTreeMap<&'static str, usize>,
+}
+
+impl MemoryCounts {
+    /// Counts the memories of a project, which are committed or private, and those of its user.
+    pub fn of(project: &[Stored], is_committed: bool, user: &[Stored], now: Timestamp) -> Self {
+        let mut counts = Self::default();
+        for Stored { memory, .. } in project {
+            let standing = Standing::of(memory, now);
+            *counts.of_standing(standing, is_committed) += 1;
+            if standing.is_current() {
+                *counts.by_kind.entry(memory.kind.name()).or_default() += 1;
+            }
+        }
+        for Stored { memory, .. } in user {
+            match Standing::of(memory, now) {
+                Standing::InForce | Standing::Held => counts.user_memories += 1,
+                Standing::Expired => counts.expired += 1,
+                Standing::Replaced => counts.replaced += 1,
+            }
+        }
+        counts
+    }
+
+    fn of_standing(&mut self, standing: Standing, is_committed: bool) -> &mut usize {
+        match standing {
+            Standing::InForce if is_committed => &mut self.in_repository,
+            Standing::InForce => &mut self.private,
+            Standing::Held => &mut self.held,
+            Standing::Expired => &mut self.expired,
+            Standing::Replaced => &mut self.replaced,
+        }
+    }
+
+    /// Returns how many memories of the project are in force.
+    pub fn project(&self) -> usize {
+        self.in_repository + self.private + self.held
+    }
+
+    /// Returns how many memories are in force here: those of the project and of its user.
+    pub fn current(&self) -> usize {
+        self.project() + self.user_memories
+    }
+}

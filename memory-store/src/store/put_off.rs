@@ -1,0 +1,73 @@
+//! Files that are put off until the first memory is written into a repository. Before that the folder is left out of it: a
+//! file there that nobody committed would keep git from pulling a colleague's.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::fs::disk::{self, Privacy};
+use crate::layout::{ProjectDir, STORE_DIR};
+
+/// The record, in the private folder of the project.
+const FILE: &str = "put-off.json";
+/// Bytes of the record that are read.
+const FILE_BYTES_MAX: usize = 64 << 10;
+
+/// Texts by the name of their file in the memory folder.
+type Texts = BTreeMap<String, String>;
+
+/// Puts a file of the memory folder off.
+///
+/// # Errors
+/// When the record cannot be written.
+pub fn add(home: &ProjectDir, name: &str, text: &str) -> Result<()> {
+    let mut texts = read(home);
+    texts.insert(name.to_owned(), text.to_owned());
+    write_record(home, &texts)
+}
+
+/// Takes back a file that was put off and is not written yet.
+///
+/// # Errors
+/// When the record cannot be written.
+pub fn take_back(home: &ProjectDir, name: &str) -> Result<()> {
+    let mut texts = read(home);
+    if texts.remove(name).is_some() { write_record(home, &texts) } else { Ok(()) }
+}
+
+/// Writes the files that were put off into the memory folder of a working tree, unless something is in their place.
+pub(super) fn write(home: &ProjectDir, root: &Path) -> Result<()> {
+    let texts = read(home);
+    if texts.is_empty() {
+        return Ok(());
+    }
+    for (name, text) in &texts {
+        let path = root.join(STORE_DIR).join(name);
+        if std::fs::symlink_metadata(&path).is_err() {
+            let (bytes, privacy) = (text.as_bytes(), Privacy::Shared);
+            disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])?;
+        }
+    }
+    write_record(home, &Texts::new())
+}
+
+/// Reads the record; in a missing or damaged one nothing is put off.
+fn read(home: &ProjectDir) -> Texts {
+    let bytes = disk::read_if_there(&home.folder.join(FILE), FILE_BYTES_MAX).ok().flatten();
+    let texts = bytes.and_then(|bytes| serde_json::from_slice::<Texts>(&bytes).ok());
+    let mut texts = texts.unwrap_or_default();
+    texts.retain(|name, _| !name.contains('/') && !matches!(name.as_str(), "" | "." | ".."));
+    texts
+}
+
+fn write_record(home: &ProjectDir, texts: &Texts) -> Result<()> {
+    let path = home.folder.join(FILE);
+    match texts.is_empty() {
+        true => disk::remove(&path),
+        // Names and texts can always be written.
+        false => {
+            let bytes = serde_json::to_vec(texts).unwrap_or_default();
+            disk::replace(&path, &bytes, Privacy::Private)
+        }
+    }
+}
