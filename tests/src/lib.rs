@@ -14,6 +14,7 @@ pub mod command_lines;
 pub mod environment;
 #[cfg(target_os = "linux")]
 pub mod fault;
+pub mod golden_store;
 pub mod hook_run;
 pub mod injections;
 pub mod ledger_project;

@@ -1,5 +1,7 @@
 //! Sealed homes: a test has a home folder of its own and never reads or writes that of the person who runs it.
 
+pub mod golden;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
