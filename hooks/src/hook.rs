@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use memory_store_base::Timestamp;
 use memory_store_base::fs::private_folders;
 use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
+use memory_store_base::{Error, ProjectId, Timestamp, format_version};
 
 use memory_store_recall::{Recall, Recalled};
 
@@ -32,8 +32,11 @@ pub struct Hook {
     pub deadline: Deadline,
     /// Folders of this user.
     pub dirs: UserDirs,
-    /// Permission to write. Never [`Mode::Off`].
+    /// Permission to write. Never [`Mode::Off`], and no more than [`Mode::Read`] where `newer` is set.
     pub mode: Mode,
+    /// The line for the person where a later version of the program has written the project's private state: this one
+    /// then changes nothing.
+    pub newer: Option<String>,
     /// The time.
     pub now: Timestamp,
     /// The working tree, which this machine vouches for unless it `is_untrusted`.
@@ -114,6 +117,7 @@ impl Hook {
             }
             return None;
         };
+        let (mode, newer) = mode_for_format(mode, &dirs, place.project());
         if mode == Mode::Full {
             private_folders::close_outer(&dirs);
         }
@@ -135,6 +139,7 @@ impl Hook {
             deadline,
             dirs,
             mode,
+            newer,
             now,
             tree,
             is_untrusted,
@@ -231,6 +236,17 @@ impl Hook {
         {
             drop(std::fs::rename(log, log.with_extension("log.old")));
         }
+    }
+}
+
+/// Returns the mode for private state of the format that it has, and why it is less than `mode`.
+fn mode_for_format(mode: Mode, dirs: &UserDirs, project: ProjectId) -> (Mode, Option<String>) {
+    match format_version::check_project(dirs, project) {
+        Err(newer @ Error::Newer { .. }) if mode == Mode::Full => {
+            (Mode::Read, Some(newer.to_string()))
+        }
+        // A version file that cannot be read is for programs to report that write more than notes.
+        Ok(()) | Err(_) => (mode, None),
     }
 }
 

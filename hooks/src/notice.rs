@@ -70,6 +70,12 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
 }
 
+/// The announcement that a later version of the program has written the project's private state. As nothing may be
+/// written, no mark can be left, so every start repeats it.
+pub fn of_newer(hook: &Hook) -> Option<String> {
+    hook.newer.as_ref().map(|newer| format!("Throughline: {newer}."))
+}
+
 /// The announcement that memories of others came with a pull: once for each time. It costs one failing call
 /// where there is none.
 pub fn of_arrival(hook: &Hook) -> Option<String> {

@@ -84,7 +84,12 @@ pub fn answer(hook: &Hook) -> Output {
     if awaited.is_none() && is_due && hook.may_write() {
         hook.attempt("processor", stop::start_processor(hook));
     }
-    let notices = [notice::of_trouble(hook), notice::of_arrival(hook), notice::of_secrets(hook)];
+    let notices = [
+        notice::of_newer(hook),
+        notice::of_trouble(hook),
+        notice::of_arrival(hook),
+        notice::of_secrets(hook),
+    ];
     let told = notices.into_iter().chain([output.message]);
     let told: Vec<String> = told.into_iter().flatten().collect();
     output.message = (!told.is_empty()).then(|| told.join("\n"));

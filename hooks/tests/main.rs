@@ -3,6 +3,7 @@
 mod common;
 mod given;
 mod hostile;
+mod newer;
 mod payload;
 mod stop;
 mod stuck;

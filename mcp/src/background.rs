@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use memory_store::ProjectId;
 use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
 use memory_store::mode::Mode;
 use memory_store::recall::Recall;
+use memory_store::{ProjectId, format_version};
 
 use crate::environment::Environment;
 
@@ -39,6 +39,7 @@ impl Background {
             return Ok(false);
         };
         let idle = environment.mode() != Mode::Full
+            || format_version::check_project(&environment.dirs, tree.project).is_err()
             || !self.children.is_empty()
             || !(has_unprocessed(&environment.dirs.tree(&tree.root))
                 || Recall::open(&environment.dirs, &tree, None).is_outdated())

@@ -13,12 +13,12 @@ mod status;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use memory_store::Timestamp;
 use memory_store::embed::SharedTransformer;
 use memory_store::index::journal::KnownJournals;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{Recall, Recalled, Search, render, time_named};
+use memory_store::{Timestamp, format_version, migrate};
 
 use crate::backend::{
     Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
@@ -78,14 +78,24 @@ impl Local {
         })
     }
 
-    /// The working tree, if it may be written now.
+    /// The working tree, if it may be written now. Its stores have the formats of this program then.
     fn writable_tree(&self) -> Result<Tree, Failure> {
         let tree = self.tree()?;
         match self.environment.mode() {
-            Mode::Full => Ok(tree),
+            Mode::Full => {
+                migrate::before_write(&self.environment.dirs, &tree, self.now())?;
+                Ok(tree)
+            }
             Mode::Read => Err(Failure::ReadOnly),
             Mode::Off => Err(Failure::Off),
         }
+    }
+
+    /// Returns whether notes may be left in the state of a tree: never beside private state that a later version of the
+    /// program has written.
+    fn may_note(&self, tree: &Tree) -> bool {
+        self.environment.mode() == Mode::Full
+            && format_version::check_project(&self.environment.dirs, tree.project).is_ok()
     }
 
     /// Opens what is known in a tree.

@@ -95,6 +95,25 @@ impl MemoryFile {
         Ok(())
     }
 
+    /// Writes the status in the word of this version: 0.1.0 wrote `draft` for `held`. Nothing else in the file changes.
+    /// Returns whether the old word was there.
+    pub(crate) fn renew_status(&mut self) -> Result<bool> {
+        let fault = |fault: Fault| invalid(&self.path, &self.text, &fault);
+        let front = split::split(&self.text).map_err(fault)?.front;
+        let root = yaml::read(&self.text[front.clone()]).map_err(fault)?;
+        let Some(status) = root.get("status").filter(|status| status.is_text("draft")) else {
+            return Ok(false);
+        };
+        let place = front.start + status.span.start..front.start + status.span.end;
+        let text = format!("{}held{}", &self.text[..place.start], &self.text[place.end..]);
+        let renewed = Self::parse(&self.path, text.into_bytes())?;
+        if renewed.memory != self.memory {
+            return Err(fault(Fault::new(place.start, "its status cannot be renewed in place")));
+        }
+        *self = renewed;
+        Ok(true)
+    }
+
     /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text

@@ -14,6 +14,7 @@ pub use observed::Observed;
 pub use record::{Earlier, Identity, Mode};
 
 use crate::error::{At, Error, Result};
+use crate::format_version;
 use crate::fs::disk::{Privacy, remove, replace};
 use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree, folder_key};
 use crate::git_dirs::GitDirs;
@@ -74,6 +75,10 @@ pub fn review(
     observe: impl FnOnce(&Path) -> Observed,
 ) -> Result<Option<&'static str>> {
     let root = &tree.main_root;
+    if format_version::check_private(&dirs.project(tree.project)).is_err() {
+        // A later version has its own records.
+        return Ok(None);
+    }
     let Some((folder, record)) = tree.record(dirs) else { return Ok(None) };
     let Some(now) = TreeFingerprint::of(&folder) else { return Ok(None) };
     let has_home = record.home.as_ref().is_none_or(|home| home == root);
@@ -125,6 +130,8 @@ pub fn adopt(
     observe: impl FnOnce(&Path) -> Observed,
 ) -> Result<Tree> {
     let tree = &moved.tree;
+    format_version::check_private(&dirs.project(tree.project))?;
+    format_version::check_user(dirs)?;
     let lost = || Identity::new(tree.project.0, Timestamp::default());
     let identity = Identity::read(&dirs.project(tree.project))?.unwrap_or_else(lost);
     let observed = Observed { main_root: None, ..observe(&tree.main_root).of(&tree.main_root) };
@@ -232,6 +239,13 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
         .collect()
 }
 
+/// Returns the roots of a project's trusted working trees that are there, as far as its record names them.
+pub(crate) fn known_roots(dirs: &UserDirs, project: ProjectId) -> Vec<PathBuf> {
+    let identity = Identity::read(&dirs.project(project)).ok().flatten();
+    let trees = identity.map(|identity| trees(dirs, &identity)).unwrap_or_default();
+    trees.into_iter().map(|tree| tree.root).collect()
+}
+
 /// The project of a tree: the one it is recorded with, or the one it joins by itself. `None`: it
 /// would become one of its own.
 fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
@@ -280,13 +294,20 @@ fn change<T, E: From<Error>>(
     change: impl FnOnce(&mut Option<Identity>) -> Result<T, E>,
 ) -> Result<T, E> {
     let home = dirs.project(project);
+    format_version::check_user(dirs)?;
     // Of a project that is about to begin nobody else knows, and where it cannot nothing is to stay.
-    let _lock = home.folder.is_dir().then(|| lock(&home)).transpose()?;
+    let is_new = !home.folder.is_dir();
+    let _lock = (!is_new).then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
     let mut identity = before.clone();
     let done = change(&mut identity)?;
     match identity {
-        Some(identity) if before.as_ref() != Some(&identity) => identity.write(dirs)?,
+        Some(identity) if before.as_ref() != Some(&identity) => {
+            identity.write(dirs)?;
+            if is_new {
+                format_version::begin(&home)?;
+            }
+        }
         Some(_) | None => {}
     }
     Ok(done)

@@ -189,6 +189,26 @@ impl Ledger {
         }
     }
 
+    /// Returns whether a text is one that we wrote for a memory that no person decided about.
+    pub(crate) fn wrote(&self, text: &str) -> bool {
+        let is_decided = |entry: &Entry| entry.saved || entry.promoted || entry.owned;
+        self.entries.values().any(|entry| entry.wrote(text) && !is_decided(entry))
+    }
+
+    /// Returns the line by which the ledger notes that we write a memory's text anew. A text that a person wrote stays
+    /// theirs, and needs none.
+    pub(crate) fn rewritten(&self, id: MemoryId, before: &str, after: &str) -> Option<LedgerLine> {
+        let mut entry = self.entries.get(&id)?.clone();
+        if entry.wrote(before) {
+            entry.will_write(after);
+        } else if entry.changed.contains(&text_hash(before)) {
+            entry.will_change(after);
+        } else {
+            return None;
+        }
+        Some(LedgerLine::Entry(Box::new(entry)))
+    }
+
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
         self.entries.get(&id)
     }

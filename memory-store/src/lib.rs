@@ -14,6 +14,7 @@ pub mod identity;
 pub mod index_writer;
 mod keywords;
 pub mod ledger;
+pub mod migrate;
 pub mod neighbour;
 pub mod reconcile;
 pub mod reviewed;
@@ -43,7 +44,7 @@ pub use memory_store_recall::{bytes, custom_embedder, embed, signature, stalenes
 pub use memory_store_redact as redact;
 
 pub use memory_store_base::{
-    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, error, exchange, fs,
-    git_dirs, handoff, id, kind, layout, memory, mode, progress, prompt, pulled_setting, settings,
-    short_session, succession, thinking, time, tree,
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, error, exchange,
+    format_version, fs, git_dirs, handoff, id, kind, layout, memory, mode, progress, prompt,
+    pulled_setting, settings, short_session, succession, thinking, time, tree,
 };

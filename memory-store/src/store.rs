@@ -34,6 +34,7 @@ pub use undo::{MemoryState, PutBack};
 
 use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
+use crate::format_version;
 use crate::fs::dir::Folder;
 use crate::fs::disk;
 use crate::fs::lock::{self, LOCK_WAIT};
@@ -42,6 +43,7 @@ use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
 use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
+use crate::migrate;
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
 use crate::redact::{MemorySuspect, RedactOptions, Redactor};
@@ -365,8 +367,7 @@ impl Store {
         by: Option<MemoryId>,
         redactor: &Redactor,
     ) -> Result<Saved> {
-        let is_shared = self.root.is_some() && path.starts_with(&self.folder);
-        if is_shared && by.is_some_and(|by| !self.has_in_folder(by)) {
+        if path.starts_with(&self.folder) && by.is_some_and(|by| !self.has_in_folder(by)) {
             let stored = self.read_one(path, id)?;
             let change = Change::Unchanged;
             return Ok(Saved { stored, change, hidden: 0, suspects: Vec::new() });
@@ -428,6 +429,7 @@ impl Store {
         ledger.bury(memory.id, &title, Reason::Forgotten, name.as_deref(), now)?;
         if how == Forget::Delete {
             ledger.scrub(memory.id)?;
+            migrate::remove_backups(&self.home)?;
             remove(&archived)?;
         }
         // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One from the repository
@@ -516,6 +518,7 @@ impl Store {
         let _lock = self.lock()?;
         let stored = self.archived()?.find(id)?;
         Ledger::open(&self.home)?.scrub(stored.memory.id)?;
+        migrate::remove_backups(&self.home)?;
         remove(&stored.path)?;
         Ok(stored)
     }
@@ -628,8 +631,17 @@ impl Store {
 
     /// Held while files of this project are changed. Waits until the other writer is done, which
     /// takes a second at most; readers take nothing. It is released when dropped.
+    ///
+    /// # Errors
+    /// [`Error::Newer`] when a later version of the program has written the store, the user's own or the memory folder;
+    /// others when the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
-        lock_within(&self.home, self.lock_wait)
+        format_version::check_user(&self.dirs)?;
+        let lock = lock_within(&self.home, self.lock_wait)?;
+        if let Some(root) = &self.root {
+            format_version::check_memory_folder(root)?;
+        }
+        Ok(lock)
     }
 
     /// Refuses to change what is not released: what is written here counts as this machine's.
@@ -821,13 +833,14 @@ pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
     lock_within(home, LOCK_WAIT)
 }
 
-/// Locks the store, waiting at most this long.
+/// Locks the store, waiting at most this long. A store of a format that this program does not support is refused.
 fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.folder, Privacy::Private)?;
     let path = home.folder.join("store.lock");
     let mut options = private_options();
     let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
     lock::take(&lock, &path, lock::Hold::Alone, most)?;
+    format_version::check_private(home)?;
     Ok(lock)
 }
 

@@ -12,7 +12,7 @@ use memory_store::exchange::note::Note;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::redact::known::Known;
 use memory_store::redact::{RedactOptions, Redactor};
-use memory_store::{ProjectId, Timestamp, settings_file};
+use memory_store::{ProjectId, Timestamp, format_version, settings_file};
 
 use crate::collect::inbox;
 use crate::collect::trees;
@@ -45,6 +45,8 @@ pub fn run(
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
+    // Beside state of a later version nothing is noted either. Hooks report it without a note.
+    format_version::check_project(dirs, project)?;
     if let Some(root) = moved_to {
         trees::adopt(dirs, project, root)?;
     }

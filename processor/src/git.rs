@@ -79,15 +79,17 @@ pub fn worktrees(root: &Path) -> Vec<PathBuf> {
 /// last call.
 pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let marks = marks(root);
+    let (indexed, left_out) = indexed(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        return GitState { root: root.to_owned(), forward: true, marks, ..GitState::default() };
+        // Before the first commit, files may be staged already.
+        let root = root.to_owned();
+        return GitState { root, forward: true, marks, indexed, left_out, ..GitState::default() };
     };
     let before = before.filter(|before| is_commit_id(before));
     let forward = before.is_none_or(|before| {
         before == commit || succeeds(root, &["merge-base", "--is-ancestor", before, &commit])
     });
-    let (indexed, left_out) = indexed(root);
     let removed = match before {
         Some(before) if forward && before != commit => removed_between(root, before, &commit),
         _ => Vec::new(),

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use memory_store::format_version;
+use memory_store::layout::{ProjectDir, UserDirs};
 
 use crate::private_files::create_private;
 
@@ -31,6 +33,23 @@ pub enum Busy {
 }
 
 impl Lock {
+    /// Takes the lock of a project; `None` as for [`Self::take`].
+    ///
+    /// # Errors
+    /// When a later version of the program has written the project's private state or the user's own: then nothing may
+    /// be changed.
+    pub fn of_project(dirs: &UserDirs, home: &ProjectDir, busy: Busy) -> Result<Option<Self>> {
+        // First, so that nothing is written; and again, for that version may have had the lock until now.
+        let check = || {
+            format_version::check_user(dirs)?;
+            format_version::check_private(home)
+        };
+        check()?;
+        let lock = Self::take(&home.sync_lock, busy)?;
+        check()?;
+        Ok(lock)
+    }
+
     /// Takes the lock; `None` when another processor holds it for longer than anybody wants to wait.
     pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
         /// Time between two tries.

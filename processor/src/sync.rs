@@ -1,6 +1,6 @@
 //! A sync: what is new in the transcripts becomes memories and an index.
 //!
-//! Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
+//! Before anything else it brings the stores to the formats of this program (`migrate`). Its steps are `collect`, `mine`, `consolidate`, `reconcile`, `publish`, `handoffs`, `expire` and `settle`. Each is a
 //! function in the file of its name: it reads the [`SyncContext`](context), changes the remembered state where it is
 //! handed that to change, and has an outcome. Here is their order: a [`Run`] carries outcomes from step to step.
 //!
@@ -21,6 +21,7 @@ mod heal;
 pub mod history;
 mod left_out;
 mod lost;
+pub(crate) mod migrate;
 mod mine;
 mod models;
 mod names;
@@ -129,9 +130,10 @@ impl<'a> SyncOptions<'a> {
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let started = Instant::now();
     let home = options.dirs.project(options.tree.project);
-    let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else {
+    let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
+    let migrated = migrate::bring_up_to_date(options, &lock)?;
     let mut report = sync_locked(options, &lock)?;
     // A person waits for all of it, and can use what is published meanwhile.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
@@ -142,6 +144,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
             break;
         }
     }
+    report.migrated = migrated;
     report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(report)
 }

@@ -13,6 +13,7 @@ mod healing;
 mod killed;
 mod llm;
 mod lost;
+mod migrations;
 mod names;
 mod overtaken;
 mod ownership;

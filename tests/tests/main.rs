@@ -12,6 +12,7 @@ mod documents;
 mod end_to_end_scripts;
 mod faults;
 mod get;
+mod golden_stores;
 mod history;
 mod hostile_input;
 mod identity;

@@ -114,6 +114,11 @@ fn shell_quoted(text: &str) -> String {
 /// ours are replaced, nobody else's are touched. Returns whether anything changed.
 pub fn insert(document: &Document, form: &Form, client: Option<Version>) -> Result<bool> {
     let mut changed = false;
+    for event in events(document).iter().filter(|event| HOOKS.iter().all(|it| it.event != **event))
+    {
+        // An event that this version takes no part in.
+        changed |= remove_from_event(document, event);
+    }
     for hook in &HOOKS {
         let known = client.is_none_or(|version| version >= hook.since);
         changed |= if known {
@@ -191,11 +196,15 @@ pub fn registered(document: &Document) -> Vec<(&'static Hook, Value)> {
 /// changed.
 pub fn remove(document: &Document) -> bool {
     // Whatever event an older or newer version of ours used.
-    let Some(hooks) = document.object().ok().and_then(|root| root.object_value("hooks")) else {
-        return false;
-    };
-    let events = hooks.properties().into_iter().filter_map(|event| event.decoded_name());
-    events.fold(false, |changed, event| remove_from_event(document, &event) | changed)
+    let events = events(document);
+    events.iter().fold(false, |changed, event| remove_from_event(document, event) | changed)
+}
+
+/// Returns the events that the document has hooks for, anybody's.
+fn events(document: &Document) -> Vec<String> {
+    let hooks = document.object().ok().and_then(|root| root.object_value("hooks"));
+    let events = hooks.iter().flat_map(CstObject::properties);
+    events.filter_map(|event| event.decoded_name()).collect()
 }
 
 fn remove_from_event(document: &Document, event: &str) -> bool {
@@ -259,9 +268,18 @@ fn is_ours(handler: &Value) -> bool {
         .any(|word| PROGRAMS.contains(&word))
 }
 
-/// The path by which a handler calls a program, when it is in the exec form.
-pub fn exec_path(handler: &Value) -> Option<PathBuf> {
-    handler.get("args")?;
-    let path = PathBuf::from(handler.get("command")?.as_str()?);
+/// Returns the path by which a handler calls a program, unless it calls it by name.
+pub fn program_path(handler: &Value) -> Option<PathBuf> {
+    let command = handler.get("command")?.as_str()?;
+    let path = match handler.get("args") {
+        Some(_) => PathBuf::from(command),
+        None => shell_path(command)?,
+    };
     path.is_absolute().then_some(path)
+}
+
+/// Returns the path in a command that [`Form::Shell`] made.
+fn shell_path(command: &str) -> Option<PathBuf> {
+    let quoted = command.split_once("; exec '")?.1.strip_suffix('\'')?;
+    Some(PathBuf::from(quoted.replace(r"'\''", "'")))
 }

@@ -13,6 +13,7 @@ pub mod replace;
 pub mod rules;
 pub mod server;
 pub mod status_line;
+pub mod upgrade;
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,15 @@ impl Scope {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::User, Self::Local, Self::Project];
 
+    /// Returns its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Local => "local",
+            Self::Project => "project",
+        }
+    }
+
     /// Whether its files are committed, so that no path of this machine may stand in them.
     pub const fn committed(self) -> bool {
         match self {

@@ -14,6 +14,9 @@ use super::{document::Document, hooks, plugin, rules, server, status_line};
 use crate::change::TextChange;
 use crate::failure::{At as _, Failure, Result};
 
+/// The version of this program.
+pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
 /// Part of every entry of ours.
 pub const OURS: &str = "throughline";
 
@@ -103,6 +106,9 @@ pub struct Insertion {
     pub created: Vec<PathBuf>,
     /// The copy beside it.
     pub backup: Option<PathBuf>,
+    /// The version of the program that made or last compared it; 0.1.0 noted none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The changed part of it.
     #[serde(flatten)]
     pub change: TextChange,
@@ -120,6 +126,7 @@ impl Insertion {
             existed: before.is_some(),
             created: replaced.created.clone(),
             backup: replaced.backup.clone(),
+            program: Some(PROGRAM.to_owned()),
             change: TextChange::of(before.unwrap_or_default(), after),
         }
     }
@@ -132,6 +139,12 @@ impl Insertion {
             scope: self.scope,
             root: self.root.as_deref().unwrap_or(root),
         }
+    }
+
+    /// Returns whether a text contains our entries as they were inserted, and no others.
+    pub fn is_whole(&self, text: &str, place: &Place<'_>) -> bool {
+        let undone = self.change.undo(text);
+        undone.is_some_and(|undone| place.is_clear(&undone).unwrap_or(false))
     }
 
     fn is_about(&self, place: &Place<'_>) -> bool {
@@ -184,6 +197,13 @@ impl Record {
     /// Drops what is known about a place.
     pub fn forget(&mut self, place: &Place<'_>) {
         self.insertions.retain(|known| !known.is_about(place));
+    }
+
+    /// Notes that what is known about a place was compared with what this version of the program inserts.
+    pub fn note_program(&mut self, place: &Place<'_>) {
+        for known in self.insertions.iter_mut().filter(|known| known.is_about(place)) {
+            known.program = Some(PROGRAM.to_owned());
+        }
     }
 
     /// Writes the record.
@@ -240,7 +260,10 @@ pub fn put_in(
         (base, existed) = (Some(undone), was_there);
         Ok(Next::Write(document.text()))
     })?;
-    let Some(mut replaced) = replaced else { return Ok(false) };
+    let Some(mut replaced) = replaced else {
+        record.note_program(place);
+        return Ok(false);
+    };
     replaced.backup = kept_backup.or(replaced.backup);
     let base = base.as_deref().filter(|_| existed);
     let insertion = Insertion::of(place, base, &replaced);

@@ -36,22 +36,16 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     let settings = world.claude.settings(scope, root);
     let servers = world.claude.servers(scope, root);
     let place = Place { path: &settings, purpose: Purpose::Hooks, scope, root };
-    let settings_changed = put_in(&mut record, &place, world.now, |document| {
-        hooks::insert(document, &form(world, scope, client), client)
-    })?;
+    let wanted = Registration::hooks(scope, &world.bin_dir, client);
+    let settings_changed =
+        put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place))?;
     let backup = record.get(&place).and_then(|known| known.backup.clone());
     // Written at once: whatever fails next, this can be undone.
     record.write(&world.dirs)?;
     let place = Place { path: &servers, purpose: Purpose::Server, scope, root };
-    let servers_changed = put_in(&mut record, &place, world.now, |document| {
-        server::insert(
-            document,
-            scope,
-            root,
-            &server_command(world, scope),
-            &variables(world, scope),
-        )
-    })?;
+    let wanted = Registration::server(world, scope, &world.bin_dir);
+    let servers_changed =
+        put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place))?;
     record.write(&world.dirs)?;
     let client = client.map(|version| version.to_string());
     Ok(Registered { settings, settings_changed, backup, servers, servers_changed, client })
@@ -66,15 +60,38 @@ pub fn check(world: &World, scope: Scope, root: &Path) -> Result {
     Ok(())
 }
 
-fn form(world: &World, scope: Scope, client: Option<Version>) -> Form {
-    if scope.committed() { Form::ByName } else { Form::absolute(&world.bin_dir, client) }
+/// Entries that this version of the program registers in a file.
+pub enum Registration {
+    /// The hooks, for a client of this version, if known.
+    Hooks(Form, Option<Version>),
+    /// The MCP server: its command and variables.
+    Server(String, serde_json::Value),
 }
 
-fn server_command(world: &World, scope: Scope) -> String {
-    if scope.committed() {
-        server::PROGRAM.to_owned()
-    } else {
-        world.program(server::PROGRAM).display().to_string()
+impl Registration {
+    /// Returns the hooks by the programs in a folder.
+    pub fn hooks(scope: Scope, folder: &Path, client: Option<Version>) -> Self {
+        let form = if scope.committed() { Form::ByName } else { Form::absolute(folder, client) };
+        Self::Hooks(form, client)
+    }
+
+    /// Returns the server by the program in a folder.
+    pub fn server(world: &World, scope: Scope, folder: &Path) -> Self {
+        let command = match scope.committed() {
+            true => server::PROGRAM.to_owned(),
+            false => folder.join(server::PROGRAM).display().to_string(),
+        };
+        Self::Server(command, variables(world, scope))
+    }
+
+    /// Puts the entries into a document. Returns whether anything changed.
+    pub fn insert(&self, document: &Document, place: &Place<'_>) -> Result<bool> {
+        match self {
+            Self::Hooks(form, client) => hooks::insert(document, form, *client),
+            Self::Server(command, variables) => {
+                server::insert(document, place.scope, place.root, command, variables)
+            }
+        }
     }
 }
 

@@ -72,9 +72,10 @@ pub fn remove_all(document: &Document) -> bool {
     let Ok(top) = document.object() else { return false };
     let of_user = remove_from(&top);
     let projects = top.object_value(PROJECTS).map(|projects| projects.properties());
-    let projects = projects.into_iter().flatten().filter(|project| {
-        project.object_value().is_some_and(|holder| remove_from(&holder))
-    });
+    let projects = projects
+        .into_iter()
+        .flatten()
+        .filter(|project| project.object_value().is_some_and(|holder| remove_from(&holder)));
     let names: Vec<String> = projects.filter_map(|project| project.decoded_name()).collect();
     remove_empty_projects(&top, |name| names.iter().any(|changed| changed == name));
     of_user || !names.is_empty()

@@ -108,7 +108,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
     }
-    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, store)?;
     let saved = store.save(memory, &redactor, world.now)?;
     let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);

@@ -15,6 +15,7 @@ use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::doctor::ollama;
+use super::migrations;
 use super::settings_schema;
 use super::values;
 use super::view::{self, Sentences};
@@ -323,7 +324,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
 
 /// Leaves sessions to the rules.
 pub fn use_rules(world: &World) -> Result {
-    edit(&world.dirs.config_file(), |document| {
+    edit(world, |document| {
         document.remove("llm");
     })
 }
@@ -337,7 +338,7 @@ pub fn use_llm(
     usd_per_day: Option<f64>,
 ) -> Result {
     let consented = consents(world, chosen, consent)?;
-    edit(&world.dirs.config_file(), |document| {
+    edit(world, |document| {
         if !document.get("llm").is_some_and(Item::is_table_like) {
             document["llm"] = Item::Table(Table::new());
         }
@@ -399,7 +400,7 @@ pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<Stri
 
 /// Lets what is learned wait for a review, in all projects of this user.
 pub fn use_drafts(world: &World) -> Result {
-    edit(&world.dirs.config_file(), |document| document["review"] = value(true))
+    edit(world, |document| document["review"] = value(true))
 }
 
 /// Tells of [`use_drafts`] what it sets in `file`.
@@ -407,8 +408,13 @@ pub fn told_drafts(file: &str) -> String {
     format!("`review = true` in {file}, for all your projects")
 }
 
-/// Changes our own settings file; comments and order stay.
-fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
+/// Changes the user's settings file, which has the format of this program then; comments and order stay.
+fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
+    migrations::before_settings(world)?;
+    edit_file(&world.dirs.config_file(), change)
+}
+
+fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         other => other.at(path)?,
@@ -441,13 +447,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "# mine\nalpha = 0.1 # careful\n").unwrap();
-        edit(&path, |document| document["notice"] = value("off")).unwrap();
+        edit_file(&path, |document| document["notice"] = value("off")).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             "# mine\nalpha = 0.1 # careful\nnotice = \"off\"\n"
         );
         fs::write(&path, "alpha = \n").unwrap();
-        assert_eq!(edit(&path, |_| {}).unwrap_err().code, exit::INVALID);
+        assert_eq!(edit_file(&path, |_| {}).unwrap_err().code, exit::INVALID);
         assert_eq!(fs::read_to_string(&path).unwrap(), "alpha = \n");
     }
 }

@@ -14,7 +14,7 @@ use std::io::Write;
 use clap::Args;
 
 use self::check::{Check, State};
-use super::view;
+use super::{migrations, view};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{BAD, CARE, GOOD, NAME, paint};
@@ -23,6 +23,12 @@ use crate::world::World;
 /// Checks every part, from Claude Code's settings to the index, and says how to mend what is broken.
 #[derive(Debug, Args)]
 pub struct Doctor {
+    /// Show the formats of the stores, the migrations that ran or are pending, and backups
+    #[arg(long)]
+    migrations: bool,
+    /// Put this backup of a migration back
+    #[arg(long, value_name = "NAME", requires = "migrations")]
+    restore: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -30,7 +36,11 @@ pub struct Doctor {
 
 /// Runs the command.
 pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
-    tell(&checks::all(world, world.tree()), args.json, out)
+    match &args.restore {
+        Some(name) => migrations::restore(name, world, args.json, out),
+        None if args.migrations => migrations::report(world, args.json, out),
+        None => tell(&checks::all(world, world.tree()), args.json, out),
+    }
 }
 
 /// Prints checks; fails where one is bad.

@@ -70,7 +70,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return args.would(world, &stores, &stored, out);
     }
-    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, store)?;
     let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;

@@ -24,7 +24,7 @@ use crate::world::World;
 pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
-    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, store)?;
     let saved = edit_by_hand(world, &stores, stored, &redactor)?;
     let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     view::changed(&saved, held.as_ref(), out)

@@ -25,7 +25,7 @@ use super::questions::{self, Answers};
 use super::reader::{self, Chosen};
 use super::scene::{self, Scene};
 use super::sync::{self, EarlierSessions};
-use super::{ask, closing, config, ignore_lines, preview, view};
+use super::{ask, closing, config, ignore_lines, migrations, preview, view};
 use crate::elsewhere::{self, Moved};
 
 use crate::claude::places::Scope;
@@ -166,6 +166,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     // From here on something is written.
     let open = private_folders::close_all(&world.dirs);
     let tree = identity::vouch(&world.dirs, observed, Some(mode), super::random()?, world.now)?;
+    migrations::before_write(world, &tree)?;
     if drafts {
         config::use_drafts(world)?;
     }
@@ -191,6 +192,9 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if drafts {
         let file = view::path(world.dirs.config_file());
         writeln!(out, "  drafts      {}", config::told_drafts(&file))?;
+    }
+    if !args.no_register {
+        migrations::upgrade_registered(world, &[&tree.root])?;
     }
     let mut registered = None;
     if registers {

@@ -272,7 +272,7 @@ fn change(
     change: impl FnOnce(&mut Memory),
 ) -> Result {
     let store = stores.store_of(stored);
-    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, store)?;
     let saved =
         store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
     stores.note_saved(world, store, &saved, &redactor)?;

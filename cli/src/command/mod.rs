@@ -58,6 +58,7 @@ mod mcp;
 mod memory_files;
 mod merge_driver;
 mod merge_setup;
+mod migrations;
 mod neighbours;
 mod off;
 mod on;

@@ -92,7 +92,7 @@ pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn W
 
 fn link(world: &World, stores: &Stores, older: &Stored, by: Option<MemoryId>) -> Result {
     let store = stores.store_of(older);
-    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, store)?;
     let id = older.memory.id;
     let saved = store.supersede(&older.path, id, by, &redactor)?.stored;
     stores.note_saved(world, store, &saved, &redactor)?;

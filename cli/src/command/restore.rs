@@ -87,8 +87,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         return would(args, &stores, out);
     }
     // Asked for before anything is written.
-    let of_project = stores.project.redactor_for_writing(&stores.settings)?;
-    let of_user = stores.user.redactor_for_writing(&stores.settings)?;
+    let of_project = stores.redactor_for_writing(world, &stores.project)?;
+    let of_user = stores.redactor_for_writing(world, &stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
     for id in &args.id {
         let of_store = match stores.project.restore(id, &of_project) {

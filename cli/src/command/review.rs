@@ -512,7 +512,7 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
 
 /// Takes a held memory in with all others; one that needs a look of its own stays.
 fn accept_or_leave(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let redactor = stores.project.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, &stores.project)?;
     let mut memory = redactor.redacted(&stored.memory);
     match stores.project.gate(&mut memory, &redactor).is_empty() {
         true => accept(world, stores, stored, out),
@@ -537,7 +537,7 @@ fn accept_seen(
     seen: bool,
     out: &mut dyn Write,
 ) -> Result {
-    let redactor = stores.project.redactor_for_writing(&stores.settings)?;
+    let redactor = stores.redactor_for_writing(world, &stores.project)?;
     let promoted = credentials::promote(world, stores, stored, seen, &redactor)?;
     stores.note_saved(world, &stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {

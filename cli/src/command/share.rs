@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use memory_store::format_version;
 use memory_store::store::{Privacy, create_folder, replace};
 use serde::Serialize;
 
@@ -57,9 +58,11 @@ pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
     match args.what {
         None => {}
         Some(ShareAction::On) => {
+            format_version::check_private(&project)?;
             create_folder(&project.folder, Privacy::Private)?;
             replace(&file, b"", Privacy::Private)?;
         }
+        // To share less is allowed whatever version wrote the project.
         Some(ShareAction::Off) => match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).at(&file),
             Ok(()) | Err(_) => {}

@@ -19,6 +19,7 @@ use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
 use memory_store::trust::{HeldBack, Trust};
 use memory_store::{Error, MemoryId, Timestamp};
 
+use super::migrations;
 use crate::failure::{Failure, Result, after_saving};
 use crate::world::World;
 
@@ -74,6 +75,16 @@ impl Stores {
         stores.project = stores.judged(&stores.project)?;
         stores.user = stores.judged(&stores.user)?;
         Ok(stores)
+    }
+
+    /// Returns the redactor for what a command is about to write into one of the stores, which have the formats of this
+    /// program then.
+    ///
+    /// # Errors
+    /// When a later version of the program has written them; others as of [`Store::redactor_for_writing`].
+    pub fn redactor_for_writing(&self, world: &World, store: &Store) -> Result<Redactor> {
+        migrations::before_write(world, &self.tree)?;
+        Ok(store.redactor_for_writing(&self.settings)?)
     }
 
     fn judged(&self, store: &Store) -> Result<Store> {

@@ -1,7 +1,7 @@
 //! `throughline sync`: turns what is new in the transcripts into memories.
 
 use std::io::{IsTerminal as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::stores::Stores;
 use super::view::plural;
-use super::{reader, view};
+use super::{migrations, reader, view};
 use crate::clock;
 use crate::elsewhere;
 use crate::exit;
@@ -118,6 +118,8 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
         decide(world, tree, decision, found.unclaimed.newest)?;
     }
     let from = args.from.as_ref().map(|folder| folder.canonicalize().named(folder)).transpose()?;
+    let roots: Vec<&Path> = trees.iter().map(|tree| tree.root.as_path()).collect();
+    migrations::upgrade_registered(world, &roots)?;
     let progress = progress(args.progress);
     let mut failures = Vec::new();
     let mut done = Vec::new();
@@ -269,6 +271,9 @@ fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
 /// Says what a sync did.
 fn show(outcome: &SyncOutcome<'_>, name_it: bool, out: &mut dyn Write) -> Result {
     let report = &outcome.report;
+    for migrated in &report.migrated {
+        writeln!(out, "{}", migrations::line(migrated))?;
+    }
     if name_it {
         write!(out, "{}: ", outcome.root.display())?;
     }

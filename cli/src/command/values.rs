@@ -9,7 +9,7 @@ use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
 use super::editor::{editor, editor_command};
-use super::{config, view};
+use super::{config, migrations, view};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::world::World;
@@ -89,6 +89,9 @@ fn change(
     change: impl FnOnce(&mut dyn toml_edit::TableLike, &str) -> bool,
 ) -> Result<bool> {
     find(key, &settings_file::explain(&world.dirs, None))?;
+    if !dry_run {
+        migrations::before_settings(world)?;
+    }
     let path = world.dirs.config_file();
     let before = match fs::read_to_string(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -147,6 +150,7 @@ pub fn edit(world: &World, out: &mut dyn Write) -> Result {
             .code(exit::USAGE)
             .hint(format!("Set EDITOR, use `config set`, or open {} yourself.", path.display()))
     })?;
+    migrations::before_settings(world)?;
     if !path.exists() {
         config::write(&path, "")?;
     }

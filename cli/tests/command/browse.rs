@@ -119,7 +119,7 @@ fn the_last_decisions_are_undone_one_after_the_other() {
     machine.ok(&[
         "restore",
         "--json",
-        &machine.json(&["list", "--archived", "--json"])[0]["id"].as_str().unwrap().to_owned(),
+        machine.json(&["list", "--archived", "--json"])[0]["id"].as_str().unwrap(),
     ]);
     // A run undoes its own decisions alone.
     let left = memory_files(&machine);

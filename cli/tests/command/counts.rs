@@ -154,11 +154,23 @@ fn memories_of_another_working_tree_are_told_apart() {
     add(&machine, &["Bread is baked at night"]);
     let side = machine.path("home/side");
     let side = side.to_str().unwrap();
-    let status = machine.json(&["-C", side, "status", "--json"]);
-    assert_eq!((number(&status, "memories"), number(&status, "elsewhere_in_project")), (0, 1));
-    assert!(machine.ok(&["-C", side, "status"]).contains("besides: 1 in other working trees"));
+    let counted = |machine: &Machine| {
+        let status = machine.json(&["-C", side, "status", "--json"]);
+        (number(&status, "memories"), number(&status, "elsewhere_in_project"))
+    };
+    // A linked working tree without a memory folder of its own has the memories of the main one.
+    assert_eq!(counted(&machine), (1, 0));
     let text = machine.ok(&["-C", side, "sync", "--rebuild"]);
-    assert!(text.starts_with("0 memories here and 1 in other working trees (0 new"), "{text}");
+    assert!(text.starts_with("1 memory (0 new"), "{text}");
+    machine.write(
+        "home/side/.throughline/memories/tea.md",
+        "---\nid: 01JZX3P4Q5R6S7T8V9WABCDEF7\nkind: fact\ncreated: 2026-09-01\n---\n\n# Tea is green here\n",
+    );
+    assert_eq!(counted(&machine), (2, 0));
+    // The main one does not have what is only there.
     let here = machine.json(&["status", "--json"]);
-    assert_eq!((number(&here, "memories"), number(&here, "elsewhere_in_project")), (1, 0));
+    assert_eq!((number(&here, "memories"), number(&here, "elsewhere_in_project")), (1, 1));
+    assert!(machine.ok(&["status"]).contains("besides: 1 in other working trees"));
+    let text = machine.ok(&["sync", "--rebuild"]);
+    assert!(text.starts_with("1 memory here and 1 in other working trees ("), "{text}");
 }

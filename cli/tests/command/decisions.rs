@@ -175,7 +175,7 @@ fn a_memory_that_git_has_is_not_put_back_but_told_how_to_take_out() {
     refused("a commit has it", &format!("git rm {path}"));
     git(&machine, &["branch", "other"]);
     git(&machine, &["rm", "-q", "--cached", &path]);
-    commit(&machine, "second");
+    git(&machine, &["commit", "-q", "-m", "second"]);
     refused("another branch", "Take it out there first");
 }
 

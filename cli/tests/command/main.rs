@@ -20,6 +20,7 @@ mod learned;
 mod learning;
 mod memories;
 mod messages;
+mod migrations;
 mod neighbours;
 mod newcomer;
 mod report;

@@ -56,8 +56,8 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
     let said = machine.run(&["uninstall", "--yes"]);
     insta::assert_snapshot!(said.whole(), @r#"
     code: 0
-    Taken out of /home/.claude/settings.json
     Taken out of /home/.claude.json
+    Taken out of /home/.claude/settings.json
     Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories.
     ---
     "#);

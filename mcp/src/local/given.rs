@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use memory_store::MemoryId;
 use memory_store::layout::{RECEIPTS_BYTES_MAX, SESSION_BYTES_MAX, Tree, path_hash};
-use memory_store::mode::Mode;
 use memory_store::recall::{Hit, render};
 use serde_json::json;
 
@@ -39,7 +38,7 @@ pub(super) struct Told<'a> {
 impl Local {
     /// Notes what an answer gave. What cannot be noted costs nothing but that.
     pub(super) fn gave(&self, told: &Told<'_>) {
-        if self.environment.mode() != Mode::Full || !told.found {
+        if !told.found || !self.may_note(told.tree) {
             return;
         }
         if !told.rendered.pieces.is_empty() {

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
-use memory_store::mode::Mode;
 use memory_store::recall::render::Rendered;
 use memory_store::recall::{Collection, Hit, render};
 
@@ -162,10 +161,10 @@ impl Local {
 
     /// Leaves a receipt of what other projects told with each of them.
     pub(super) fn gave_of_others(&self, others: &[Other], started: Instant) {
-        if self.environment.mode() != Mode::Full {
-            return;
-        }
         for Other { tree, hits, rendered, .. } in others {
+            if !self.may_note(tree) {
+                continue;
+            }
             let told =
                 Told { tree, event: "recall", query: None, hits, rendered, found: true, started };
             // A note that cannot be written costs nothing but that.

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
-use memory_store::mode::Mode;
 use memory_store::recall::render::{Piece, Rendered};
 use memory_store::recall::{Hit, Recall, SESSION_CHARS_MIN, Search, WEAK, render};
 use memory_store::text::excerpt;
@@ -122,7 +121,7 @@ impl Local {
             ..Search::default()
         };
         self.check(&search)?;
-        if request.thinking && self.environment.mode() == Mode::Full {
+        if request.thinking && self.may_note(tree) {
             // The next sync makes the index, and the answer says so; without a mark it makes none.
             let _ = thinking::want(&self.environment.dirs.tree(&tree.root));
         }

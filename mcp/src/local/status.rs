@@ -6,7 +6,7 @@ use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Collection, render};
 use memory_store::store::Store;
-use memory_store::{Kind, settings_file};
+use memory_store::{Kind, format_version, settings_file};
 
 use super::Local;
 use crate::backend::{Failure, KindCount, StatusResponse};
@@ -37,6 +37,8 @@ impl Local {
         let there = indexes.iter().filter(|index| index.exists());
         let damage = there.map(|index| inspect(index, Depth::Headers)).find_map(Health::damage);
         let degraded = damage.map(|damage| damage.to_string());
+        let newer = format_version::check_project(dirs, tree.project).err();
+        let degraded = newer.map(|newer| newer.to_string()).or(degraded);
         let progress = Progress::read(&dirs.tree(&tree.root).progress);
         let (settings, _) = settings_file::load(dirs, Some(&tree));
         let of_kind = |kind: Kind| counts.kinds.get(kind as usize).copied().unwrap_or_default();

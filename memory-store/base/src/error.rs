@@ -65,6 +65,24 @@ pub enum Error {
         /// The process, where the system tells.
         holder: Option<u32>,
     },
+    /// A store has a format that this program does not support. Install the named version or a later one.
+    #[error(
+        "{path}: {writer} wrote this in format {found}; this is Throughline {ours}, which supports format {supported} \
+         and changes nothing. Install {writer}",
+        path = shown(path),
+        writer = writer(program.as_deref()),
+        ours = env!("CARGO_PKG_VERSION"),
+    )]
+    Newer {
+        /// The folder of the store.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The first version of the program that writes it, where the store names one.
+        program: Option<String>,
+        /// The newest format that this program supports.
+        supported: u32,
+    },
     /// A file of the embedder is damaged or of another format. Recall goes on by words alone; put
     /// the file back by installing again.
     #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
@@ -119,6 +137,7 @@ impl Error {
             | Self::Settings { path, .. }
             | Self::Index { path, .. }
             | Self::Locked { path, .. }
+            | Self::Newer { path, .. }
             | Self::Model { path, .. }
             | Self::Credential { path, .. }
             | Self::Path { path } => Some(path),
@@ -147,8 +166,16 @@ impl Error {
                 "The file is as it was. Leave the value out; if it is no credential, add it to `harmless` below `[redact]` in your config.toml.",
             ),
             // The message says it.
-            Self::Model { .. } | Self::Path { .. } => None,
+            Self::Model { .. } | Self::Path { .. } | Self::Newer { .. } => None,
         }
+    }
+}
+
+/// Names a version of the program.
+fn writer(program: Option<&str>) -> String {
+    match program {
+        Some(version) => format!("Throughline {version} or later"),
+        None => "a later version of Throughline".to_owned(),
     }
 }
 

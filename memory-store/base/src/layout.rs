@@ -91,7 +91,12 @@ impl UserDirs {
 
     /// The private, lasting folder of a project.
     pub fn project(&self, project: ProjectId) -> ProjectDir {
-        ProjectDir::at(self.data.join("projects").join(project.to_string()))
+        ProjectDir::at(self.project_folder(project))
+    }
+
+    /// Path of that folder.
+    pub fn project_folder(&self, project: ProjectId) -> PathBuf {
+        self.data.join("projects").join(project.to_string())
     }
 
     /// The disposable state of a working tree with this (canonical) root.

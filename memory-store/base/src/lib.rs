@@ -6,6 +6,7 @@
 pub mod background;
 pub mod error;
 pub mod exchange;
+pub mod format_version;
 pub mod fs;
 pub mod git_dirs;
 pub mod handoff;

@@ -82,6 +82,11 @@ impl Node {
         }
     }
 
+    /// Returns whether this is a text, and which.
+    pub(crate) fn is_text(&self, expected: &str) -> bool {
+        matches!(&self.value, Value::Text(text) if text == expected)
+    }
+
     /// Returns whether both say the same, wherever and however they are written.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {

@@ -9,6 +9,7 @@ use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
 use crate::ledger::{Aside, Entry, Ledger, Origin};
 use crate::memory::Memory;
+use crate::migrate;
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
@@ -42,7 +43,7 @@ pub struct Cleaned {
 
 impl Store {
     /// Takes secrets out of memories, of those that wait or were put aside, too, and out of the
-    /// ledger, which has their earlier texts. Files that are no memories are left alone, and refused where they hold one.
+    /// ledger and the backups of migrations, which have their earlier texts. Files that are no memories are left alone, and refused where they hold one.
     ///
     /// With `committed` what a person owns stays as it is, in the ledger, too, for the ledger writes it again where git
     /// takes it away.
@@ -90,6 +91,7 @@ impl Store {
             committed.is_some() && (owned.contains(&entry.id) || is_entry_persons(entry))
         };
         cleaned.files = cleaned.memories + usize::from(ledger.clean(redactor, &is_kept)?);
+        cleaned.files += migrate::redact_all(&self.home, redactor)?;
         Ok(cleaned)
     }
 

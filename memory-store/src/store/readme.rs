@@ -1,9 +1,11 @@
 //! The note for a teammate who has never heard of any of this.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
+use crate::format_version;
 use crate::fs::disk::{self, Privacy};
 use crate::fs::open_regular::{self, Links};
 
@@ -97,12 +99,14 @@ pub fn remove_alone(memories: &Path) -> Option<PathBuf> {
             && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
     };
     let others = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
-    let is_alone = others.into_iter().all(|name| name == NAME || name == "memories");
+    let is_ours = |name: &OsStr| name == NAME || name == "memories" || name == format_version::FILE;
+    let is_alone = others.into_iter().all(|name| is_ours(&name));
     if state(memories) != ReadmeState::Ours || !is_alone || !is_empty(memories) && memories.exists()
     {
         return None;
     }
     let _ = fs::remove_dir(memories);
+    let _ = fs::remove_file(format_version::path(folder));
     fs::remove_file(path(memories)?).ok()?;
     fs::remove_dir(folder).ok()?;
     Some(folder.to_owned())
@@ -133,6 +137,7 @@ mod tests {
         fs::write(memories.join("a.md"), "x").unwrap();
         assert_eq!(remove_alone(&memories), None);
         fs::remove_file(memories.join("a.md")).unwrap();
+        fs::write(format_version::path(&root.join(".throughline")), "2 0.2.0\n").unwrap();
         assert_eq!(remove_alone(&memories), Some(root.join(".throughline")));
         assert!(!root.join(".throughline").exists());
     }

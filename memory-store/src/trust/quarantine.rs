@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
+use crate::format_version;
 use crate::fs::disk::private_options;
 use crate::fs::file_stamp::Stamp;
 use crate::index::document::Document;
@@ -56,6 +57,7 @@ impl Releases {
 /// # Errors
 /// When the file cannot be written.
 pub fn let_out(home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
+    format_version::check_private(home)?;
     let path = &home.released;
     let line = hash(&document(&stored.memory, redactor).record) + "\n";
     let mut options = private_options();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use memory_store::format_version;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +87,11 @@ pub fn retries(folder: &Path) -> u32 {
 
 /// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
 /// waited for: it writes down what failed, too.
+///
+/// # Errors
+/// When a later version of the program has written the project's private state, or the file cannot be written.
 pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
+    format_version::check_private(home)?;
     let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {
         anyhow::bail!("another sync is at work for very long");
     };

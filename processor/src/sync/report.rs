@@ -1,5 +1,6 @@
 //! Reports: what a sync did, in numbers and warnings.
 
+use memory_store::migrate::Migrated;
 use memory_store::reconcile::Outcome;
 use serde::Serialize;
 
@@ -61,6 +62,9 @@ pub struct SyncReport {
     pub relations_later: usize,
     /// Indexes that could not be read and were made again.
     pub healed: usize,
+    /// Stores that were brought to another format before anything else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub migrated: Vec<Migrated>,
     /// Problems that did not stop the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.

@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::collect::trees;
 use crate::lock::Lock;
-use crate::sync::{SyncOptions, sync_locked};
+use crate::sync::{SyncOptions, migrate, sync_locked};
 use files::FILE_BYTES_MAX;
 
 /// Bytes of one line, or of several that belong together, that are looked at together.
@@ -86,7 +86,9 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
         Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) });
     let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
-        let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else { return Ok(None) };
+        let lock = Lock::of_project(options.dirs, &home, options.busy)?;
+        let Some(lock) = lock else { return Ok(None) };
+        migrate::bring_up_to_date(options, &lock)?;
         audit.clean(options, &settings)?;
         // Everything derived from the cleaned files is made again.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };

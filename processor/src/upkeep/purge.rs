@@ -31,7 +31,7 @@ use crate::collect::trees;
 use crate::lock::Lock;
 use crate::mining;
 use crate::state::{State, read_roots};
-use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
+use crate::sync::{LLM_DIR, SyncOptions, SyncReport, migrate, sync_locked};
 use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::tasks::Tasks;
@@ -137,7 +137,8 @@ const PROBES_MAX: usize = 2_000;
 /// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
-    let Some(lock) = Lock::take(&home.sync_lock, options.busy)? else { return Ok(None) };
+    let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
+    migrate::bring_up_to_date(options, &lock)?;
     // Anything that would be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
@@ -239,6 +240,7 @@ impl Purge {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
         }
+        memory_store::migrate::remove_backups(&self.home)?;
         self.drop_damaged(what);
         // Nothing that was remembered of the purged sessions is true any more.
         self.drop_state(options)?;

@@ -11,7 +11,8 @@ use flate2::GzBuilder;
 use flate2::read::GzDecoder;
 use memory_store_base::ProjectId;
 use memory_store_base::fs::tree_fingerprint::TreeFingerprint;
-use memory_store_base::layout::{ByPath, UserDirs, by_path_record, path_hash};
+use memory_store_base::layout::{UserDirs, path_hash};
+use memory_store_base::tree::{TreeRecord, by_path_record};
 use tempfile::TempDir;
 
 use crate::{dirs_of, sealed};
@@ -103,7 +104,7 @@ impl GoldenHome {
     /// # Panics
     /// When the home does not have it.
     pub fn project(&self, name: &str) -> ProjectId {
-        ByPath::read(&self.dirs, &self.root(name)).unwrap().project
+        TreeRecord::read(&self.dirs, &self.root(name)).unwrap().project
     }
 
     /// Writes the record of a project's place, which has the fingerprint of the folder.

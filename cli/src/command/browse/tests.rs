@@ -132,7 +132,7 @@ fn a_frame_of_80_columns_has_the_preview_below_the_list() {
     id          mem001
     paths       src/decision.rs
 
-    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo  r release
+    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo
     "#);
 }
 
@@ -182,7 +182,7 @@ fn the_help_fits_80_columns_and_24_rows() {
 
 
 
-    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo  r release
+    ? keys  q leave  / search  a accept  y holds  e edit  d forget  u undo
     "#);
     state.press(key(KeyCode::Esc));
     assert!(!state.is_help, "any key closes it");

@@ -12,6 +12,7 @@ use memory_store::identity;
 use memory_store::index::Index;
 use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
+use memory_store::migrate::Site;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Recall, Search};
@@ -70,6 +71,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.extend(crate::command::service::check(world));
     checks.push(private_folders(world));
     checks.extend(reachable_folders(world, tree));
+    checks.push(formats(world, tree));
     checks.push(meaning::check(world, tree));
     match &found {
         Ok(tree) => {
@@ -147,6 +149,34 @@ fn git() -> Check {
             seen,
             "Install a newer one; until then branches and deletions are not told apart, and what you write into \
              memory files by hand counts as from the repository.",
+        ),
+    }
+}
+
+/// Stores of the formats that this program reads and writes.
+fn formats(world: &World, tree: Option<&Tree>) -> Check {
+    const NAME: &str = "formats";
+    let sites = match tree {
+        Some(tree) => Site::all_known(&world.dirs, tree),
+        None => vec![Site::user(&world.dirs)],
+    };
+    let mut pending = 0;
+    for site in &sites {
+        match site.version().and_then(|_| site.state()) {
+            Ok(state) => pending += state.pending.len(),
+            Err(error) => {
+                let remedy = error.remedy().unwrap_or("Until then nothing is written there.");
+                return Check::bad(NAME, error.to_string(), remedy);
+            }
+        }
+    }
+    let more = "`throughline doctor --migrations` shows more.";
+    match pending {
+        0 => Check::good(NAME, "all stores have the formats of this version"),
+        pending => Check::care(
+            NAME,
+            format!("{} pending", plural(pending, "migration")),
+            format!("`throughline sync` runs them; {more}"),
         ),
     }
 }
@@ -235,12 +265,12 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     let Some(missing) = missing_events(&found, plugin) else {
         return plugin_checks::hooks(NAME, plugin);
     };
-    let gone: Vec<PathBuf> = exec_paths(&found).filter(|path| !path.is_file()).collect();
+    let gone: Vec<PathBuf> = program_paths(&found).filter(|path| !path.is_file()).collect();
     if let Some(path) = gone.first() {
         let seen = format!("{} is registered, but is not there", path.display());
         return Check::bad(NAME, seen, "Run `throughline init`.");
     }
-    if let Some(path) = exec_paths(&found).find(|path| path.parent() != Some(&*world.bin_dir)) {
+    if let Some(path) = program_paths(&found).find(|path| path.parent() != Some(&*world.bin_dir)) {
         let seen = format!("{} is registered: another installation", path.display());
         return Check::care(NAME, seen, "Run `throughline init` to use this one.");
     }
@@ -297,9 +327,9 @@ fn run_twice(found: &[Found]) -> bool {
     handlers.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
-fn exec_paths(found: &[Found]) -> impl Iterator<Item = PathBuf> {
+fn program_paths(found: &[Found]) -> impl Iterator<Item = PathBuf> {
     let handlers = found.iter().flat_map(|file| &file.hooks).flatten();
-    handlers.filter_map(|(_, handler)| hooks::exec_path(handler))
+    handlers.filter_map(|(_, handler)| hooks::program_path(handler))
 }
 
 /// How long transcripts stay, which is how long there is to read them.

@@ -89,7 +89,7 @@ fn is_open(found: &Metadata) -> bool {
 /// Returns the private folders that are there, each before those in it. Beside these the data folder may hold files of the
 /// programs, which all may read.
 fn of_user(dirs: &UserDirs) -> Vec<PathBuf> {
-    let inner = ["projects", "by-path", "user"].map(|name| dirs.data.join(name));
+    let inner = ["projects", "by-path", "by-folder", "user"].map(|name| dirs.data.join(name));
     let inner = inner.into_iter().chain(["trees", "user"].map(|name| dirs.state.join(name)));
     let mut found = vec![dirs.data.clone(), dirs.state.clone()];
     let mut level: Vec<PathBuf> =

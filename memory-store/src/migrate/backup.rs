@@ -1,0 +1,440 @@
+//! Backups: the bytes that files had before a run of migrations changed them.
+//!
+//! A backup is a folder below `backups` in the store's private folder, with a manifest and a copy of each file. While its
+//! run is not finished it has a name of its own, by which the next run finds it. Files are put back one by one, and only
+//! over what the run wrote: a file that a person changed since stays as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::{FileChange, put};
+use super::run::{Budget, Stop};
+use super::site::Site;
+use crate::error::{At, Error, Result};
+use crate::format_version;
+use crate::fs::disk::{self, Privacy, read_if_there, refused};
+use crate::layout::ProjectDir;
+use crate::redact::Redactor;
+use crate::time::{DAY_MS, Timestamp};
+
+/// Folder of backups in a private folder.
+const DIR: &str = "backups";
+
+/// File of a backup that lists the others.
+const MANIFEST: &str = "manifest.json";
+
+/// How the name of a backup begins whose run is not finished.
+const UNFINISHED: &str = "unfinished-";
+
+/// Bytes of a manifest.
+const MANIFEST_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes that one run may copy. A step that would change more is refused before anything changes.
+const COPIES_BYTES_MAX: u64 = 256 << 20;
+
+/// Backups of one private folder that are kept; the oldest go.
+const BACKUPS_MAX: usize = 5;
+
+/// Days that a backup is kept.
+const BACKUP_DAYS: i64 = 90;
+
+/// A backup in the private folder of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBackup {
+    /// Its name, by which a person asks for it.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The folder of the store.
+    pub folder: PathBuf,
+    /// When its run began.
+    pub at: Timestamp,
+    /// Format of the store before.
+    pub from: u32,
+    /// Format of the store afterwards.
+    pub to: u32,
+    /// Number of files that its run changed.
+    pub files: usize,
+    /// Whether its run was killed and not continued yet.
+    pub is_unfinished: bool,
+}
+
+/// Result of putting a backup back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PutBack {
+    /// Number of files that are as they were before.
+    pub files: usize,
+    /// Files that were left as they are, because a person changed them since.
+    pub left: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct BackupManifest {
+    /// Name of the backup once its run is finished.
+    name: String,
+    folder: PathBuf,
+    at: Timestamp,
+    from: u32,
+    to: u32,
+    entries: Vec<CopiedFile>,
+}
+
+/// A file that a run changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct CopiedFile {
+    path: PathBuf,
+    /// Name of the copy; `None`: the file did not exist.
+    before: Option<String>,
+    /// Hash of the bytes before.
+    before_hash: Option<String>,
+    /// Hashes of the bytes that the run writes, step by step; `None`: it removes the file.
+    written: Vec<Option<String>>,
+}
+
+impl CopiedFile {
+    /// Returns whether the run itself may have left these bytes.
+    fn is_of_run(&self, hash: &Option<String>) -> bool {
+        self.written.contains(hash)
+    }
+}
+
+/// The backup of a run.
+pub(super) struct Backup {
+    path: PathBuf,
+    manifest: BackupManifest,
+    bytes: u64,
+}
+
+impl Backup {
+    /// Finds the backup of a run of this store that was killed.
+    ///
+    /// # Errors
+    /// When its manifest cannot be read.
+    pub(super) fn unfinished(site: &Site) -> Result<Option<Self>> {
+        let path = unfinished_path(site);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(None);
+        }
+        let Some(manifest) = read_manifest(&path)? else {
+            // Killed while the first copies were made: nothing was changed yet.
+            fs::remove_dir_all(&path).at(&path)?;
+            return Ok(None);
+        };
+        Ok(Some(Self { bytes: bytes_in(&path), path, manifest }))
+    }
+
+    /// Names the backup of a run that begins; nothing is written yet.
+    pub(super) fn begin(site: &Site, from: u32, now: Timestamp) -> Self {
+        let time: String = now.to_string().chars().filter(|c| !"-:".contains(*c)).collect();
+        let base = format!("{time}-{}-from-{from}", site.key().replace(' ', "-"));
+        let folder = site.home.folder.join(DIR);
+        let names = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
+        let mut free = names.filter(|name| fs::symlink_metadata(folder.join(name)).is_err());
+        let name = free.next().unwrap_or(base);
+        let manifest = BackupManifest {
+            name,
+            folder: site.folder(),
+            at: now,
+            from,
+            to: from,
+            entries: Vec::new(),
+        };
+        Self { path: unfinished_path(site), manifest, bytes: 0 }
+    }
+
+    /// Its name once the run is finished.
+    pub(super) fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
+    /// Where it is once the run is finished.
+    pub(super) fn final_path(&self) -> PathBuf {
+        self.path.with_file_name(self.name())
+    }
+
+    /// Format of the store before its run.
+    pub(super) fn from(&self) -> u32 {
+        self.manifest.from
+    }
+
+    /// Format of the store after its run.
+    pub(super) fn to(&self) -> u32 {
+        self.manifest.to
+    }
+
+    /// Number of files that its run changes.
+    pub(super) fn files(&self) -> usize {
+        self.manifest.entries.len()
+    }
+
+    /// Copies the bytes that the files of some changes have now. Of a file that an earlier step changed, the first
+    /// bytes count. The changes may begin once this returns.
+    pub(super) fn add(
+        &mut self,
+        changes: &[FileChange],
+        to: u32,
+        budget: &mut Budget,
+    ) -> Result<(), Stop> {
+        self.manifest.to = to;
+        for change in changes {
+            let (before_hash, after_hash) = (hashed(&change.before), hashed(&change.after));
+            let known = self.manifest.entries.iter().position(|entry| entry.path == change.path);
+            // What the run itself wrote, in an earlier step or before it was killed, is no state to go back to.
+            let is_kept = known.is_some_and(|known| {
+                let entry = &self.manifest.entries[known];
+                before_hash == entry.before_hash || entry.is_of_run(&before_hash)
+            });
+            match known {
+                Some(known) if is_kept => self.manifest.entries[known].written.push(after_hash),
+                Some(_) | None => {
+                    let before = self.copy(change.before.as_deref(), budget)?;
+                    let path = change.path.clone();
+                    self.manifest.entries.retain(|entry| entry.path != path);
+                    let written = vec![after_hash];
+                    self.manifest.entries.push(CopiedFile { path, before, before_hash, written });
+                }
+            }
+        }
+        budget.spend()?;
+        self.write_manifest()?;
+        Ok(())
+    }
+
+    /// Copies the bytes of a file, and returns the copy's name.
+    fn copy(&mut self, bytes: Option<&[u8]>, budget: &mut Budget) -> Result<Option<String>, Stop> {
+        let Some(bytes) = bytes else { return Ok(None) };
+        self.bytes += bytes.len() as u64;
+        self.refuse_too_much()?;
+        let names = (0..).map(|number: usize| number.to_string());
+        let is_free = |name: &String| fs::symlink_metadata(self.path.join(name)).is_err();
+        let Some(name) = names.into_iter().find(is_free) else { return Ok(None) };
+        budget.spend()?;
+        disk::replace(&self.path.join(&name), bytes, Privacy::Private)?;
+        Ok(Some(name))
+    }
+
+    fn refuse_too_much(&self) -> Result<()> {
+        if self.bytes <= COPIES_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "the copies of what a migration changes would have more than {} MiB",
+            COPIES_BYTES_MAX >> 20
+        );
+        Err(refused(&self.path, &message, "Report this, please; nothing was changed."))
+    }
+
+    fn write_manifest(&self) -> Result<()> {
+        let path = self.path.join(MANIFEST);
+        let bytes = serde_json::to_vec_pretty(&self.manifest)
+            .map_err(|error| Error::Io { path: path.clone(), source: error.into() })?;
+        disk::replace(&path, &bytes, Privacy::Private)
+    }
+
+    /// Puts back what its run changed, the last change first. A file that cannot be written keeps no other from being put
+    /// back.
+    ///
+    /// `is_ours` returns whether the program wrote these bytes later, without a decision of a person.
+    pub(super) fn put_back(
+        &self,
+        site: &Site,
+        is_ours: &dyn Fn(&[u8]) -> bool,
+        budget: &mut Budget,
+    ) -> Result<PutBack, Stop> {
+        let (mut done, mut failure) = (PutBack::default(), None);
+        let mark = format_version::path(&site.folder());
+        for entry in self.manifest.entries.iter().rev() {
+            // What cannot be read as a file is none that the run wrote.
+            let Ok(now) = site.read(&entry.path) else {
+                done.left.push(entry.path.clone());
+                continue;
+            };
+            let hash = hashed(&now);
+            if hash == entry.before_hash {
+                continue;
+            }
+            if !entry.is_of_run(&hash) && !now.as_deref().is_some_and(is_ours) {
+                done.left.push(entry.path.clone());
+                continue;
+            }
+            budget.spend()?;
+            match self.put_back_one(site, entry) {
+                // The mark of the format is no file of the person's.
+                Ok(()) => done.files += usize::from(entry.path != mark),
+                Err(error) => failure = Some(error),
+            }
+        }
+        failure.map_or(Ok(done), |error| Err(Stop::Failed(error)))
+    }
+
+    fn put_back_one(&self, site: &Site, entry: &CopiedFile) -> Result<()> {
+        let copy = entry.before.as_ref().map(|name| self.path.join(name));
+        let read = |copy: PathBuf| disk::read(&copy, COPIES_BYTES_MAX as usize);
+        let before = copy.map(read).transpose()?.map(|(bytes, _)| bytes);
+        put(site, &entry.path, before.as_deref())
+    }
+
+    /// Gives the backup of a finished run its name.
+    pub(super) fn close(self) -> Result<()> {
+        let path = self.final_path();
+        fs::rename(&self.path, &path).at(&path)
+    }
+
+    /// Removes the backup of a run that changed nothing after all.
+    pub(super) fn discard(self) -> Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&self.path),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Finds a backup by its name.
+///
+/// # Errors
+/// [`Error::Refused`] when there is none, or its run is not finished.
+pub(super) fn find(site: &Site, name: &str) -> Result<Backup> {
+    let kept = list(&site.home).into_iter().find(|kept| kept.name == name && !kept.is_unfinished);
+    let found = kept.map(|kept| read_manifest(&kept.path).map(|manifest| (kept.path, manifest)));
+    match found.transpose()? {
+        Some((path, Some(manifest))) if manifest.folder == site.folder() => {
+            Ok(Backup { path, manifest, bytes: 0 })
+        }
+        _ => Err(refused(
+            &site.home.folder.join(DIR).join(name),
+            "there is no finished backup of this name",
+            "`throughline doctor --migrations` lists them.",
+        )),
+    }
+}
+
+/// Returns whether a run of a store was killed and not continued yet.
+pub(super) fn is_unfinished(site: &Site) -> bool {
+    fs::symlink_metadata(unfinished_path(site)).is_ok()
+}
+
+/// Lists the backups of a private folder, oldest first.
+pub(super) fn list(home: &ProjectDir) -> Vec<KeptBackup> {
+    let folder = home.folder.join(DIR);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut kept: Vec<KeptBackup> = entries
+        .filter_map(|entry| {
+            let (path, name) = (entry.path(), entry.file_name().to_str()?.to_owned());
+            let manifest = read_manifest(&path).ok()??;
+            Some(KeptBackup {
+                is_unfinished: name.starts_with(UNFINISHED),
+                path,
+                name: manifest.name,
+                folder: manifest.folder,
+                at: manifest.at,
+                from: manifest.from,
+                to: manifest.to,
+                files: manifest.entries.len(),
+            })
+        })
+        .collect();
+    kept.sort_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)));
+    kept
+}
+
+/// Removes old backups of a private folder, and those beyond the number that is kept. Those of unfinished runs stay.
+///
+/// # Errors
+/// When one cannot be removed.
+pub fn prune(home: &ProjectDir, now: Timestamp) -> Result<()> {
+    let folder = home.folder.join(DIR);
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    // Their names begin with the time, so that no manifest is read.
+    let names = entries.filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
+    let mut names: Vec<String> = names.filter(|name| time_of(name).is_some()).collect();
+    names.sort_unstable();
+    let beyond = names.len().saturating_sub(BACKUPS_MAX);
+    let oldest = now.0 - BACKUP_DAYS * DAY_MS;
+    for (number, name) in names.iter().enumerate() {
+        if number < beyond || time_of(name).is_some_and(|at| at.0 < oldest) {
+            let path = folder.join(name);
+            fs::remove_dir_all(&path).at(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the day on which a finished backup of this name was begun.
+fn time_of(name: &str) -> Option<Timestamp> {
+    let digits = name.get(..8).filter(|start| start.bytes().all(|byte| byte.is_ascii_digit()))?;
+    Timestamp::parse(&format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))
+}
+
+/// Removes all backups of a private folder, for a person who wants something gone for good.
+///
+/// # Errors
+/// When they cannot be removed.
+pub fn remove_backups(home: &ProjectDir) -> Result<()> {
+    let folder = home.folder.join(DIR);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&folder),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Takes secrets out of the copies in the backups of a private folder. A backup whose list of files contains a secret is removed.
+/// Returns how many copies and backups had any.
+///
+/// # Errors
+/// When a copy cannot be read or written.
+pub(crate) fn redact_all(home: &ProjectDir, redactor: &Redactor) -> Result<usize> {
+    let mut changed = 0;
+    for kept in list(home) {
+        if read_text(&kept.path.join(MANIFEST))?.is_some_and(|text| redactor.redact(&text) != text)
+        {
+            fs::remove_dir_all(&kept.path).at(&kept.path)?;
+            changed += 1;
+            continue;
+        }
+        for entry in fs::read_dir(&kept.path).at(&kept.path)?.flatten() {
+            let path = entry.path();
+            let Some(text) = read_text(&path)?.filter(|_| entry.file_name() != MANIFEST) else {
+                continue;
+            };
+            let clean = redactor.redact(&text);
+            if clean != text {
+                disk::replace(&path, clean.as_bytes(), Privacy::Private)?;
+                changed += 1;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// Reads a file of a backup; `None` when it is no text.
+fn read_text(path: &Path) -> Result<Option<String>> {
+    let bytes = read_if_there(path, COPIES_BYTES_MAX as usize)?;
+    Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+}
+
+fn unfinished_path(site: &Site) -> PathBuf {
+    let name = format!("{UNFINISHED}{}", site.key().replace(' ', "-"));
+    site.home.folder.join(DIR).join(name)
+}
+
+fn read_manifest(folder: &Path) -> Result<Option<BackupManifest>> {
+    let path = folder.join(MANIFEST);
+    let Some(bytes) = read_if_there(&path, MANIFEST_BYTES_MAX)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Refused {
+        path,
+        message: format!("the manifest of a backup cannot be read: {error}"),
+        remedy: "Move its folder away, after looking at the copies in it.",
+    })
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
+}
+
+/// Returns the hash of the bytes of a file that exists.
+fn hashed(bytes: &Option<Vec<u8>>) -> Option<String> {
+    bytes.as_deref().map(|bytes| blake3::hash(bytes).to_hex().to_string())
+}

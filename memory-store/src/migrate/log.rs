@@ -1,0 +1,120 @@
+//! The log of migrations: one line of JSON for each step that ran, appended.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{At, Result};
+use crate::fs::disk::{Privacy, create_folder, read_if_there};
+use crate::layout::ProjectDir;
+use crate::time::Timestamp;
+
+/// Name of the log in a private folder.
+const FILE: &str = "migrations.jsonl";
+
+/// Bytes of the log that are read.
+const FILE_BYTES_MAX: usize = 4 << 20;
+
+/// StepResult of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepResult {
+    /// Its changes begin. Without a later line about the step, the process was killed.
+    Begun,
+    /// It ran to its end.
+    Done,
+    /// It failed, and everything it had changed was put back.
+    Restored,
+    /// It failed, and something could not be put back; the backup has it.
+    Failed,
+    /// The store could not be changed as it is; the step is tried again.
+    Waits,
+    /// A person put the backup back.
+    WentBack,
+}
+
+impl StepResult {
+    /// Returns its name for a person.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Done => "done",
+            Self::Restored => "failed, and put back",
+            Self::Failed => "failed",
+            Self::Waits => "waits",
+            Self::WentBack => "went back",
+        }
+    }
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigrationLine {
+    /// When it was written.
+    pub at: Timestamp,
+    /// The folder of the store.
+    pub folder: PathBuf,
+    /// Format before.
+    pub from: u32,
+    /// Format afterwards, when it is done.
+    pub to: u32,
+    /// Name of the step.
+    pub name: String,
+    /// The version of the program that ran it.
+    pub program: String,
+    /// StepResult of the step.
+    pub result: StepResult,
+    /// Number of files that it changed, or is to change.
+    pub files: usize,
+    /// Name of the backup in the folder `backups`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// Why it failed or waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl MigrationLine {
+    /// Returns whether two lines differ in nothing but their times.
+    fn repeats(&self, other: &Self) -> bool {
+        Self { at: other.at, ..self.clone() } == *other
+    }
+}
+
+/// Appends a line, unless the last one about the store is the same: what fails again and again is written once.
+pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
+    let before = read(home);
+    let last = before.iter().rev().find(|known| known.folder == line.folder);
+    if last.is_some_and(|last| last.repeats(line)) {
+        return Ok(());
+    }
+    create_folder(&home.folder, Privacy::Private)?;
+    let path = home.folder.join(FILE);
+    let mut options = OpenOptions::new();
+    options.create(true).read(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let mut file = options.open(&path).at(&path)?;
+    let mut bytes = Vec::new();
+    // A kill may have left half a line.
+    if file.metadata().at(&path)?.len() > 0 {
+        let mut end = [0];
+        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut end)).at(&path)?;
+        if end != *b"\n" {
+            bytes.push(b'\n');
+        }
+    }
+    serde_json::to_writer(&mut bytes, line).map_err(std::io::Error::from).at(&path)?;
+    bytes.push(b'\n');
+    file.write_all(&bytes).at(&path)?;
+    file.sync_data().at(&path)
+}
+
+/// Reads the log, oldest line first. Lines that cannot be read are left out.
+pub(super) fn read(home: &ProjectDir) -> Vec<MigrationLine> {
+    let bytes = read_if_there(&home.folder.join(FILE), FILE_BYTES_MAX).ok().flatten();
+    let bytes = bytes.unwrap_or_default();
+    let lines = bytes.split(|&byte| byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}

@@ -1,0 +1,67 @@
+//! What a step changes: files with their bytes before and after.
+
+use std::path::{Path, PathBuf};
+
+use super::site::Site;
+use crate::error::Result;
+use crate::fs::disk::{self, refused};
+use crate::ledger::LedgerLine;
+
+/// Answer of a step.
+pub(super) enum Planned {
+    /// What changes. Nothing: the store has the new form already.
+    Changes {
+        /// Files, in the order in which they change.
+        files: Vec<FileChange>,
+        /// Lines that are added to the ledger first, so that it lists each new text as ours. They stay if the run fails.
+        ledger: Vec<LedgerLine>,
+    },
+    /// The store cannot be changed as it is, for this reason; the step is tried again later.
+    Waits(String),
+}
+
+impl Planned {
+    /// Changes files that the ledger does not list.
+    pub(super) fn files(files: Vec<FileChange>) -> Self {
+        Self::Changes { files, ledger: Vec::new() }
+    }
+}
+
+/// A change to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileChange {
+    pub path: PathBuf,
+    /// Its bytes; `None`: it does not exist.
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+impl FileChange {
+    /// Replaces the bytes of a file.
+    pub(super) fn replace(path: PathBuf, before: Option<Vec<u8>>, after: Vec<u8>) -> Self {
+        Self { path, before, after: Some(after) }
+    }
+
+    /// Makes the change, unless another program changed the file since it was read.
+    pub(super) fn perform(&self, site: &Site) -> Result<()> {
+        if site.read(&self.path)? != self.before {
+            return Err(refused(
+                &self.path,
+                "this file changed while it was to be migrated",
+                "Run `throughline sync` again.",
+            ));
+        }
+        put(site, &self.path, self.after.as_deref())
+    }
+}
+
+/// Gives a file these bytes, or removes it.
+pub(super) fn put(site: &Site, path: &Path, bytes: Option<&[u8]>) -> Result<()> {
+    let root = site.bound(path)?;
+    match bytes {
+        Some(bytes) => {
+            disk::replace_all(&[disk::Write { root, path, bytes, privacy: site.privacy(path) }])
+        }
+        None => disk::remove_below(root, path),
+    }
+}

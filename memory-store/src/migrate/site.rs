@@ -1,0 +1,183 @@
+//! Stores that have a format, with their state.
+
+use std::path::{Path, PathBuf};
+
+use super::backup::{self, KeptBackup};
+use super::log::{self, MigrationLine};
+use super::steps::{ALL, Migration};
+use crate::error::Result;
+use crate::format_version::{self, StoreFormat, StoreKind};
+use crate::fs::disk::{Privacy, if_there, read_below, refused};
+use crate::identity::{self, Mode};
+use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs, path_hash};
+
+/// Bytes of a file that a step may read and change.
+const FILE_BYTES_MAX: usize = 64 << 20;
+
+/// Hexadecimal digits of a working tree's path in the name of its backup.
+const KEY_CHARS: usize = 16;
+
+/// A store that migrations bring from format to format.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Kind of the store.
+    pub kind: StoreKind,
+    /// The user's folders.
+    pub dirs: UserDirs,
+    /// The private folder whose lock is held meanwhile, with the log and the backups.
+    pub home: ProjectDir,
+    /// Root of the working tree whose memory folder it is.
+    pub root: Option<PathBuf>,
+    /// Working trees of the project, whose memory folders a step of the project may change.
+    pub roots: Vec<PathBuf>,
+}
+
+/// State of a store, for a report.
+#[derive(Clone, Debug)]
+pub struct SiteState {
+    /// Its format.
+    pub version: StoreFormat,
+    /// Steps that have not run yet.
+    pub pending: Vec<&'static Migration>,
+    /// Steps that ran, oldest first.
+    pub log: Vec<MigrationLine>,
+    /// Backups, oldest first.
+    pub backups: Vec<KeptBackup>,
+}
+
+impl Site {
+    /// What belongs to the user and no project.
+    pub fn user(dirs: &UserDirs) -> Self {
+        let (dirs, home) = (dirs.clone(), dirs.user_dir());
+        Self { kind: StoreKind::User, dirs, home, root: None, roots: Vec::new() }
+    }
+
+    /// The private state of the project of a working tree.
+    pub fn project(dirs: &UserDirs, home: ProjectDir, roots: Vec<PathBuf>) -> Self {
+        Self { kind: StoreKind::Project, dirs: dirs.clone(), home, root: None, roots }
+    }
+
+    /// The memory folder of a working tree of the project that is kept in `home`.
+    pub fn memory_folder(dirs: &UserDirs, home: ProjectDir, root: PathBuf) -> Self {
+        let (dirs, roots) = (dirs.clone(), vec![root.clone()]);
+        Self { kind: StoreKind::MemoryFolder, dirs, home, root: Some(root), roots }
+    }
+
+    /// All stores that a sync of a project writes: the user's own, the project's, and the memory folders of its working
+    /// trees.
+    pub fn all(dirs: &UserDirs, tree: &Tree, roots: &[PathBuf]) -> Vec<Self> {
+        let home = dirs.project(tree.project);
+        let mut sites = vec![Self::user(dirs), Self::project(dirs, home.clone(), roots.to_vec())];
+        // A project that keeps its memories privately reads no folder.
+        let reads_folders =
+            identity::mode(dirs, tree.project).is_ok_and(|it| it == Mode::Committed);
+        let folders = roots.iter().filter(|root| reads_folders && root.join(STORE_DIR).is_dir());
+        sites.extend(folders.map(|root| Self::memory_folder(dirs, home.clone(), root.clone())));
+        sites
+    }
+
+    /// As [`Site::all`], for the working trees that are known without asking git.
+    pub fn all_known(dirs: &UserDirs, tree: &Tree) -> Vec<Self> {
+        let mut roots = identity::known_roots(dirs, tree.project);
+        if !roots.contains(&tree.root) {
+            roots.push(tree.root.clone());
+        }
+        Self::all(dirs, tree, &roots)
+    }
+
+    /// Returns the folder that has the format.
+    pub fn folder(&self) -> PathBuf {
+        match &self.root {
+            Some(root) => root.join(STORE_DIR),
+            None => self.home.folder.clone(),
+        }
+    }
+
+    /// Reads its format.
+    ///
+    /// # Errors
+    /// [`crate::Error::Newer`] for a format that this program does not support; others when it cannot be read.
+    pub fn version(&self) -> Result<StoreFormat> {
+        let version = self.found_version()?;
+        format_version::check(self.kind, &self.folder(), version.clone())?;
+        Ok(version)
+    }
+
+    /// Reads its format, whether or not this program supports it.
+    pub(super) fn found_version(&self) -> Result<StoreFormat> {
+        match &self.root {
+            Some(root) => StoreFormat::read_memory_folder(root),
+            None => StoreFormat::read(&self.home.folder),
+        }
+    }
+
+    /// Looks at the store without changing it.
+    ///
+    /// # Errors
+    /// When its format cannot be read.
+    pub fn state(&self) -> Result<SiteState> {
+        let version = self.found_version()?;
+        let folder = self.folder();
+        let mut log = log::read(&self.home);
+        log.retain(|line| line.folder == folder);
+        let mut backups = backup::list(&self.home);
+        backups.retain(|kept| kept.folder == folder);
+        let pending = self.pending(&ALL, version.number).collect();
+        Ok(SiteState { version, pending, log, backups })
+    }
+
+    /// [`Site::version`] for a list of steps, which may lead further than this program's own.
+    pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
+        let steps = migrations.iter().filter(|step| step.kind == self.kind);
+        let reached = steps.map(|step| step.to).max().unwrap_or_default();
+        match self.found_version()? {
+            version if version.number <= reached => Ok(version),
+            _ => self.version(),
+        }
+    }
+
+    /// Returns the steps that this store still needs, in order.
+    pub(super) fn pending<'m>(
+        &self,
+        migrations: &'m [Migration],
+        number: u32,
+    ) -> impl Iterator<Item = &'m Migration> {
+        let kind = self.kind;
+        migrations.iter().filter(move |step| step.kind == kind && step.to > number)
+    }
+
+    /// Returns a name for its unfinished run that no other store with the same private folder has.
+    pub(super) fn key(&self) -> String {
+        match (&self.root, self.kind) {
+            (Some(root), _) => path_hash(root)[..KEY_CHARS].to_owned(),
+            (None, kind) => kind.name().to_owned(),
+        }
+    }
+
+    /// Reads a file of the store; `None` when there is none.
+    pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        if_there(read_below(self.bound(path)?, path, FILE_BYTES_MAX))
+    }
+
+    /// Returns the folder below which no link is followed on the way to a file.
+    ///
+    /// # Errors
+    /// For a file that no migration of this store may change.
+    pub(super) fn bound(&self, path: &Path) -> Result<&Path> {
+        let own = path.starts_with(&self.home.folder).then_some(&self.home.folder);
+        let is_settings = self.kind == StoreKind::User && *path == self.dirs.config_file();
+        let settings = is_settings.then_some(&self.dirs.config);
+        let in_tree = || self.roots.iter().find(|root| path.starts_with(root.join(STORE_DIR)));
+        own.or(settings).or_else(in_tree).map(PathBuf::as_path).ok_or_else(|| {
+            refused(path, "this file is outside of the store", "Report this fault, please.")
+        })
+    }
+
+    /// Returns the readers of a file that a migration writes.
+    pub(super) fn privacy(&self, path: &Path) -> Privacy {
+        match self.roots.iter().any(|root| path.starts_with(root.join(STORE_DIR))) {
+            true => Privacy::Shared,
+            false => Privacy::Private,
+        }
+    }
+}

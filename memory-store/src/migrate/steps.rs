@@ -1,0 +1,72 @@
+//! The list of migrations.
+
+use super::plan::Planned;
+use super::site::Site;
+use super::{held_status, review_setting};
+use crate::error::Result;
+use crate::format_version::StoreKind;
+
+/// A step from the format before to the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// The stores that it changes.
+    pub kind: StoreKind,
+    /// Format of the store afterwards.
+    pub to: u32,
+    /// Its name, which is never given to another step.
+    pub name: &'static str,
+    /// The first version of the program that writes this format.
+    pub since: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// Returns the changes, as a function of the store. It is called again where a run was killed, so a file that
+    /// has the new form already is none of them.
+    pub(super) plan: fn(&Site) -> Result<Planned>,
+}
+
+/// All migrations, in the order in which they run.
+pub(super) static ALL: [Migration; 3] = [
+    Migration {
+        kind: StoreKind::User,
+        to: 2,
+        name: "held-status",
+        since: "0.2.0",
+        about: held_status::ABOUT,
+        plan: held_status::plan,
+    },
+    Migration {
+        kind: StoreKind::User,
+        to: 3,
+        name: "review-setting",
+        since: "0.2.0",
+        about: review_setting::ABOUT,
+        plan: review_setting::plan,
+    },
+    Migration {
+        kind: StoreKind::Project,
+        to: 2,
+        name: "held-status",
+        since: "0.2.0",
+        about: held_status::ABOUT,
+        plan: held_status::plan,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_lead_without_gaps_to_the_formats_that_this_program_writes() {
+        for kind in [StoreKind::User, StoreKind::Project, StoreKind::MemoryFolder] {
+            let steps: Vec<u32> =
+                ALL.iter().filter(|step| step.kind == kind).map(|step| step.to).collect();
+            assert_eq!(steps, (2..=kind.format()).collect::<Vec<_>>(), "{}", kind.name());
+            let mut names: Vec<_> =
+                ALL.iter().filter(|step| step.kind == kind).map(|step| step.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), steps.len(), "a name of a step is given twice");
+        }
+    }
+}

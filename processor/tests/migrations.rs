@@ -1,0 +1,49 @@
+//! Syncs over stores of an earlier format.
+
+use memory_store::Timestamp;
+use memory_store::layout::Tree;
+use memory_store::migrate::Site;
+use memory_store::store::Store;
+use processor::lock::Busy;
+use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::upkeep::purge::{What, purge};
+use testutils::golden::{COMMITTED, GoldenHome, PRIVATE};
+
+const NOW: Timestamp = Timestamp(1_795_300_000_000);
+
+fn tree(home: &GoldenHome, project: &str) -> Tree {
+    Tree::find(&home.dirs, &home.root(project)).unwrap()
+}
+
+fn synced(home: &GoldenHome, tree: &Tree) -> SyncReport {
+    sync(&SyncOptions::new(&home.dirs, tree, Busy::Leave, NOW)).unwrap()
+}
+
+#[test]
+fn the_first_sync_migrates_and_reports_it_once() {
+    let home = GoldenHome::new("0.1.0");
+    let tree = tree(&home, PRIVATE);
+    let report = synced(&home, &tree);
+    let told: Vec<_> = report.migrated.iter().map(|it| (it.store, it.from, it.to)).collect();
+    assert_eq!(told, [("user", 1, 3), ("project", 1, 2)]);
+    let again = synced(&home, &tree);
+    assert!(again.nothing_new && again.migrated.is_empty());
+    for site in Site::all_known(&home.dirs, &tree) {
+        assert!(site.state().unwrap().pending.is_empty());
+    }
+}
+
+#[test]
+fn a_purge_leaves_no_copy_in_a_backup() {
+    let home = GoldenHome::new("0.1.0");
+    let tree = tree(&home, COMMITTED);
+    synced(&home, &tree);
+    let store = Store::open(&home.dirs, &tree).unwrap();
+    let backups = store.home.folder.join("backups");
+    assert!(backups.is_dir());
+    let options = SyncOptions::new(&home.dirs, &tree, Busy::Leave, NOW);
+    let session = What::Session("a1000006-0000-4000-8000-000000000000".to_owned());
+    let report = purge(&options, &session).unwrap().unwrap();
+    assert!(report.sessions == 1 && report.left.is_empty(), "{report:?}");
+    assert!(!backups.exists());
+}
