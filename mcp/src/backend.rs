@@ -336,6 +336,9 @@ pub struct TurnHit {
 pub struct SessionHit {
     /// Claude Code's id of it.
     pub session: String,
+    /// Who gave its prompts, where that was no person: `agent` or `program`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub speaker: String,
     /// The day of its first turn.
     pub from: String,
     /// The day of its last.

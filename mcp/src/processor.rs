@@ -45,6 +45,8 @@ enum Answer {
 pub struct Listed {
     /// Claude Code's id of it.
     pub session: String,
+    /// Who gave its prompts, where that was no person: `agent` or `program`.
+    pub speaker: String,
     /// The time of its first record.
     pub first: Timestamp,
     /// The time of its last.

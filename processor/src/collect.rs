@@ -41,11 +41,11 @@ use crate::extract::Roots;
 use crate::handoff;
 use crate::progress::Progress;
 use crate::secrets::{Learning, Secrets};
-use crate::state::SessionState;
+use crate::state::{SessionState, State};
 use crate::transcript::parts;
 use crate::transcript::read::{Counts, FileTimes};
 use crate::transcript::record::{Record, RecordWhat};
-use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
+use crate::transcript::{Assembly, Redact, SessionBuilder, Speaker, assemble};
 
 /// Transcripts that one session is known to have been read from.
 const SOURCES_MAX: usize = 32;
@@ -145,9 +145,12 @@ enum ReadOutcome {
 }
 
 impl SessionRead {
-    /// Where the session was left, and the working directory it was left in.
-    pub fn left(&self) -> Option<&(String, LeftSession)> {
-        self.end.left.as_ref()
+    /// Returns where a person's session was left, and the working directory it was left in. `state` tells who spoke in
+    /// its earlier parts.
+    pub fn left(&self, state: &State) -> Option<&(String, LeftSession)> {
+        let speaker = Speaker::of(&self.file.records);
+        let is_persons = speaker.unwrap_or_else(|| state.speaker(&self.name)).is_person();
+        self.end.left.as_ref().filter(|_| is_persons)
     }
 }
 
@@ -210,7 +213,7 @@ impl Collector<'_> {
         let counts = builder.counts();
         let (mut records, growth) = builder.take();
         header.growth = growth;
-        header.format = header.needed_format();
+        header.format = header.needed_format(&records);
         let cleaned = self.clean(&header, &mut records, &learning)?;
         let file = SessionFile { header, records };
         let worth_keeping =
@@ -305,14 +308,14 @@ impl Collector<'_> {
             builder.know(&records);
         }
         header.parts += 1;
-        let header = Header {
+        let mut header = Header {
             part: header.parts,
             parts: 0,
             growth: beginning,
             sources: Vec::new(),
-            format: archive::FORMAT,
             ..header.clone()
         };
+        header.format = header.needed_format(&records);
         let file = SessionFile { header, records };
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
@@ -445,6 +448,7 @@ fn state_with(file: &SessionFile, End { left, edited }: End) -> SessionState {
         first,
         last,
         cwds,
+        speaker: Speaker::of(&file.records),
         from_folder: file.header.from_folder,
         left,
         edited,

@@ -12,7 +12,7 @@ use memory_store::time::{DAY_MS, HOUR_MS};
 
 use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
-use crate::extract::{cut, goes_on, is_sibling, plain};
+use crate::extract::{cut, goes_on, is_sibling, plain, request};
 use crate::transcript::Redact;
 use crate::transcript::session::{Call, Input, Session, StepKind};
 
@@ -132,7 +132,12 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
 fn about(session: &Session, last: &Episode<'_>) -> Option<String> {
     let mut requests = session.turns.iter().map(episodes::words_of);
     let first = requests.find(|text| !text.trim().is_empty() && !goes_on(text))?;
-    let about = cut(&subject(session.title.as_deref().unwrap_or(first)), ABOUT_CHARS_MAX);
+    let subject_of = |text: &str| cut(&subject(text), ABOUT_CHARS_MAX);
+    let about = match session.title.as_deref() {
+        Some(title) => subject_of(title),
+        None if episodes::handed_plan(first).is_some() => subject_of(first),
+        None => subject_of(&request(first)),
+    };
     let is_last = subject(last.request()).starts_with(about.trim_end_matches('…'));
     (!about.is_empty() && !is_last).then_some(about)
 }

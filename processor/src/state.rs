@@ -14,10 +14,10 @@ use crate::collect::discover::Seen;
 use crate::collect::forks::KnownKeys;
 use crate::handoff::SESSIONS_MAX;
 use crate::private_files::{Damaged, read_checked, read_json, write_checked, write_packed};
-use crate::transcript::parts;
+use crate::transcript::{Speaker, parts};
 
 /// Changes whenever the meaning of what is remembered changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Sessions of one working directory of which it is remembered where they were left: twice as many as are told.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
@@ -89,6 +89,8 @@ pub struct SessionState {
     pub last: Timestamp,
     /// The working directories of its prompts.
     pub cwds: Vec<String>,
+    /// Its speaker, where this part of it shows one.
+    pub speaker: Option<Speaker>,
     /// Whether the user gave its transcript by `--from`.
     pub from_folder: bool,
     /// Where it was left, and the working directory it was left in.
@@ -120,6 +122,13 @@ pub struct Summary {
     pub drafts: usize,
     /// A hash of them.
     pub digest: String,
+}
+
+impl SessionState {
+    /// Returns whether nothing shows that another than a person gave its prompts.
+    fn is_persons(&self) -> bool {
+        self.speaker.is_none_or(|speaker| speaker.is_person())
+    }
 }
 
 impl Default for State {
@@ -166,6 +175,7 @@ impl State {
                 .or_insert_with(|| SessionState { first: part.first, ..SessionState::default() });
             session.first = session.first.min(part.first);
             session.last = session.last.max(part.last);
+            session.speaker = session.speaker.into_iter().chain(part.speaker).min();
             session.left = session.left.take().or_else(|| part.left.clone());
             for (path, at) in &part.edited {
                 let edited = session.edited.entry(path.clone()).or_insert(*at);
@@ -175,26 +185,39 @@ impl State {
         whole
     }
 
+    /// Returns the speaker of a session, by the name of its file or of a part; the person where nothing shows another.
+    pub fn speaker(&self, name: &str) -> Speaker {
+        let session = parts::of_name(name).0;
+        let from = self.sessions.range(session.to_owned()..);
+        let parts = from.take_while(|(name, _)| name.starts_with(session));
+        let parts = parts.filter(|(name, _)| parts::of_name(name).0 == session);
+        parts.filter_map(|(_, part)| part.speaker).min().unwrap_or_default()
+    }
+
     /// Forgets where sessions were left that others of the same working directory came after: nobody is
     /// told of them, and a long history has many.
     pub fn forget_left(&mut self) {
-        let mut places: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
-        for (cwd, left) in self.sessions.values().filter_map(|session| session.left.as_ref()) {
-            places.entry(cwd).or_default().push(left.last);
+        // Sessions of programs, which may be many, do not count among those of the person.
+        let mut places: BTreeMap<(&str, bool), Vec<Timestamp>> = BTreeMap::new();
+        for session in self.sessions.values() {
+            if let Some((cwd, left)) = &session.left {
+                places.entry((cwd, session.is_persons())).or_default().push(left.last);
+            }
         }
-        let oldest: BTreeMap<String, Timestamp> = places
+        let oldest: BTreeMap<(String, bool), Timestamp> = places
             .into_iter()
             .filter(|(_, times)| times.len() > LEFT_MAX)
-            .map(|(cwd, mut times)| {
+            .map(|((cwd, is_persons), mut times)| {
                 times.sort_unstable_by(|a, b| b.cmp(a));
-                (cwd.to_owned(), times[LEFT_MAX - 1])
+                ((cwd.to_owned(), is_persons), times[LEFT_MAX - 1])
             })
             .collect();
-        let is_old = |(cwd, left): &mut (String, LeftSession)| {
-            oldest.get(cwd).is_some_and(|oldest| left.last < *oldest)
-        };
         for session in self.sessions.values_mut() {
-            drop(session.left.take_if(is_old));
+            let is_persons = session.is_persons();
+            drop(session.left.take_if(|(cwd, left)| {
+                let oldest = oldest.get(&(cwd.clone(), is_persons));
+                oldest.is_some_and(|oldest| left.last < *oldest)
+            }));
         }
     }
 }

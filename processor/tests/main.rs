@@ -27,6 +27,7 @@ mod scripts;
 mod second;
 mod secrets;
 mod slow_model;
+mod speakers;
 mod standin;
 mod sync;
 mod thinking;

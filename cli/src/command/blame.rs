@@ -188,7 +188,7 @@ fn show(
         let at = format!("{:<15}", clock::ago(touches.touched, world.now));
         let (short, counts) = (plain(short_session(&session.session)), counts.join(", "));
         let before = short.len() + at.len() + counts.len() + 6;
-        let wish = wrap::cut(&plain(&session.wish), wrap::room().saturating_sub(before));
+        let wish = wrap::cut(&plain(&session.subject()), wrap::room().saturating_sub(before));
         writeln!(out, "{}  {}  {counts}  {wish}", paint(NAME, short), paint(QUIET, at))?;
     }
     Ok(())

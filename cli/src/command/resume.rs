@@ -206,7 +206,7 @@ fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
             plural(session.prompts, "prompt"),
             paint(QUIET, format_args!("({})", plain(short_session(&session.session)))),
         )?;
-        let wish = wrap::cut(&plain(&session.wish), room);
+        let wish = wrap::cut(&plain(&session.subject()), room);
         if !wish.is_empty() {
             writeln!(out, "{:INDENT$}{wish}", "")?;
         }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use memory_store::Timestamp;
 use processor::collect::archive::{Archive, SessionFile, file_name};
-use processor::transcript::parts;
 use processor::transcript::record::{Record, RecordWhat};
 use processor::transcript::session::{Input, PromptBy};
+use processor::transcript::{Speaker, parts};
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -28,9 +28,12 @@ pub struct Session {
     pub branch: String,
     /// The folder it was started in.
     pub folder: PathBuf,
-    /// The first prompt that a person typed.
+    /// Its speaker.
+    #[serde(skip_serializing_if = "Speaker::is_person")]
+    pub speaker: Speaker,
+    /// The first prompt of its speaker.
     pub wish: String,
-    /// How many prompts a person typed.
+    /// How many prompts its speaker gave.
     pub prompts: usize,
     /// Whether Claude Code still has its transcript, so that it can go on.
     pub is_resumable: bool,
@@ -66,8 +69,9 @@ fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
     }
     let id = &file.header.session;
     let is_resumable = is_plain(id) && has_transcript(&file);
-    let mut session = Session { session: id.clone(), is_resumable, ..Session::default() };
     records.extend(file.records);
+    let speaker = Speaker::of(&records).unwrap_or_default();
+    let mut session = Session { session: id.clone(), is_resumable, speaker, ..Session::default() };
     records.iter().for_each(|record| session.add(record));
     Some((session, records))
 }
@@ -119,6 +123,14 @@ pub fn ran(record: &Record) -> Option<&str> {
 }
 
 impl Session {
+    /// Returns its first prompt, for the line of a list, with a mark where its prompts are no person's.
+    pub fn subject(&self) -> String {
+        match self.speaker.label() {
+            "" => self.wish.clone(),
+            label => format!("[prompts by {label}] {}", self.wish),
+        }
+    }
+
     fn add(&mut self, record: &Record) {
         if record.at != Timestamp::default() {
             self.last = self.last.max(record.at);
@@ -133,7 +145,12 @@ impl Session {
         if !branch.is_empty() {
             self.branch.clone_from(branch);
         }
-        if *by == PromptBy::User && !text.trim().is_empty() {
+        let of_speaker = match self.speaker {
+            Speaker::Person => PromptBy::User,
+            Speaker::Agent => PromptBy::Agent,
+            Speaker::Program => PromptBy::Sdk,
+        };
+        if *by == of_speaker && !text.trim().is_empty() {
             self.prompts += 1;
             if self.wish.is_empty() {
                 self.wish.clone_from(text);

@@ -146,7 +146,7 @@ fn show(day: &Day, out: &mut dyn Write) -> Result {
             branch => format!("{}: ", plain(branch)),
         };
         let room = wrap::room().saturating_sub(id.len() + 6);
-        let wish = wrap::cut(&format!("{branch}{}", plain(&session.wish)), room);
+        let wish = wrap::cut(&format!("{branch}{}", plain(&session.subject())), room);
         writeln!(out, "  > {}  {wish}", paint(NAME, id))?;
     }
     let changes = [

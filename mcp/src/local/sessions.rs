@@ -391,6 +391,7 @@ fn session_hit<'h>(
     files.retain(|path| !asked.contains(path));
     SessionHit {
         session: render::clean(&session.session),
+        speaker: render::clean(&session.speaker),
         from: session.first.date(),
         to: session.last.date(),
         branch: render::clean(&session.branch),
@@ -411,6 +412,9 @@ fn session_text(hit: &SessionHit) -> String {
     let mut text = format!("- session {}, {}", hit.session, hit.from);
     if hit.to != hit.from {
         text.push_str(&format!(" to {}", hit.to));
+    }
+    if !hit.speaker.is_empty() {
+        text.push_str(&format!(", prompts by: {}", hit.speaker));
     }
     if !hit.branch.is_empty() {
         text.push_str(&format!(", branch {}", hit.branch));

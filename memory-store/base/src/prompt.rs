@@ -9,17 +9,12 @@ use std::borrow::Cow;
 
 use memchr::memchr_iter;
 
-/// Elements that begin a prompt which a program or another agent made.
-const MACHINE_MADE: [&str; 8] = [
-    "agent-message",
-    "channel",
-    "ci-monitor-event",
-    "cross-session-message",
-    "objective",
-    "scheduled-task",
-    "task-notification",
-    "teammate-message",
-];
+/// Elements that begin a prompt which another agent made.
+const AGENT_MADE: [&str; 3] = ["agent-message", "cross-session-message", "teammate-message"];
+
+/// Elements that begin a prompt which a program made.
+const MACHINE_MADE: [&str; 5] =
+    ["channel", "ci-monitor-event", "objective", "scheduled-task", "task-notification"];
 
 /// Elements that begin what was only shown, and asks nothing.
 const SHOWN: [&str; 8] = [
@@ -43,9 +38,8 @@ const CAVEAT: &str =
 const INTERRUPTED: &str = "[Request interrupted by user";
 
 /// Beginnings of text that Claude Code writes in place of a prompt. Not every version marks it otherwise.
-const MACHINE_SAYS: [&str; 8] = [
+const MACHINE_SAYS: [&str; 7] = [
     "A session-scoped Stop hook is now active",
-    "Another Claude session sent a message:",
     "Base directory for this skill:",
     "This session is being continued from a previous conversation",
     "UserPromptSubmit operation blocked by hook:",
@@ -53,6 +47,9 @@ const MACHINE_SAYS: [&str; 8] = [
     "[SYSTEM NOTIFICATION",
     "[Your previous response had no visible output",
 ];
+
+/// Beginning of a message of another agent.
+const AGENT_SAYS: &str = "Another Claude session sent a message:";
 
 /// Suffixes of an event's name where Claude Code repeats a hook's output.
 const HOOK_SAYS: [&str; 3] =
@@ -92,7 +89,9 @@ pub enum Origin {
     Person,
     /// A person who chose a slash command, as Claude Code writes it down.
     Command,
-    /// A program or another agent.
+    /// Another agent.
+    Agent,
+    /// A program.
     Machine,
     /// Nobody: it was only shown.
     Shown,
@@ -105,6 +104,8 @@ pub fn origin(prompt: &str) -> Origin {
     let prompt = prompt.trim_start();
     if begins_with(prompt, &COMMAND) {
         Origin::Command
+    } else if begins_with(prompt, &AGENT_MADE) || prompt.starts_with(AGENT_SAYS) {
+        Origin::Agent
     } else if begins_with(prompt, &MACHINE_MADE) || is_said_by_machine(prompt) {
         Origin::Machine
     } else if begins_with(prompt, &SHOWN) || prompt.starts_with(CAVEAT) {

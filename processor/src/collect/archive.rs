@@ -29,11 +29,12 @@ pub use packing::{PackFile, lists_pack, texts_of};
 use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts::{self, Growth};
-use crate::transcript::record::Record;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::session::PromptBy;
 
 /// The version of the format, in the header of each file: 1 of a session that is not cut, which older versions of this
-/// program read, too, and 2 of one in parts.
-pub const FORMAT: u32 = 2;
+/// program read, too, 2 of one in parts, and 3 of one with prompts of another agent.
+pub const FORMAT: u32 = 3;
 
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
@@ -115,9 +116,15 @@ impl Header {
         parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
     }
 
-    /// The lowest version of the format that tells all of it.
-    pub fn needed_format(&self) -> u32 {
-        if self.part == 0 && self.parts == 0 { 1 } else { FORMAT }
+    /// Returns the lowest version of the format that holds these records.
+    pub fn needed_format(&self, records: &[Record]) -> u32 {
+        let is_agents =
+            |record: &Record| matches!(record.what, RecordWhat::Prompt { by: PromptBy::Agent, .. });
+        match self.part == 0 && self.parts == 0 {
+            _ if records.iter().any(is_agents) => FORMAT,
+            true => 1,
+            false => 2,
+        }
     }
 }
 
@@ -525,7 +532,8 @@ fn write(out: &mut impl Write, file: &SessionFile) -> Result<u64> {
     // Without a time and a name in it, the same turns give the same bytes.
     let gzip = GzBuilder::new().mtime(0).write(out, Compression::new(LEVEL));
     let mut gzip = io::BufWriter::with_capacity(PACKED_AT_ONCE, gzip);
-    let header = Header { format: file.header.needed_format(), ..file.header.clone() };
+    let format = file.header.needed_format(&file.records);
+    let header = Header { format, ..file.header.clone() };
     serde_json::to_writer(&mut gzip, &header)?;
     gzip.write_all(b"\n")?;
     let (mut line, mut bytes) = (Vec::new(), 0);
@@ -658,7 +666,9 @@ mod tests {
         let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
         let path = archive.store(&sample()).unwrap().path;
         let mut later = GzBuilder::new().write(Vec::new(), Compression::default());
-        later.write_all(b"{\"format\":3,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+        let header =
+            format!("{{\"format\":{},\"session\":{{\"id\":1}},\"sources\":{{}}}}\n", FORMAT + 1);
+        later.write_all(header.as_bytes()).unwrap();
         fs::write(&path, later.finish().unwrap()).unwrap();
         let error = archive.load("s-1").unwrap_err();
         assert!(!is_damaged(&error) && format!("{error:#}").contains("install"), "{error:#}");

@@ -6,6 +6,7 @@ use memory_store::layout::ProjectDir;
 use serde::Serialize;
 
 use crate::state::State;
+use crate::transcript::Speaker;
 
 /// Sessions of a list, the latest first.
 const SESSIONS_MAX: usize = 2_000;
@@ -16,6 +17,9 @@ const FILES_MAX: usize = 50;
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Listed {
     session: String,
+    /// Its speaker, where that is no person.
+    #[serde(skip_serializing_if = "Speaker::is_person")]
+    speaker: Speaker,
     first: Timestamp,
     last: Timestamp,
     branch: String,
@@ -46,6 +50,7 @@ pub fn sessions(home: &ProjectDir) -> Vec<Listed> {
             files.truncate(FILES_MAX);
             Some(Listed {
                 session: left.session,
+                speaker: session.speaker.unwrap_or_default(),
                 first: session.first,
                 last: session.last,
                 branch: left.branch,

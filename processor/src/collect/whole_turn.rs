@@ -45,9 +45,11 @@ fn find(file: &SessionFile, at: Timestamp) -> Option<String> {
 fn told(turn: &Turn) -> String {
     let mut text = match turn.prompt.by {
         PromptBy::Machine => String::new(),
-        PromptBy::User | PromptBy::Sdk | PromptBy::Command | PromptBy::Summary => {
-            turn.prompt.text.trim().to_owned()
-        }
+        PromptBy::User
+        | PromptBy::Sdk
+        | PromptBy::Agent
+        | PromptBy::Command
+        | PromptBy::Summary => turn.prompt.text.trim().to_owned(),
     };
     for step in &turn.steps {
         if text.len() > TURN_BYTES_MAX {

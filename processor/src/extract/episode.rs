@@ -8,9 +8,9 @@ use memory_store::Timestamp;
 use memory_store::signature::telling_lines;
 
 use super::clean::{capital, cut, plain, without_filler};
+use super::own_words::{own_words, request};
 use super::pattern::Pattern;
 use super::prose::{self, Sentence};
-use super::quoted::own_words;
 use super::score::{Channel, Placed, score};
 use super::shell::{Message, commit_message};
 use super::words;
@@ -91,7 +91,7 @@ pub struct Episode<'a> {
     pub statements: Vec<Statement>,
     /// The commits made, the last version of each.
     pub commits: Vec<Commit>,
-    /// Whether a program gave any of its prompts. What such a prompt says is nobody's wish.
+    /// Whether a program or another agent gave any of its prompts. What such a prompt says is nobody's wish.
     pub by_program: bool,
 }
 
@@ -193,13 +193,13 @@ fn bounds(turns: &[Turn]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
 }
 
-/// For each turn whether a program drives the session there: what it queues, answers and accepts is not
+/// For each turn whether a program or another agent drives the session there: what it queues, answers and accepts is not
 /// the user's. A machine's turn, such as a notice that a task ended, belongs to whoever drove before.
 fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
     let mut driven = false;
     let of = |turn: &Turn| {
         driven = match turn.prompt.by {
-            PromptBy::Sdk => true,
+            PromptBy::Sdk | PromptBy::Agent => true,
             PromptBy::User | PromptBy::Command => false,
             PromptBy::Machine | PromptBy::Summary => driven,
         };
@@ -211,7 +211,7 @@ fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
 /// Whether a turn asks for something new.
 fn opens(turn: &Turn) -> bool {
     match turn.prompt.by {
-        PromptBy::User | PromptBy::Sdk => !goes_on(&turn.prompt.text),
+        PromptBy::User | PromptBy::Sdk | PromptBy::Agent => !goes_on(&turn.prompt.text),
         PromptBy::Command => command_ask(&turn.prompt.text).is_some(),
         PromptBy::Machine | PromptBy::Summary => false,
     }
@@ -237,7 +237,7 @@ pub fn handed_plan(prompt: &str) -> Option<String> {
 /// The words of a prompt that asks for work; empty of a machine's.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
-        PromptBy::User | PromptBy::Sdk => &turn.prompt.text,
+        PromptBy::User | PromptBy::Sdk | PromptBy::Agent => &turn.prompt.text,
         PromptBy::Command => command_ask(&turn.prompt.text).unwrap_or_default(),
         PromptBy::Machine | PromptBy::Summary => "",
     }
@@ -257,7 +257,7 @@ fn episode<'a>(turns: &'a [Turn], driven: &[bool]) -> Episode<'a> {
     say_commits(&mut statements, &commits);
     say_texts(&mut statements, turns);
     let plan_title = handed_plan(prompt);
-    let ask = plan_title.clone().unwrap_or_else(|| plain(first_lines(prompt)));
+    let ask = plan_title.clone().unwrap_or_else(|| plain(&request(first_lines(prompt))));
     let subject = match &plan_title {
         Some(title) if !title.is_empty() => cut(&capital(title), SUBJECT_CHARS_MAX),
         _ => subject(&ask, &commits, &statements),

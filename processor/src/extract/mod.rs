@@ -21,11 +21,12 @@ mod fixes;
 mod knowledge;
 mod landed;
 mod listings;
+mod own_words;
 mod paths;
 mod pattern;
 mod plans;
 mod prose;
-mod quoted;
+mod retold;
 mod roots;
 pub mod score;
 mod sets;
@@ -47,7 +48,8 @@ use episode::Episode;
 pub use clean::{cut, plain};
 pub use episode::goes_on;
 pub use fixes::{COMMAND_CURE_WORTH, REACH_STEPS, fails_at_end, is_sibling};
-pub use quoted::{own_words, retells_order as text_retells_order};
+pub use own_words::{own_words, request};
+pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;
 pub use sets::{WORDS_FEW, overlap, word_set};
 pub use tasks::OPEN;
@@ -80,12 +82,12 @@ pub mod episodes {
 
 /// The name and version of this extractor, as memories carry it: of what the user wished or corrected, what was seen in
 /// tool calls, what was written into knowledge files, and what Claude itself labels as a rule, a decision or a trap.
-pub const EXTRACTOR: &str = "rules/13";
+pub const EXTRACTOR: &str = "rules/14";
 
 /// The name for the rules' *prose*: what Claude's messages, plans, questions and commit messages tell besides. Strict
 /// readers would keep 4 in 100 of such memories in a repository and 68 of the others (`docs/measuring.md`), but recall
 /// finds answers in both.
-const PROSE_EXTRACTOR: &str = "rules/13 prose";
+const PROSE_EXTRACTOR: &str = "rules/14 prose";
 
 /// Returns whether this is the name of an extractor, of any version, for prose of the rules.
 pub fn is_prose(extractor: &str) -> bool {
@@ -154,7 +156,7 @@ fn names_machine(draft: &Draft) -> bool {
 fn retells_order(draft: &Draft) -> bool {
     draft.said_by != SaidBy::User
         && draft.kind != Kind::Command
-        && quoted::retells_order(&format!("{}. {}", draft.title, draft.body))
+        && retold::retells_order(&format!("{}. {}", draft.title, draft.body))
 }
 
 /// Whether a text says that something is broken.

@@ -364,15 +364,17 @@ mod tests {
     /// The texts are of all kinds, with words that most of the patterns look for.
     #[test]
     fn every_pattern_says_the_same_in_each_form() {
-        use crate::extract::{clean, prose, quoted, shell, words};
+        use crate::extract::{clean, own_words, prose, retold, shell, wishes, words};
         let files = [
             (include_str!("clean.rs"), clean::PATTERNS),
+            (include_str!("own_words.rs"), own_words::PATTERNS),
             (include_str!("prose.rs"), prose::PATTERNS),
-            (include_str!("quoted.rs"), quoted::PATTERNS),
+            (include_str!("retold.rs"), retold::PATTERNS),
             (include_str!("shell.rs"), shell::PATTERNS),
+            (include_str!("wishes.rs"), wishes::PATTERNS),
             (include_str!("words.rs"), words::PATTERNS),
         ];
-        let texts = [include_str!("quoted_tests.rs"), include_str!("tests.rs")];
+        let texts = [include_str!("own_words_tests.rs"), include_str!("tests.rs")];
         let texts = files.iter().map(|(source, _)| *source).chain(texts);
         let lines: Vec<&str> = texts.flat_map(str::lines).collect();
         for (source, patterns) in files {

@@ -96,8 +96,6 @@ patterns! {
     EVERMORE = r"(?i)\b(?:from now on|always|never|every time|each time|whenever|in (?:the )?future|going forward)\b";
     /// Words by which a wish says that it holds beyond the work at hand.
     EVERYWHERE = r"(?i)\b(?:in (?:this|the|our|every|any) (?:repo|repository|project|codebase|code base|session)|in (?:all|every) (?:sessions?|files?|commits?)|(?:every|each) time|from now on|in (?:the )?future|going forward|ever again)\b";
-    /// A state that is to last: no wish for all times.
-    LASTING = r"(?i)\balways[- ](?:\w+(?:ble|ed|en|ing)|on|off|open|there)\b";
     /// Words that a person says before the actual message.
     LEAD_IN = r"(?i)^(?:(?:ok(?:ay)?|yes|yep|no|nope|great|good|perfect|thanks|fine|now|so|and|also|but|wait|commit(?: (?:this|it|that))?|push(?: (?:this|it|that))?)\b[\s,.!;:—-]*)+";
     /// A look at something: whatever it limits, it says nothing.
@@ -167,8 +165,6 @@ patterns! {
     IN_WORKTREE = r"\.claude[/\\]+worktrees[/\\]+[\w.-]+(?:[/\\]+|\b)";
     /// An address, or words that a machine put there.
     ADDRESS = r"https?://|</?[a-z-]+>|\bREDACTED\b|\[(?:Image|Pasted|Request)";
-    /// A wish that says itself that it holds beyond the work at hand.
-    FOR_ALL_TIMES = r"(?ix)\b(?:always|never|every\ time|each\ time|whenever|from\ now\ on|in\ (?:the\ )?future|going\ forward|by\ default)\b|^(?:\W*(?:please|also|and|but|so)[,\s]+)*(?:do\ n[o']t|do\ not|don['’]?t|stop\ \w+ing|avoid|prefer|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to|remember)\b|,\s(?:do\ not|don['’]?t|only)\b|\b(?:must|should)(?:\ not|n['’]t)?\ (?:always|never|only)\b";
     /// A rule that holds, however the work at hand is done.
     RULES = r"(?i)\b(?:must(?: not|n't| never)?|never|always|cannot|can't|only (?:when|if|after|works?|on|with|for)|requires?|needs? to be|has to|have to|do not|don't|by design|deliberate(?:ly)?|intentional(?:ly)?|not supported|unsupported|limitation|by default)\b";
     /// Words that say that something is so when it is written.

@@ -122,7 +122,11 @@ fn close(windows: &mut Vec<Window>, open: &mut Window) {
 
 fn is_worth_reading(turn: &Turn) -> bool {
     match turn.prompt.by {
-        PromptBy::User | PromptBy::Sdk | PromptBy::Command | PromptBy::Summary => true,
+        PromptBy::User
+        | PromptBy::Sdk
+        | PromptBy::Agent
+        | PromptBy::Command
+        | PromptBy::Summary => true,
         PromptBy::Machine => !turn.steps.is_empty(),
     }
 }
@@ -130,7 +134,9 @@ fn is_worth_reading(turn: &Turn) -> bool {
 fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
     let said_by = match turn.prompt.by {
         PromptBy::User | PromptBy::Command => SaidBy::User,
-        PromptBy::Sdk | PromptBy::Machine | PromptBy::Summary => SaidBy::Assistant,
+        PromptBy::Sdk | PromptBy::Agent | PromptBy::Machine | PromptBy::Summary => {
+            SaidBy::Assistant
+        }
     };
     let prompt = Piece {
         uuid: turn.uuid.clone(),
@@ -318,7 +324,7 @@ mod tests {
         turn.prompt.text = "Answer this mail:\n\nAlways name the zone of a date.".to_owned();
         let session = Session { turns: vec![turn], ..Session::default() };
         let piece = &windows(&session, WINDOW_CHARS_MAX)[0].pieces[0];
-        assert_eq!(piece.evidence, ["Answer this mail:"]);
+        assert_eq!(piece.evidence, [""]);
         assert!(piece.passed_on.as_ref().unwrap().contains("name the zone"));
     }
 

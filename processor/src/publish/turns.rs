@@ -72,7 +72,11 @@ fn thoughts(turn: &SessionTurn) -> String {
 fn text(turn: &SessionTurn) -> String {
     let mut parts: Vec<&str> = Vec::new();
     match turn.prompt.by {
-        PromptBy::User | PromptBy::Sdk | PromptBy::Command | PromptBy::Summary => {
+        PromptBy::User
+        | PromptBy::Sdk
+        | PromptBy::Agent
+        | PromptBy::Command
+        | PromptBy::Summary => {
             let prompt = &turn.prompt.text;
             parts.push(&prompt[..prompt.floor_char_boundary(PROMPT_BYTES_MAX)]);
         }

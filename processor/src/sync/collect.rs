@@ -169,7 +169,8 @@ fn collect_batch(
     // shortly: they are read first, and archived after that is written.
     let (newest, others) = newest_first(&sessions);
     let read = collector.read(&newest);
-    let left: Vec<_> = read.iter().flatten().filter_map(SessionRead::left).collect();
+    let left: Vec<_> =
+        read.iter().flatten().filter_map(|read: &SessionRead| read.left(state)).collect();
     handoffs.write(context, state, &left)?;
     progress.stage("archiving", sessions.len());
     let mut results = collector.keep(read, progress);

@@ -40,7 +40,9 @@ impl Handoffs {
         read: &[&(String, LeftSession)],
     ) -> Result<()> {
         let main = &context.options.tree.main_root;
-        let known = state.sessions.values().filter_map(|session| session.left.as_ref());
+        let left = state.sessions.iter().filter(|(_, session)| session.left.is_some());
+        let persons = left.filter(|(name, _)| state.speaker(name).is_person());
+        let known = persons.filter_map(|(_, session)| session.left.as_ref());
         let known =
             known.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
         let sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();

@@ -17,6 +17,7 @@ pub mod read;
 pub mod record;
 pub mod session;
 pub mod source;
+pub mod speaker;
 pub mod tasks;
 
 use std::io::BufRead;
@@ -26,6 +27,7 @@ use memory_store::fs::lines::Lines;
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
 pub use read::{FromOrigin, Redact, SessionBuilder, TextOrigin, read_folder};
 pub use source::{Place, TranscriptSource};
+pub use speaker::Speaker;
 
 /// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
 /// a file and its original); what is longer holds no conversation worth the memory.

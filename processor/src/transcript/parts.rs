@@ -100,7 +100,7 @@ impl Growth {
 fn opens(record: &Record) -> bool {
     match &record.what {
         RecordWhat::Prompt { text, by, .. } => {
-            matches!(by, PromptBy::User | PromptBy::Sdk) && !goes_on(text)
+            matches!(by, PromptBy::User | PromptBy::Sdk | PromptBy::Agent) && !goes_on(text)
         }
         _ => false,
     }

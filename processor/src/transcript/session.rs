@@ -67,9 +67,12 @@ pub enum PromptBy {
     /// A program through the SDK or `claude -p`: its words say what is to be done and are never the
     /// user's wishes.
     Sdk,
+    /// Another agent: the lead of a team, or another session. As with a program, its words are never
+    /// the user's wishes.
+    Agent,
     /// A slash command that the person typed; the text is the command and its arguments.
     Command,
-    /// Claude Code itself, another agent or a notification.
+    /// Claude Code itself, a hook or a notification.
     Machine,
     /// The summary after a compaction whose original turns are not in the archive.
     Summary,

@@ -138,7 +138,7 @@ impl<'a> Source<'a> {
             let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.world.now));
             let prompts = plural(session.prompts, "prompt");
             let prompts = format!("{prompts:>PROMPTS_COLUMNS$}");
-            let wish = plain(&session.wish).split_whitespace().collect::<Vec<_>>().join(" ");
+            let wish = plain(&session.subject()).split_whitespace().collect::<Vec<_>>().join(" ");
             let line = format!(
                 "{}  {}  {}  {branch}{wish}",
                 paint(QUIET, at),

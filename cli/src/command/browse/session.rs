@@ -30,7 +30,7 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
         writeln!(out, "{}", paint(CARE, "It cannot be read; `throughline doctor` says why."))?;
         return Ok(());
     };
-    let wish = wrap::cut(&plain(&session.wish), PROMPT_COLUMNS);
+    let wish = wrap::cut(&plain(&session.subject()), PROMPT_COLUMNS);
     writeln!(out, "{}\n", paint(STRONG, wish))?;
     let mut field = |name: &str, value: &str| -> Result {
         if !value.is_empty() {

@@ -395,7 +395,8 @@ fn shortened(text: &str, chars_max: usize) -> (String, bool) {
 
 /// Returns the subject of a session: the first line of its first wish.
 pub fn wish(session: &Session) -> String {
-    let line = session.wish.trim().lines().next().unwrap_or_default();
+    let subject = session.subject();
+    let line = subject.trim().lines().next().unwrap_or_default();
     let (text, is_cut) = shortened(line, WISH_CHARS_MAX);
     if is_cut { format!("{text}...") } else { text }
 }

@@ -173,7 +173,7 @@ impl Line<'_> {
         let said = said_in_pieces(&texts);
         let said = said.iter().map(|text| prompt::classify(text));
         let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
-        let mut machine = Vec::new();
+        let (mut agents, mut machine) = (Vec::new(), Vec::new());
         for said in said {
             match said {
                 Said::Prompt(text) => {
@@ -182,9 +182,11 @@ impl Line<'_> {
                 }
                 Said::Command(text) => {
                     words.push(text);
-                    let typed = self.prompt_by() != PromptBy::Sdk;
-                    by = by.or(Some(if typed { PromptBy::Command } else { PromptBy::Sdk }));
+                    let driver = self.prompt_by();
+                    let is_driven = matches!(driver, PromptBy::Sdk | PromptBy::Agent);
+                    by = by.or(Some(if is_driven { driver } else { PromptBy::Command }));
                 }
+                Said::Agent(text) => agents.push(text),
                 Said::Machine(text) => machine.push(text),
                 Said::Interrupt => interrupted = true,
                 Said::Nothing => {}
@@ -193,8 +195,10 @@ impl Line<'_> {
         if interrupted {
             self.push(out, RecordWhat::Interrupt);
         }
-        // Beside a person's words a machine's are not theirs.
-        if by.is_none() && !machine.is_empty() {
+        // Beside a person's words those of others are not theirs.
+        if by.is_none() && !agents.is_empty() {
+            (words, by) = (agents, Some(PromptBy::Agent));
+        } else if by.is_none() && !machine.is_empty() {
             (words, by) = (machine, Some(PromptBy::Machine));
         }
         let by = match by {
@@ -225,22 +229,38 @@ impl Line<'_> {
         if self.flag("isSidechain") {
             return PromptBy::Machine;
         }
+        // The lead of a team gives a member its prompts, as a person would.
+        let is_typed = matches!(origin.as_str(), "human" | "user") && source == "typed";
+        if !is_typed && self.is_of_team_member() {
+            return PromptBy::Agent;
+        }
         match origin.as_str() {
             "" => {}
             "human" | "user" => return PromptBy::User,
             "sdk" => return PromptBy::Sdk,
+            "peer" | "teammate" | "agent" => return PromptBy::Agent,
             _ => return PromptBy::Machine,
         }
+        // Editors and desktop programs start sessions through the SDK, too; a person types there.
+        let entrypoint = string(self.value, "entrypoint");
+        let has_person = ["claude-", "remote"].iter().any(|start| entrypoint.starts_with(start));
         match source.as_str() {
-            "sdk" => PromptBy::Sdk,
+            "agent" => PromptBy::Agent,
             "system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "task-notification"
-            | "hook" | "agent" => PromptBy::Machine,
+            | "hook" => PromptBy::Machine,
+            _ if turn == "peer" => PromptBy::Agent,
             _ if !matches!(turn.as_str(), "" | "sdk" | "user" | "human") => PromptBy::Machine,
-            _ if turn == "sdk" || string(self.value, "entrypoint").starts_with("sdk") => {
-                PromptBy::Sdk
-            }
+            _ if has_person => PromptBy::User,
+            _ if source == "sdk" || turn == "sdk" || entrypoint.starts_with("sdk") => PromptBy::Sdk,
             _ => PromptBy::User,
         }
+    }
+
+    /// Returns whether a line is of a session that another agent leads. The lead of a team carries its name, too.
+    fn is_of_team_member(&self) -> bool {
+        let name = self.text("agentName");
+        let is_lead = ["team-lead", "lead", "leader"].contains(&name.to_ascii_lowercase().as_str());
+        !name.is_empty() && !is_lead
     }
 
     fn assistant(&self, out: &mut Vec<Record>) {
@@ -303,8 +323,10 @@ impl Line<'_> {
         }
         let words = ["prompt", "content", "text"].iter().find_map(|key| attachment.get(key));
         let mode = string(attachment, "commandMode");
+        let origin = attachment.get("origin").map_or("", |origin| string(origin, "kind"));
         if let Said::Prompt(text) = prompt::classify(&tool::block_text(words))
             && matches!(mode, "" | "prompt")
+            && matches!(origin, "" | "human" | "user" | "sdk")
         {
             self.push(out, RecordWhat::Queued { text: self.kept_of_user(&text, TEXT_BYTES_MAX) });
         }

@@ -10,7 +10,9 @@ pub enum Said {
     Prompt(String),
     /// A slash command: its name and arguments.
     Command(String),
-    /// A prompt that Claude Code or another agent made.
+    /// A prompt of another agent.
+    Agent(String),
+    /// A prompt that Claude Code made.
     Machine(String),
     /// The user interrupted.
     Interrupt,
@@ -29,6 +31,7 @@ pub fn classify(text: &str) -> Said {
         Origin::Interrupt => Said::Interrupt,
         Origin::Command => command(text),
         Origin::Shown => Said::Nothing,
+        Origin::Agent => Said::Agent(text.to_owned()),
         Origin::Machine => Said::Machine(text.to_owned()),
         // The `#` shortcut of older versions: the person's own words, for the memory file.
         Origin::Person => match inner(text, "user-memory-input") {
@@ -76,6 +79,13 @@ mod tests {
         check(
             "<task-notification><summary>done</summary></task-notification>",
             Said::Machine("<task-notification><summary>done</summary></task-notification>".into()),
+        );
+        check(
+            "<teammate-message teammate_id=\"lead\">Always use tables.</teammate-message>",
+            Said::Agent(
+                "<teammate-message teammate_id=\"lead\">Always use tables.</teammate-message>"
+                    .into(),
+            ),
         );
         check("[Request interrupted by user for tool use]", Said::Interrupt);
         check("<local-command-stdout>ok</local-command-stdout>", Said::Nothing);

@@ -1,0 +1,54 @@
+//! Speaker of a session: whether a person gives its prompts, another agent, or a program.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{Record, RecordWhat};
+use super::session::PromptBy;
+
+/// Speaker of a session. Only a person's sessions tell where the work was left, and only a person has wishes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Speaker {
+    /// A person, in some of its prompts.
+    #[default]
+    Person,
+    /// Another agent: the lead of a team, or another session.
+    Agent,
+    /// A program: `claude -p`, the SDK.
+    Program,
+}
+
+impl Speaker {
+    /// Returns the speaker that these records show; `None` where nobody gives a prompt in them.
+    pub fn of(records: &[Record]) -> Option<Self> {
+        let speakers = records.iter().filter_map(|record| match &record.what {
+            RecordWhat::Prompt { by, .. } => Self::of_prompt(*by),
+            _ => None,
+        });
+        speakers.min()
+    }
+
+    fn of_prompt(by: PromptBy) -> Option<Self> {
+        match by {
+            PromptBy::User | PromptBy::Command => Some(Self::Person),
+            PromptBy::Agent => Some(Self::Agent),
+            PromptBy::Sdk => Some(Self::Program),
+            PromptBy::Machine | PromptBy::Summary => None,
+        }
+    }
+
+    /// Returns whether it is a person.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+    pub fn is_person(&self) -> bool {
+        *self == Self::Person
+    }
+
+    /// Returns the words that tell it apart in a list; empty for a person.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Person => "",
+            Self::Agent => "another agent",
+            Self::Program => "a program",
+        }
+    }
+}
