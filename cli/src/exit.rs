@@ -27,8 +27,11 @@ pub const DEGRADED: u8 = 9;
 /// Another process kept a lock that is needed for longer than is waited; the message says what was not done.
 pub const LOCKED: u8 = 10;
 
+/// The command decides something for the person, and Claude runs it.
+pub const NEEDS_PERSON: u8 = 11;
+
 /// All of them: in few words for `--help`, and as docs/usage.md tells them.
-pub const TABLE: [(u8, &str, &str); 11] = [
+pub const TABLE: [(u8, &str, &str); 12] = [
     (OK, "done", "done, also when there was nothing to do or a list is empty"),
     (
         FAILED,
@@ -52,6 +55,11 @@ pub const TABLE: [(u8, &str, &str); 11] = [
         "`search --turns` or `--thinking` could not read all of the index",
     ),
     (LOCKED, "locked by another", "another process kept a lock for too long"),
+    (
+        NEEDS_PERSON,
+        "for a person to run",
+        "the command decides something for you, and Claude ran it: run it in a terminal of your own",
+    ),
 ];
 
 /// Columns of the lines for `--help`.

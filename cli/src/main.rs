@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 mod answer;
+mod caller;
 mod change;
 mod claude;
 mod clock;

@@ -19,6 +19,7 @@ use processor::progress::Progress;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::SyncOptions;
 
+use crate::caller::Caller;
 use crate::claude::places::ClaudeDirs;
 use crate::elsewhere;
 use crate::exit;
@@ -47,6 +48,8 @@ pub struct World {
     pub bin_dir: PathBuf,
     /// Where programs are looked up.
     pub path: Option<OsString>,
+    /// Caller of the command.
+    pub caller: Caller,
     /// Whether somebody can be asked; questions go to stderr.
     pub interactive: bool,
     /// Whether what is printed goes to a terminal, so that who is asked about it has seen it.
@@ -93,6 +96,7 @@ impl World {
         Ok(Self {
             now,
             bin_dir: bin_dir(path.as_ref())?,
+            caller: Caller::find(get),
             interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             is_seen: std::io::stdout().is_terminal(),
             mode,

@@ -7,6 +7,7 @@ mod clean;
 mod entry;
 mod lines;
 mod lookup;
+mod pending;
 mod purge;
 mod texts;
 
@@ -27,6 +28,7 @@ pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub(crate) use lines::Unsynced;
 pub(crate) use lookup::Lookup;
+pub use pending::{Asked, PendingChange};
 
 pub(crate) use entry::{LedgerLine, More, Seen};
 pub(crate) use texts::{Origin, Texts, hashes};
@@ -78,6 +80,8 @@ pub struct Ledger {
     seen: BTreeMap<PathBuf, Seen>,
     /// Texts whose origin is known, beside those of the entries.
     texts: Texts,
+    /// Changes of Claude's that the user has not decided about.
+    pending: BTreeMap<MemoryId, PendingChange>,
     /// Lines of a later version of the program, as they stand there.
     foreign: Vec<Vec<u8>>,
     lines: usize,
@@ -98,6 +102,12 @@ enum Event {
     Own(String),
     /// The hash of a text that came with the repository.
     Pulled(String),
+    /// The hash of a text that a tool call of Claude's wrote into a file.
+    Claude(String),
+    /// Claude changed something that the user said, or asked to.
+    Ask(PendingChange),
+    /// The user decided about that.
+    Settle(MemoryId),
 }
 
 impl Ledger {
@@ -111,6 +121,7 @@ impl Ledger {
             tombstones: BTreeMap::new(),
             seen: BTreeMap::new(),
             texts: Texts::default(),
+            pending: BTreeMap::new(),
             lines: lines.events.len() + lines.damaged + lines.foreign.len(),
             foreign: lines.foreign,
             damaged: lines.damaged,
@@ -142,6 +153,26 @@ impl Ledger {
                 && entry.aside == Aside::No
                 && std::fs::symlink_metadata(folder.join(&entry.name)).is_err()
         })
+    }
+
+    /// Lists the files of memories that are gone from a folder, but for those of Claude's notes, with the memories'
+    /// ids. `root` is the working tree of the folder.
+    pub fn missing_of_person(
+        &self,
+        root: Option<&Path>,
+        folder: &Path,
+    ) -> Vec<(MemoryId, PathBuf)> {
+        let root = root.unwrap_or(Path::new(""));
+        let is_gone = |entry: &&Entry| {
+            entry.root == root
+                && entry.placed
+                && entry.aside == Aside::No
+                && !self.tombstones.contains_key(&entry.id)
+                && std::fs::symlink_metadata(folder.join(&entry.name)).is_err()
+        };
+        let is_note = |entry: &Entry| entry.source().is_some_and(|source| source.is_noted());
+        let gone = self.entries.values().filter(is_gone).filter(|entry| !is_note(entry));
+        gone.map(|entry| (entry.id, PathBuf::from(&entry.name))).collect()
     }
 
     /// The memories that are not learned again, by id.
@@ -179,12 +210,47 @@ impl Ledger {
         self.add(events)
     }
 
+    /// Notes that tool calls of Claude's wrote texts, by their hashes. What is this machine's already stays so.
+    pub(crate) fn claude(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
+        let new = hashes.into_iter().filter(|hash| !self.texts.is_claudes(hash));
+        let events = new.map(Event::Claude).collect();
+        self.add(events)
+    }
+
+    /// Notes a change of Claude's that the user is to decide about.
+    pub(crate) fn ask(&mut self, change: PendingChange) -> Result<()> {
+        match self.pending.get(&change.id) {
+            Some(known) if known.change == change.change => Ok(()),
+            Some(_) | None => self.add(vec![Event::Ask(change)]),
+        }
+    }
+
+    /// Notes that the user decided about a change of Claude's to a memory.
+    pub(crate) fn settle(&mut self, id: MemoryId) -> Result<()> {
+        match self.pending.contains_key(&id) {
+            true => self.add(vec![Event::Settle(id)]),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the changes of Claude's that the user has not decided about, by id.
+    pub fn pending(&self) -> impl Iterator<Item = &PendingChange> {
+        self.pending.values()
+    }
+
+    /// Returns whether a ledger has any line about such a change, without reading more of it.
+    pub fn has_asked(home: &ProjectDir) -> bool {
+        let lines = std::fs::read(&home.ledger).unwrap_or_default();
+        memchr::memmem::find(&lines, b"{\"ask\":").is_some()
+    }
+
     /// Notes a text that was made of another one: it is whoever's that was.
     pub(crate) fn inherit(&mut self, text: &str, origin: Origin) -> Result<()> {
         let hash = [text_hash(text)];
         match origin {
             Origin::Own => self.own(hash),
             Origin::Pulled => self.pulled(hash),
+            Origin::Claude => self.claude(hash),
             Origin::Unknown => Ok(()),
         }
     }
@@ -355,6 +421,7 @@ impl Ledger {
         self.entries.values_mut().for_each(|entry| entry.more.clear());
         self.tombstones.values_mut().for_each(|tombstone| tombstone.more.clear());
         self.seen.values_mut().for_each(|seen| seen.more.clear());
+        self.pending.values_mut().for_each(|pending| pending.more.clear());
         self.rewrite()
     }
 
@@ -417,11 +484,15 @@ impl Ledger {
             }
             Event::Own(hash) => self.texts.own(&hash),
             Event::Pulled(hash) => self.texts.pulled(&hash),
+            Event::Claude(hash) => self.texts.claude(&hash),
+            Event::Ask(change) => drop(self.pending.insert(change.id, change)),
+            Event::Settle(id) => drop(self.pending.remove(&id)),
         }
     }
 
     pub(crate) fn compact_if_due(&mut self) -> Result<()> {
-        let known = self.entries.len() + self.tombstones.len() + self.seen.len();
+        let known =
+            self.entries.len() + self.tombstones.len() + self.seen.len() + self.pending.len();
         // There is one line for each text, whatever is noted again.
         let once = self.texts.len() + self.foreign.len();
         if self.lines > known + known / 2 + once + SPARE_LINES || self.damaged > 0 {
@@ -436,8 +507,11 @@ impl Ledger {
         let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
         let seen = self.seen.values().cloned().map(Event::Seen);
         let own = self.texts.all_own().map(Event::Own);
-        let texts = own.chain(self.texts.all_pulled().map(Event::Pulled));
-        let events: Vec<Event> = entries.chain(tombstones).chain(seen).chain(texts).collect();
+        let pulled = self.texts.all_pulled().map(Event::Pulled);
+        let texts = own.chain(pulled).chain(self.texts.all_claudes().map(Event::Claude));
+        let pending = self.pending.values().cloned().map(Event::Ask);
+        let events = entries.chain(tombstones).chain(seen).chain(texts).chain(pending);
+        let events: Vec<Event> = events.collect();
         lines::rewrite(&self.path, &self.foreign, &events)?;
         (self.lines, self.damaged) = (events.len() + self.foreign.len(), 0);
         Ok(())

@@ -75,6 +75,8 @@ pub struct GitState {
     /// Files below `.throughline` in the index that a sparse checkout leaves out of the tree (skip-worktree, `git
     /// ls-files -v`).
     pub left_out: Vec<PathBuf>,
+    /// Memory files that tool calls of Claude's removed since the last look, below the folder of memory files.
+    pub removed_by_tools: Vec<PathBuf>,
     /// State of git's own files before it was asked all this.
     pub marks: GitSnapshot,
 }

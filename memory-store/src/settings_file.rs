@@ -117,6 +117,13 @@ pub fn describe() -> Vec<Described> {
         .collect()
 }
 
+/// Returns whether a repository may set a setting: such a setting opens nothing and sends nothing anywhere. `key` may name
+/// one value of a setting with several, as `half_life_days.fix`.
+pub fn may_repository_set(key: &str) -> bool {
+    let name = key.split('.').next().unwrap_or_default();
+    KEYS.iter().any(|key| key.name == name && key.in_repository)
+}
+
 /// The values in effect by key; what a manifest leaves out as the default is among them.
 fn values(settings: &Settings) -> Table {
     let mut values = Table::try_from(settings).unwrap_or_default();

@@ -8,6 +8,7 @@ mod gate;
 mod listing;
 mod mend;
 mod one;
+mod pending;
 mod purge;
 pub mod put_off;
 pub mod readme;
@@ -29,6 +30,8 @@ pub use clean::{Cleaned, IsCommitted, Proposal};
 pub use gate::places;
 pub use listing::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
+pub(crate) use pending::tell_as_note;
+pub use pending::{Claims, Written};
 pub use purge::{Gone, Unlearned};
 pub use undo::{MemoryState, PutBack};
 
@@ -42,7 +45,7 @@ use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
-use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
+use crate::memory::{HeldFor, Memory, Scope, Status};
 use crate::migrate;
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
@@ -103,12 +106,21 @@ pub enum Change {
 /// Author of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// A person or a model, who thereby writes it.
+    /// A person, who thereby writes it.
     Person,
+    /// A model. What a tool call of Claude's had written into the file does not become the person's by that.
+    Model,
     /// A link to another memory: the rest is whoever's it was.
     Link,
     /// A secret was taken out: the rest is whoever's it was, and no link changes.
     Redaction,
+}
+
+impl By {
+    /// Returns the author of a memory that is saved.
+    fn author(memory: &Memory) -> Self {
+        if memory.source.is_noted() { Self::Model } else { Self::Person }
+    }
 }
 
 /// Way of forgetting.
@@ -234,16 +246,20 @@ impl Store {
         };
         let mut listing = listing::list(&self.folders(), &mut gives_way);
         listing.broken.extend(self.check_folder().err());
+        self.tell_claudes(&mut listing)?;
         Ok(listing)
     }
 
-    /// Tells the files of this machine from those that are from the repository, by what the ledger knows at the
-    /// first question.
+    /// Tells the files of this machine from those that are from the repository, or that tool calls of Claude's wrote, by
+    /// what the ledger knows at the first question.
     fn owner(&self) -> impl Fn(&Stored) -> bool {
         let texts = LazyLock::new(|| {
             Ledger::open(&self.home).map(|ledger| ledger.texts()).unwrap_or_default()
         });
-        move |stored| self.is_private(&stored.path) || texts.owns(stored)
+        move |stored| match self.is_private(&stored.path) {
+            true => !texts.is_of_claude(stored),
+            false => texts.owns(stored),
+        }
     }
 
     /// Returns whether a file lies where nobody else can write: in a private store, or among the drafts.
@@ -297,14 +313,14 @@ impl Store {
         same.extend(listing::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(listing::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // A save never merges with a memory from the repository: all of it that `memory` does not replace would count
-        // as this machine's from then on.
+        // A save never merges with a memory from the repository, or one that a tool call of Claude's wrote: all of it that
+        // `memory` does not replace would count as this machine's from then on.
         let own = self.owner();
         match same.find(|stored| own(stored) && self.may_merge(&stored.path, &suspects)) {
             Some(stored) => {
-                let saved = self.update(&stored.path, By::Person, redactor, |old| {
-                    unite(old, memory, now);
-                })?;
+                let by = By::author(&memory);
+                let saved =
+                    self.update(&stored.path, by, redactor, |old| unite(old, memory, now))?;
                 Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved })
             }
             None => {
@@ -313,7 +329,7 @@ impl Store {
                 let hidden = hidden + file.redact(redactor)?;
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.text().as_bytes())?;
-                self.note_saved(&path, &file, By::Person)?;
+                self.note_saved(&path, &file, By::author(&file.memory))?;
                 let stored = listing::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created, hidden, suspects })
             }
@@ -777,9 +793,10 @@ impl Store {
         }
         self.check_gate(&stored.path, Some(&stored.memory), &file.memory, redactor)?;
         let lookup = Lookup::new(&self.home);
-        let origin = match by {
-            By::Link | By::Redaction if self.root.is_some() => lookup.origin(&stored)?,
-            By::Link | By::Redaction | By::Person => Origin::Own,
+        let origin = match (by, lookup.origin(&stored)?) {
+            (By::Link | By::Redaction | By::Model, Origin::Claude) => Origin::Claude,
+            (By::Link | By::Redaction, origin) if self.root.is_some() => origin,
+            (By::Link | By::Redaction | By::Model | By::Person, _) => Origin::Own,
         };
         lookup.note(file.text(), origin)?;
         self.write(&stored.path, file.text().as_bytes())?;
@@ -905,7 +922,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
 /// Returns whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then,
 /// for the person did not say it.
 fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
-    new.source.is_noted() && matches!(old.source.said_by, None | Some(SaidBy::User))
+    new.source.is_noted() && old.source.is_users()
 }
 
 /// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. A statement repeated

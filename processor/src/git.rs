@@ -100,6 +100,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
         forward,
         committed: paths(root, &["ls-tree", "-r", "-z", "--name-only", &commit, "--", STORE_DIR]),
         removed_in_commits: removed,
+        removed_by_tools: Vec::new(),
         held: held_elsewhere(root, &commit),
         stash: line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]),
         indexed,

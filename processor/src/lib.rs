@@ -3,6 +3,7 @@
 
 pub mod anchors;
 pub mod background;
+pub mod claude_files;
 pub mod collect;
 pub mod consolidate;
 pub mod extract;
@@ -24,7 +25,9 @@ pub mod state;
 pub mod sync;
 #[cfg(test)]
 mod testing;
+pub mod tool_calls;
 pub mod transcript;
 pub mod trust;
+pub mod typed_commands;
 pub mod upkeep;
 pub mod watch;

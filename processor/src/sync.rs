@@ -56,6 +56,7 @@ use crate::mining::MinedFile;
 use crate::progress::{Progress, Silent};
 use crate::state::{Learned, State};
 use crate::transcript::parts::PART_BYTES;
+use crate::typed_commands;
 use collect::Collection;
 use context::SyncContext;
 use fingerprint::Around;
@@ -171,6 +172,7 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let mut handoffs = Handoffs::begin(&context);
     context.sessions.archive.sweep();
     heal::remove_unwanted(&context);
+    typed_commands::carry_out(options.dirs, options.tree, &context.settings, options.now)?;
     let mut collection = collect::collect(&context, &mut state, &mut handoffs)?;
     handoffs.write(&context, &state, &[])?;
     let mut report = SyncReport { warnings, ..SyncReport::default() };

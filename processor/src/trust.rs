@@ -11,7 +11,7 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
-use memory_store::layout::{Tree, UserDirs};
+use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored, read_below};
 use memory_store::trust::{self, Trust};
@@ -66,10 +66,15 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     if positions == before { Ok(()) } else { write_json(path, &positions) }
 }
 
+/// Returns where git was in a working tree when its files were last looked at.
+pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
+    read_json::<Positions>(&home.git_positions)?.remove(root)
+}
+
 /// Leaves the files that git brought although it stayed where it was: those whose text it has stored, as `git
 /// restore` takes it from any commit, those that are as a checkout writes them, and those of a repository of their
 /// own.
-fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
+pub fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
     if !git::is_repository(root) {
         return Vec::new();
     }

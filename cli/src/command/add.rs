@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write};
 
 use clap::Args;
+use memory_store::ledger::{Asked, PendingChange};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source};
 use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
@@ -10,11 +11,14 @@ use memory_store::{Kind, MemoryId};
 
 use super::changes::line;
 use super::stores::Stores;
-use super::{ask, neighbours, view};
+use super::{ask, neighbours, person, view};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
+
+/// The command as a person types it.
+const TYPED: &str = "throughline add";
 
 /// Bytes of a body that is read from stdin.
 const BODY_BYTES_MAX: u64 = 64 << 10;
@@ -75,10 +79,18 @@ enum NeighbourWord {
 
 /// Runs the command.
 pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
+    let is_persons = person::runs(world, TYPED)?;
+    if args.user && !is_persons {
+        return Err(person::refused("`--user` decides for all of your projects", TYPED));
+    }
     let stores = Stores::open(world)?;
     // Looked up first: a mistyped id changes nothing.
     let mut replaced = args.replaced(&stores)?;
     let mut memory = args.memory(world, &stores)?;
+    if !is_persons {
+        memory.source.said_by = Some(SaidBy::Assistant);
+        memory.source.extractor = Some(Source::NOTED.to_owned());
+    }
     let recall = neighbours::open(world, &stores);
     let mut near = neighbours::near(&recall, world, &memory);
     // One of the same kind and title is updated.
@@ -99,8 +111,10 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         }
         NeighbourWord::Both | NeighbourWord::Unsaid => {}
     }
+    near.retain(|near| replaced.iter().all(|older| older.memory.id != near.id));
+    // What the user said stays in force until the user agrees.
+    let pending = if is_persons { Vec::new() } else { users_words(&stores, &mut replaced)? };
     memory.supersedes = replaced.iter().map(|older| older.memory.id).collect();
-    near.retain(|near| !memory.supersedes.contains(&near.id));
     if word != NeighbourWord::Both {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
@@ -118,6 +132,20 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
             neighbours::supersede(world, &stores, older, saved.stored.memory.id, &mut told)?;
         }
+    }
+    if !is_persons {
+        let id = saved.stored.memory.id;
+        store.ask(PendingChange::new(id, Asked::Save, None, world.now))?;
+        for older in &pending {
+            let change = Asked::Replace(id);
+            store.ask(PendingChange::new(older.memory.id, change, None, world.now))?;
+            let older = older.memory.id.short();
+            writeln!(told, "{older} is what you said, and stays in force until you agree: `throughline review`.")?;
+        }
+        writeln!(
+            told,
+            "It is a note by Claude, because Claude Code ran this. If you typed it with `!`, the next sync makes it yours."
+        )?;
     }
     if args.json {
         return view::saved_json(&saved, held.as_ref(), Some(&near), out);
@@ -138,6 +166,24 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         )?;
     }
     Ok(())
+}
+
+/// Takes the memories that the user said out of those that are to be replaced.
+fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored>> {
+    let mut users = Vec::new();
+    for stored in std::mem::take(replaced) {
+        let store = stores.store_of(&stored);
+        match store.is_users_word(&stored)? {
+            false => replaced.push(stored),
+            true if stores.scope_of(&stored) == Scope::User => {
+                let id = stored.memory.id.short();
+                let why = format!("{id} is yours in every project");
+                return Err(person::refused(&why, &format!("throughline edit {id}")));
+            }
+            true => users.push(stored),
+        }
+    }
+    Ok(users)
 }
 
 /// A body as it was typed; `-` reads it from stdin.

@@ -29,6 +29,13 @@ pub struct Audit {
     json: bool,
 }
 
+impl Audit {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        self.fix && !self.dry_run
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
     let fixes = args.fix && !args.dry_run;

@@ -39,6 +39,13 @@ pub struct Browse {
     json: bool,
 }
 
+impl Browse {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.json
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Browse, world: &World, out: &mut dyn Write) -> Result {
     if args.json {

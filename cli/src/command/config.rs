@@ -47,6 +47,22 @@ pub struct Config {
     json: bool,
 }
 
+impl Config {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        match &self.what {
+            Some(ConfigAction::Llm(reading)) => !reading.dry_run,
+            // What a repository may set opens no gate.
+            Some(ConfigAction::Set { key, dry_run, .. } | ConfigAction::Unset { key, dry_run }) => {
+                !dry_run && !settings_file::may_repository_set(key)
+            }
+            Some(ConfigAction::Edit) => true,
+            Some(ConfigAction::Get { .. } | ConfigAction::Schema) => false,
+            None => self.llm.is_some() || self.no_llm,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
     /// Chooses who reads sessions to find what is worth remembering

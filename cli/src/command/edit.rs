@@ -5,13 +5,14 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::{Memory, PathRef};
-use memory_store::store::Stored;
+use memory_store::store::{By, Stored};
 
 use super::add::body;
 use super::browse::{self, Purpose};
 use super::changes;
 use super::credentials;
 use super::editor;
+use super::person;
 use super::stores::Stores;
 use super::view;
 use crate::exit;
@@ -66,17 +67,24 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
-    let id = stored.memory.id.to_string();
     if args.dry_run {
         return args.would(world, &stores, &stored, out);
+    }
+    let typed = format!("throughline edit {}", stored.memory.id.short());
+    let is_persons = person::runs(world, &typed)?;
+    if !is_persons && (store.is_users_word(&stored)? || !args.changes_something()) {
+        return Err(person::refused("it is what you said, or wrote", &typed));
     }
     let redactor = stores.redactor_for_writing(world, store)?;
     let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let body = args.body.as_deref().map(body).transpose()?;
+        let by = if is_persons { By::Person } else { By::Model };
+        let id = stored.memory.id;
         credentials::asking(world, store, |store| {
-            store.edit(&id, &redactor, |memory| args.apply(body.clone(), &paths, memory))
+            let change = |memory: &mut Memory| args.apply(body.clone(), &paths, memory);
+            store.edit_at(&stored.path, id, by, &redactor, change)
         })?
     } else {
         editor::edit_by_hand(world, &stores, stored, &redactor)?

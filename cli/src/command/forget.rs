@@ -4,13 +4,16 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
+use memory_store::ledger::{Asked, PendingChange};
 use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
+use super::person;
 use super::removal;
 use super::stores::Stores;
 use super::view::{self, Sentences};
+use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -65,6 +68,10 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         });
         return view::would(&told.collect::<Vec<_>>(), args.json, out);
     }
+    let left = match person::runs(world, "throughline forget")? {
+        true => None,
+        false => leave_users_words(world, &mut found, &mut aside)?,
+    };
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {
         removal::put_aside(world, &stores, store, stored, how, told)?;
@@ -73,10 +80,45 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         store.delete_archived(&stored.memory.id.to_string())?;
         removal::tell_deleted(stored, told)?;
     }
-    if !args.json {
-        return Ok(());
+    if args.json {
+        view::json(&gone(found.iter().chain(&aside), how), out)?;
     }
-    view::json(&gone(found.iter().chain(&aside), how), out)
+    left.map_or(Ok(()), Err)
+}
+
+/// Takes the memories that the user said out of those that Claude wants forgotten, and notes that it does: they stay in
+/// force until the user agrees. Returns a failure that names them; `None` where there is none.
+fn leave_users_words<'s>(
+    world: &World,
+    found: &mut Vec<(&'s Store, Stored)>,
+    aside: &mut Vec<(&'s Store, Stored)>,
+) -> Result<Option<Failure>> {
+    let mut left = Vec::new();
+    for (list, is_given) in [(found, true), (aside, false)] {
+        for (store, stored) in std::mem::take(list) {
+            if !store.is_users_word(&stored)? {
+                list.push((store, stored));
+                continue;
+            }
+            if is_given {
+                let id = stored.memory.id;
+                store.ask(PendingChange::new(id, Asked::Forget, None, world.now))?;
+            }
+            left.push(stored.memory.id.short());
+        }
+    }
+    let ids = left.join(" ");
+    Ok((!left.is_empty()).then(|| {
+        Failure::new(format!(
+            "{} is what the user said, and Claude Code runs this: it stays in force until the user agrees",
+            left.join(", ")
+        ))
+        .code(exit::NEEDS_PERSON)
+        .hint(format!(
+            "Run `throughline forget {ids}` or `throughline review` in a terminal of your own. If you typed this with `!`, \
+             the next sync does it."
+        ))
+    }))
 }
 
 fn gone<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>, how: How) -> Vec<Gone<'a>> {

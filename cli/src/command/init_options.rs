@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity;
+use memory_store::layout::{Place, STORE_DIR, Tree};
 
 use super::guide::Guide;
 use super::reader::Reader;
@@ -74,6 +75,18 @@ pub struct Init {
 }
 
 impl Init {
+    /// Returns whether it decides something for the person: it trusts memory files that are there, names the reader of
+    /// sessions, or moves memories. A folder without memories is set up for whoever asks.
+    pub fn decides(&self, world: &World) -> bool {
+        if self.dry_run || self.preview || self.register_only {
+            return false;
+        }
+        let is_trusted = matches!(Tree::locate(&world.dirs, &world.cwd), Some(Place::Trusted(_)));
+        let folder = super::root_of(&world.cwd).join(STORE_DIR).join("memories");
+        let has_memories = folder.read_dir().is_ok_and(|mut files| files.next().is_some());
+        self.llm.is_some() || if is_trusted { self.mode().is_some() } else { has_memories }
+    }
+
     /// How memories are kept, where that is said.
     pub fn mode(&self) -> Option<identity::Mode> {
         let is_said = self.private || self.committed || self.drafts;

@@ -26,6 +26,13 @@ pub struct Link {
     json: bool,
 }
 
+impl Link {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// A working tree and the project that it belongs to now.
 #[derive(Serialize)]
 struct Linked<'a> {

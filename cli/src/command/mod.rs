@@ -65,6 +65,7 @@ mod on;
 mod overview;
 mod pack;
 pub mod pager;
+mod person;
 mod plan;
 mod preview;
 mod purge;
@@ -348,7 +349,10 @@ fn run_in(args: &Args, world: &World) -> Result {
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
             None => overview::run(args.json, world, out),
-            Some(command) => command.run(world, out),
+            Some(command) => {
+                command.decision(world).map_or(Ok(()), |typed| person::require(world, typed))?;
+                command.run(world, out)
+            }
         }?;
         out.flush()?;
         Ok(())

@@ -27,6 +27,13 @@ pub struct Off {
     json: bool,
 }
 
+impl Off {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Whether everything is silent.
 #[derive(Serialize)]
 pub struct Silence {

@@ -22,6 +22,13 @@ pub struct On {
     json: bool,
 }
 
+impl On {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
     let file = world.dirs.off_file();

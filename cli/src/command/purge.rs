@@ -45,6 +45,13 @@ pub struct Purge {
     json: bool,
 }
 
+impl Purge {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;

@@ -30,6 +30,13 @@ pub struct Restore {
     json: bool,
 }
 
+impl Restore {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Restores one memory.
 pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
     run(&Restore { id: vec![id.to_owned()], dry_run: false, json: false }, world, out)

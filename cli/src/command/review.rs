@@ -76,6 +76,13 @@ pub struct Review {
     json: bool,
 }
 
+impl Review {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        self.says_what() && !self.dry_run
+    }
+}
+
 /// The memories that options name.
 struct Named {
     released: Vec<Stored>,

@@ -21,6 +21,16 @@ pub struct Service {
     what: ServiceAction,
 }
 
+impl Service {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        match &self.what {
+            ServiceAction::Install(how) | ServiceAction::Uninstall(how) => !how.dry_run,
+            ServiceAction::Status(_) => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum ServiceAction {
     /// Writes the service and starts it

@@ -27,6 +27,13 @@ pub struct Share {
     json: bool,
 }
 
+impl Share {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        self.what.is_some() && !self.dry_run
+    }
+}
+
 /// The answer in JSON.
 #[derive(Serialize)]
 struct ShareReport<'a> {

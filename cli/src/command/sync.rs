@@ -58,6 +58,13 @@ pub struct Sync {
     json: bool,
 }
 
+impl Sync {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run && (self.from.is_some() || self.apply)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OutputForm {
     /// A bar on a terminal, lines elsewhere

@@ -52,6 +52,13 @@ pub struct Trust {
     json: bool,
 }
 
+impl Trust {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !(self.list || self.dry_run)
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
     if args.list {

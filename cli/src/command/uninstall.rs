@@ -51,6 +51,13 @@ pub struct Uninstall {
     json: bool,
 }
 
+impl Uninstall {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Files that were changed and deleted.
 #[derive(Default, Serialize)]
 struct Done {

@@ -121,6 +121,19 @@ impl Machine {
         self.said(&mut command)
     }
 
+    /// Runs it as Claude does in a tool call: below the client, in an environment that was emptied.
+    pub fn run_by_claude(&self, args: &[&str]) -> Said {
+        let process = self.path("client").join(std::process::id().to_string());
+        if !process.exists() {
+            fs::create_dir_all(&process).unwrap();
+            fs::write(process.join("stat"), "1 (claude) S 1 1 1 0 -1").unwrap();
+            std::os::unix::fs::symlink("/opt/claude/versions/2/claude", process.join("exe")).unwrap();
+        }
+        let mut command = self.command(args);
+        command.env(testutils::PROC_VARIABLE, self.path("client"));
+        self.said(&mut command)
+    }
+
     /// Runs it with a text on stdin.
     pub fn run_on(&self, args: &[&str], stdin: &str) -> Said {
         self.write("stdin", stdin);

@@ -6,6 +6,7 @@
 )]
 
 mod browse;
+mod claude;
 mod common;
 mod configuration;
 mod counts;

@@ -491,7 +491,7 @@ fn check_users_words(
     request: &RememberRequest,
     says: bool,
 ) -> Result<(), Failure> {
-    let is_users = matches!(memory.source.said_by, None | Some(SaidBy::User));
+    let is_users = memory.source.is_users();
     let rewrites = says || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);

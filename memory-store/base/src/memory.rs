@@ -253,6 +253,11 @@ impl Source {
     pub fn is_noted(&self) -> bool {
         self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)
     }
+
+    /// Returns whether the user said it, or wrote it by hand.
+    pub fn is_users(&self) -> bool {
+        matches!(self.said_by, None | Some(SaidBy::User))
+    }
 }
 
 /// Speaker of a memory's statement.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Tombstone;
+use crate::file::MemoryFile;
 use crate::id::MemoryId;
+use crate::memory::Source;
 
 /// Number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
@@ -128,6 +130,12 @@ impl Entry {
     pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
+    }
+
+    /// Returns the provenance in the last text seen; `None` where there is none.
+    pub(crate) fn source(&self) -> Option<Source> {
+        let file = MemoryFile::parse(Path::new(&self.name), self.text.clone().into_bytes());
+        file.ok().map(|file| file.memory.source)
     }
 
     /// Returns whether the last text seen was changed by a person.

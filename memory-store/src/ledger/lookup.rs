@@ -11,7 +11,7 @@ use memchr::memmem;
 use super::entry::{Entry, text_hash};
 use super::lines::Unsynced;
 use super::texts::{Origin, meaning_hash};
-use super::{Event, Reason, Tombstone, lines};
+use super::{Event, PendingChange, Reason, Tombstone, lines};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
@@ -90,11 +90,6 @@ impl Lookup {
         Ok(found.flatten())
     }
 
-    /// Returns whether a memory's file says what was derived, written or released on this machine.
-    pub(crate) fn owns(&self, stored: &Stored) -> Result<bool> {
-        Ok(self.origin(stored)? == Origin::Own)
-    }
-
     /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
     pub(crate) fn origin(&self, stored: &Stored) -> Result<Origin> {
         let origin = self.origin_of(&stored.text)?;
@@ -118,11 +113,17 @@ impl Lookup {
                     origin = Origin::Own;
                 }
                 Event::Pulled(pulled) if pulled == hash => origin = Origin::Pulled,
+                Event::Claude(claude) if claude == hash => origin = Origin::Claude,
                 _ => {}
             }
             origin == Origin::Own
         })?;
         Ok(origin)
+    }
+
+    /// Notes a change of Claude's that the user is to decide about.
+    pub(crate) fn ask(&self, change: PendingChange) -> Result<()> {
+        self.add(Event::Ask(change))
     }
 
     /// The names of files that were saved last and whose texts have these words, whatever their case: an index
@@ -189,6 +190,7 @@ impl Lookup {
         match origin {
             Origin::Own => self.add(Event::Own(text_hash(text))),
             Origin::Pulled => self.add(Event::Pulled(text_hash(text))),
+            Origin::Claude => self.add(Event::Claude(text_hash(text))),
             Origin::Unknown => Ok(()),
         }
     }
@@ -423,7 +425,8 @@ mod tests {
         let ledger = Ledger::open(&home).unwrap();
         let own = ["mine", "in another form", "released", "saved"].map(|text| (text, true));
         for (text, owns) in own.into_iter().chain([("theirs", false), ("other", false)]) {
-            assert_eq!(Lookup::new(&home).owns(&stored(text)).unwrap(), owns, "{text}");
+            let is_own = Lookup::new(&home).origin(&stored(text)).unwrap() == Origin::Own;
+            assert_eq!(is_own, owns, "{text}");
             assert_eq!(ledger.texts().owns(&stored(text)), owns, "{text}");
         }
     }

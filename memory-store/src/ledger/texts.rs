@@ -9,11 +9,13 @@ use crate::store::Stored;
 /// Texts of each origin that are remembered beside those of memories that are there; the oldest go.
 const TEXTS_MAX: usize = 50_000;
 
-/// The texts that this machine derived, wrote or released, and those that came with the repository.
+/// The texts that this machine derived, wrote or released, those that came with the repository, and those that tool
+/// calls of Claude's wrote.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
     own: Hashes,
     pulled: Hashes,
+    claudes: Hashes,
     /// True if some text that was pulled is also of this machine: it was released.
     both: bool,
 }
@@ -25,6 +27,8 @@ pub(crate) enum Origin {
     Own,
     /// It came with the repository.
     Pulled,
+    /// A tool call of Claude's wrote it.
+    Claude,
     /// It came since the last look.
     Unknown,
 }
@@ -41,7 +45,8 @@ impl Texts {
     /// that writes the front matter in another way changes nothing.
     pub(crate) fn owns(&self, stored: &Stored) -> bool {
         // With a text its usual form was noted as pulled: where nothing pulled became own, that did not, either.
-        let may_own = self.both || !self.is_pulled(&stored.text);
+        let is_others = self.is_pulled(&stored.text) || self.is_claudes(&stored.text);
+        let may_own = self.both || !is_others;
         self.is_own(&stored.text) || (may_own && self.owns_meaning(stored))
     }
 
@@ -49,6 +54,7 @@ impl Texts {
     pub(crate) fn origin(&self, stored: &Stored) -> Origin {
         match () {
             () if self.owns(stored) => Origin::Own,
+            () if self.has_claudes(stored) => Origin::Claude,
             () if self.pulls(stored) => Origin::Pulled,
             () => Origin::Unknown,
         }
@@ -75,13 +81,31 @@ impl Texts {
         self.pulled.numbers.contains_key(hash)
     }
 
+    /// Returns whether a tool call of Claude's wrote a text, by its hash.
+    pub(crate) fn is_claudes(&self, hash: &str) -> bool {
+        self.claudes.numbers.contains_key(hash)
+    }
+
+    /// Returns whether a memory's file says what a tool call of Claude's wrote, and no person made theirs.
+    pub(crate) fn is_of_claude(&self, stored: &Stored) -> bool {
+        self.has_claudes(stored) && !self.owns(stored)
+    }
+
+    /// Returns whether a memory's file says what a tool call of Claude's wrote, in whatever form.
+    fn has_claudes(&self, stored: &Stored) -> bool {
+        let has_any = !self.claudes.numbers.is_empty();
+        has_any
+            && (self.is_claudes(&stored.text)
+                || meaning_hash(stored).is_some_and(|hash| self.is_claudes(&hash)))
+    }
+
     /// Returns whether some of what came with the repository may be forgotten: what is not known may be from there.
     pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }
 
     pub(crate) fn own(&mut self, hash: &str) {
-        self.both |= self.is_pulled(hash);
+        self.both |= self.is_pulled(hash) || self.is_claudes(hash);
         self.own.add(hash);
     }
 
@@ -100,12 +124,21 @@ impl Texts {
         self.pulled.add(hash);
     }
 
+    pub(super) fn claude(&mut self, hash: &str) {
+        self.both |= self.is_own(hash);
+        self.claudes.add(hash);
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.own.order.len() + self.pulled.order.len()
+        self.own.order.len() + self.pulled.order.len() + self.claudes.order.len()
     }
 
     pub(super) fn all_own(&self) -> impl Iterator<Item = String> {
         self.own.order.values().cloned()
+    }
+
+    pub(super) fn all_claudes(&self) -> impl Iterator<Item = String> {
+        self.claudes.order.values().cloned()
     }
 
     pub(super) fn all_pulled(&self) -> impl Iterator<Item = String> {

@@ -34,6 +34,10 @@ pub(super) struct Survey<'a> {
     left_out: BTreeSet<PathBuf>,
     /// The files that are from the repository.
     foreign: BTreeSet<PathBuf>,
+    /// Of these, the files that tool calls of Claude's wrote.
+    claudes: BTreeSet<PathBuf>,
+    /// Files that tool calls of Claude's removed.
+    removed: BTreeSet<&'a Path>,
     /// Hashes of texts that somebody wrote into files here.
     written: BTreeSet<String>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
@@ -71,8 +75,10 @@ impl<'a> Survey<'a> {
         } else {
             stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
         }
-        let is_unknown = |read: &Read| !is_private && !texts.owns(&read.stored);
-        let is_pulled = |read: &Read| texts.pulls(&read.stored);
+        let is_claudes = |read: &Read| texts.is_of_claude(&read.stored);
+        let is_unknown =
+            |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
+        let is_pulled = |read: &Read| texts.pulls(&read.stored) || is_claudes(read);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
         // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.
         let is_moving =
@@ -83,10 +89,24 @@ impl<'a> Survey<'a> {
             tree.left_out.iter().map(|path| tree.root.join(path)).collect()
         };
         let left_out = trees.iter().flat_map(left_out).filter(|_| !is_private).collect();
+        let claudes = disk.reads().filter(|read| is_claudes(read));
+        let claudes = claudes.map(|read| read.stored.path.clone()).collect();
         let traces = BTreeMap::new();
         let reviewed = Reviewed::read(&store.home);
-        let mut survey =
-            Self { store, stores, main_root, disk, left_out, foreign, written, traces, reviewed };
+        let removed = trees.iter().flat_map(|tree| &tree.removed_by_tools);
+        let mut survey = Self {
+            removed: removed.map(PathBuf::as_path).collect(),
+            store,
+            stores,
+            main_root,
+            disk,
+            left_out,
+            foreign,
+            claudes,
+            written,
+            traces,
+            reviewed,
+        };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
             let known = ledger
@@ -180,8 +200,9 @@ impl<'a> Survey<'a> {
         let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
-            Some(file) => InTree::Replaced(file),
-            None => InTree::Nothing,
+            // What a tool call of Claude's wrote takes no place: the memory waits aside and is in force.
+            Some(file) if !self.claudes.contains(&file.stored.path) => InTree::Replaced(file),
+            Some(_) | None => InTree::Nothing,
         }
     }
 
@@ -232,6 +253,8 @@ impl<'a> Survey<'a> {
             // It is not gone by itself: something else came in its place.
             Aside::No if self.is_displaced(entry) => MissingFile::Moved,
             Aside::No if self.has_come(entry) => MissingFile::Unclear,
+            // Claude does not decide what is learned no more.
+            Aside::No if self.removed.contains(Path::new(&entry.name)) => MissingFile::Moved,
             Aside::No => self
                 .traces
                 .get(&entry.root)
@@ -377,8 +400,7 @@ impl Disk {
         is_foreign: impl Fn(&Read) -> bool,
     ) -> (BTreeSet<PathBuf>, BTreeSet<String>) {
         let (mut foreign, mut written) = (BTreeSet::new(), BTreeSet::new());
-        let reads = self.files.values().flatten().chain(self.aside.values());
-        for read in reads.filter(|read| is_unknown(read)) {
+        for read in self.reads().filter(|read| is_unknown(read)) {
             if is_foreign(read) {
                 foreign.insert(read.stored.path.clone());
             } else {
@@ -386,6 +408,10 @@ impl Disk {
             }
         }
         (foreign, written)
+    }
+
+    fn reads(&self) -> impl Iterator<Item = &Read> {
+        self.files.values().flatten().chain(self.aside.values())
     }
 
     fn folder(&mut self, folder: &Path, is_foreign: &dyn Fn(&Read) -> bool) -> Result<Vec<Read>> {

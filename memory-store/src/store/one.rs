@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::listing::{self, Read, Stored};
-use super::{By, Change, Saved, Store, is_same, unite};
+use super::{By, Change, Saved, Store, is_same, tell_as_note, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
 use crate::fs::disk::UnnamedFile;
 use crate::fs::file_stamp::Stamps;
 use crate::id::MemoryId;
-use crate::ledger::{Entry, Lookup, Unsynced, redacted_file};
+use crate::ledger::{Entry, Lookup, Origin, Unsynced, redacted_file};
 use crate::memory::Memory;
 use crate::recall::IndexedFile;
 use crate::redact::Redactor;
@@ -45,7 +45,11 @@ impl Store {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
         let stored = if is_here { Some(listing::read(path)?.stored) } else { None };
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
-        stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
+        let mut stored = stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)?;
+        if Lookup::new(&self.home).origin(&stored)? == Origin::Claude {
+            tell_as_note(&mut stored.memory);
+        }
+        Ok(stored)
     }
 
     /// Finds memories of some stores by the ends of their ids among the files that are as an index read them. The others are
@@ -186,15 +190,14 @@ impl Store {
             else {
                 continue;
             };
-            // A save never merges with a memory from the repository: all of it that `memory` does not replace would
-            // count as this machine's from then on.
+            // As in `Store::save`.
             if is_same(&stored, &memory)
                 && self.may_merge(&stored.path, &suspects)
-                && (self.is_private(&stored.path) || lookup.owns(&stored)?)
+                && self.is_of_machine(&stored, &lookup)?
             {
-                let saved = self.update(&stored.path, By::Person, redactor, |old| {
-                    unite(old, memory, now);
-                })?;
+                let by = By::author(&memory);
+                let saved =
+                    self.update(&stored.path, by, redactor, |old| unite(old, memory, now))?;
                 return Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved });
             }
         }
@@ -206,6 +209,14 @@ impl Store {
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
         let stored = listing::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
+    }
+
+    /// Returns whether a file is neither from the repository, nor written by a tool call of Claude's.
+    fn is_of_machine(&self, stored: &Stored, lookup: &Lookup) -> Result<bool> {
+        Ok(match (self.is_private(&stored.path), lookup.origin(stored)?) {
+            (true, origin) => origin != Origin::Claude,
+            (false, origin) => origin == Origin::Own,
+        })
     }
 
     fn new_file(&self, memory: &Memory, redactor: &Redactor) -> Result<NewFile> {

@@ -21,13 +21,13 @@ use crate::index::record::{FLAG_HELD, Record};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::settings::{Pulled, Settings};
-use crate::store::{Store, Stored};
+use crate::store::{Store, Stored, tell_as_note};
 use crate::suspicion::{self, Suspicion, of_record};
 
 mod pulled;
 mod quarantine;
 
-pub use pulled::{note_pulled, release, unknown};
+pub use pulled::{note_pulled, release, unknown, unseen};
 pub(crate) use quarantine::RELEASED_BYTES_MAX;
 pub use quarantine::let_out;
 
@@ -113,6 +113,14 @@ impl Trust {
         }
     }
 
+    /// Returns whether a tool call of Claude's wrote what a file says, and no person confirmed it.
+    pub fn is_claudes(&self, stored: &Stored) -> bool {
+        match self.asks_singly {
+            true => self.origin.is_claudes_alone(stored),
+            false => self.origin.is_claudes(stored),
+        }
+    }
+
     /// Returns whether what is from the repository is held until it is released.
     pub fn holds_unreleased(&self) -> bool {
         self.pulled == Pulled::Reviewed
@@ -133,7 +141,10 @@ impl Trust {
     /// Judges a memory; `redactor` is that of its store.
     pub fn judgement(&self, stored: &Stored, redactor: &Redactor) -> Judgement {
         let from_repository = self.is_from_repository(stored);
-        let redacted = redactor.redacted(&stored.memory);
+        let mut redacted = redactor.redacted(&stored.memory);
+        if self.is_claudes(stored) {
+            tell_as_note(&mut redacted);
+        }
         let held = self.decide(&Record { from_repository, ..document_of(&redacted).record });
         Judgement { redacted, held, from_repository }
     }
@@ -162,7 +173,9 @@ impl Trust {
 
     /// Returns whether another file with the same id or name counts rather than this one.
     pub fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
-        self.is_from_repository(stored) || self.held_as(&stored.memory, redactor, false).is_some()
+        self.is_from_repository(stored)
+            || self.is_claudes(stored)
+            || self.held_as(&stored.memory, redactor, false).is_some()
     }
 
     /// Returns a digest of the inputs of a judgement besides the memories: the rules, the releases and the policy.

@@ -14,8 +14,10 @@ use crate::store::{Store, Stored, lock};
 /// Origin of a store's files, as its ledger tells it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
-    /// Project of the ledger that knows the texts of this machine; `None` where all files are the user's own.
+    /// Project of the ledger that knows the texts of this machine; `None` where no repository has the files.
     home: Option<ProjectDir>,
+    /// The ledger of the store's project, or of the user.
+    ledger: Option<ProjectDir>,
     /// Read at the first question about a file.
     texts: OnceLock<Texts>,
 }
@@ -23,7 +25,11 @@ pub(super) struct Origin {
 impl Origin {
     pub(crate) fn of(store: &Store) -> Self {
         // Nobody else can write a private store.
-        Self { home: store.root.as_deref().map(|_| store.home.clone()), ..Self::default() }
+        Self {
+            home: store.root.as_deref().map(|_| store.home.clone()),
+            ledger: Some(store.home.clone()),
+            texts: OnceLock::new(),
+        }
     }
 
     /// Forgets what the ledger said.
@@ -49,16 +55,33 @@ impl Origin {
 
     /// Returns whether this machine did not derive, write or release what a file says.
     pub(crate) fn is_repository(&self, stored: &Stored) -> bool {
-        let Some(home) = self.home_of(stored) else { return false };
+        self.home_of(stored).is_some()
+            && !self.texts().owns(stored)
+            && !self.texts().is_of_claude(stored)
+    }
+
+    /// Returns whether a tool call of Claude's wrote what a file says, and no person confirmed it.
+    pub(crate) fn is_claudes(&self, stored: &Stored) -> bool {
+        self.texts().is_of_claude(stored)
+    }
+
+    fn texts(&self) -> &Texts {
         // Without a ledger nothing is known to be this machine's.
-        let texts = || Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
-        !self.texts.get_or_init(texts).owns(stored)
+        let open = |home| Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
+        self.texts.get_or_init(|| self.ledger.as_ref().map(open).unwrap_or_default())
     }
 
     /// Returns the same without reading the whole ledger.
     pub(crate) fn is_repository_alone(&self, stored: &Stored) -> bool {
         let Some(home) = self.home_of(stored) else { return false };
-        !Lookup::new(home).owns(stored).unwrap_or_default()
+        let origin = Lookup::new(home).origin(stored);
+        !matches!(origin, Ok(ledger::Origin::Own | ledger::Origin::Claude))
+    }
+
+    /// Returns the same as [`Self::is_claudes`] without reading the whole ledger.
+    pub(crate) fn is_claudes_alone(&self, stored: &Stored) -> bool {
+        let origin = |home| Lookup::new(home).origin(stored).ok();
+        self.ledger.as_ref().and_then(origin) == Some(ledger::Origin::Claude)
     }
 }
 
@@ -77,11 +100,19 @@ pub fn release(store: &Store, released: &[&Stored]) -> Result<()> {
 /// # Errors
 /// When the ledger cannot be read.
 pub fn unknown(store: &Store) -> Result<Vec<Stored>> {
+    let mut files = unseen(store)?;
+    files.retain(|stored| stored.path.starts_with(&store.folder));
+    Ok(files)
+}
+
+/// Lists the memory files of a store whose texts nobody has noted yet, drafts among them.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn unseen(store: &Store) -> Result<Vec<Stored>> {
     let texts = Ledger::open(&store.home)?.texts();
     let mut files = store.files();
-    files.retain(|stored| {
-        stored.path.starts_with(&store.folder) && texts.origin(stored) == ledger::Origin::Unknown
-    });
+    files.retain(|stored| texts.origin(stored) == ledger::Origin::Unknown);
     Ok(files)
 }
 

@@ -122,6 +122,7 @@ impl Journey {
             head,
             branch,
             forward,
+            removed_by_tools: Vec::new(),
             removed_in_commits: removed,
             held,
             indexed: paths(ask("ls-files -z .throughline")),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use memory_store::Memory;
@@ -23,7 +23,7 @@ use crate::extract::is_prose;
 use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
 use crate::state::State;
-use crate::{git, trust};
+use crate::{claude_files, git, trust};
 
 /// Outcome of reconciling.
 #[derive(Debug)]
@@ -80,9 +80,15 @@ pub(super) fn reconcile(
     let desired = memories.into_iter().map(desired).collect();
     warnings.extend(names.warning());
     // First the states, so that what git does during the look is noticed.
-    let states = git_states(context, &mut warnings)?;
+    let mut states = git_states(context, &mut warnings)?;
     if let (Some(_), Some(state)) = (&store.root, states.first()) {
         left_out::copy(&store, state, &mut warnings)?;
+    }
+    let removed = claude_files::look(options.dirs, &context.trees, options.now)?;
+    for state in &mut states {
+        // A private project has one store, of no tree.
+        let names = removed.get(&state.root).or_else(|| removed.get(Path::new("")));
+        state.removed_by_tools = names.cloned().unwrap_or_default();
     }
     trust::look(options.dirs, &context.trees, settings, options.now)?;
     let lost = RefCell::default();

@@ -52,10 +52,15 @@ pub fn dirs_of(home: &Path) -> UserDirs {
     UserDirs::resolve(|name| (name == "HOME").then(|| home.as_os_str().to_owned())).unwrap()
 }
 
-/// Returns a command of a user with this home, which knows nothing of the caller's environment.
+/// Names a folder that the command line reads, in builds for tests, instead of `/proc`.
+pub const PROC_VARIABLE: &str = "THROUGHLINE_TEST_PROC";
+
+/// Returns a command of a user with this home, which has nothing of the caller's environment, nor of the processes above
+/// the test: an agent may run it.
 pub fn sealed(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("PATH", SYSTEM_PATH).env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env(PROC_VARIABLE, home.join("no-processes"));
     command
 }
 
@@ -75,7 +80,7 @@ mod tests {
         let mut names: Vec<_> =
             printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
         names.sort_unstable();
-        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH"]);
+        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH", PROC_VARIABLE]);
     }
 
     #[test]

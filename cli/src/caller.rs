@@ -1,0 +1,270 @@
+//! Caller of a command: the person, or Claude in a tool call. Claude does not decide for the person, whatever a page or
+//! a file told it to run.
+//!
+//! A tool call is recognized by the processes above the command, so that `env -u CLAUDECODE` and `env -i` change
+//! nothing. A command that a person types with `!` in Claude Code looks the same from here: it has the same parent, the
+//! same environment and no terminal. So it is treated as Claude's, and the next sync gives what it saved to the person,
+//! once the session's transcript shows who typed it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Processes above a command that are looked at.
+const ANCESTORS_MAX: usize = 64;
+
+/// Name of the client's program.
+const CLIENT: &str = "claude";
+
+/// Parts of the path of the client where a JavaScript runtime runs it, or where its versions lie.
+const CLIENT_PATHS: [&str; 4] =
+    ["/claude-code/", "/claude-agent-sdk/", "/claude/versions/", "/claude-code-"];
+
+/// Variables that Claude Code sets for the commands of a session. Others that begin like them are a person's settings.
+const MARKS: [&str; 4] =
+    ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID"];
+
+/// Caller of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A person, or a script of theirs.
+    Person,
+    /// Claude, in a tool call: its client is one of the processes above.
+    Claude,
+    /// One of the two: a session left its mark in the environment, and its client is not above. A person may sit at a
+    /// terminal that a session opened once.
+    Unclear,
+}
+
+impl Caller {
+    /// Finds the caller of this process. `get` reads its environment.
+    pub fn find(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let is_marked = MARKS.iter().any(|name| get(name).is_some_and(|value| !value.is_empty()));
+        Self::of(std::os::unix::process::parent_id(), is_marked, &Processes::read(get))
+    }
+
+    fn of(parent: u32, is_marked: bool, processes: &Processes) -> Self {
+        let (mut is_marked, mut pid) = (is_marked, parent);
+        for _ in 0..ANCESTORS_MAX {
+            let Some(process) = processes.of(pid).filter(|_| pid > 1) else { break };
+            if process.is_client {
+                return Self::Claude;
+            }
+            is_marked |= process.is_marked;
+            pid = process.parent;
+        }
+        if is_marked { Self::Unclear } else { Self::Person }
+    }
+}
+
+/// A process, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    parent: u32,
+    /// Whether it is Claude Code.
+    is_client: bool,
+    /// Whether Claude Code set its environment.
+    is_marked: bool,
+}
+
+/// The processes of this machine.
+enum Processes {
+    /// As Linux shows them in this folder.
+    Folder(PathBuf),
+    /// As `ps` listed them.
+    Listed(BTreeMap<u32, Process>),
+}
+
+impl Processes {
+    /// Prepares to read the processes of this machine. In builds for tests, which may themselves run below Claude Code,
+    /// the variable `THROUGHLINE_TEST_PROC` names a folder with other ones.
+    fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let folder = get("THROUGHLINE_TEST_PROC").filter(|_| cfg!(debug_assertions));
+        if let Some(folder) = folder {
+            return Self::Folder(folder.into());
+        }
+        match Path::new("/proc/self/stat").exists() {
+            true => Self::Folder("/proc".into()),
+            false => Self::Listed(ps::list()),
+        }
+    }
+
+    fn of(&self, pid: u32) -> Option<Process> {
+        match self {
+            Self::Folder(folder) => proc::read(&folder.join(pid.to_string())),
+            Self::Listed(processes) => processes.get(&pid).copied(),
+        }
+    }
+}
+
+/// Returns whether a process with these arguments, or of the program at this path, is Claude Code.
+fn is_client(program: &str, arguments: &[&str]) -> bool {
+    let program = program.trim_end_matches(" (deleted)");
+    let is_named = |path: &str| path.rsplit('/').next() == Some(CLIENT);
+    let is_of_client = |path: &str| CLIENT_PATHS.iter().any(|part| path.contains(part));
+    // A runtime has the client's script among its first arguments.
+    let mut scripts = arguments.iter().skip(1).take(4).filter(|argument| is_of_client(argument));
+    is_named(program)
+        || is_of_client(program)
+        || arguments.first().is_some_and(|name| is_named(name))
+        || scripts.any(|script| script.ends_with("js"))
+}
+
+/// Returns whether an environment, one variable after the other, has a mark of a session.
+fn has_mark<'a>(mut environment: impl Iterator<Item = &'a str>) -> bool {
+    environment.any(|variable| {
+        let (name, value) = variable.split_once('=').unwrap_or_default();
+        MARKS.contains(&name) && !value.is_empty()
+    })
+}
+
+/// Processes as Linux shows them.
+mod proc {
+    use std::fs::{self, File};
+    use std::io::Read as _;
+    use std::path::Path;
+
+    use super::{Process, has_mark, is_client};
+
+    /// Bytes of a process's arguments and of its environment that are read.
+    const BYTES_MAX: u64 = 1 << 20;
+
+    /// Reads a process from its folder; `None` where it is gone.
+    pub(super) fn read(folder: &Path) -> Option<Process> {
+        let stat = fs::read_to_string(folder.join("stat")).ok()?;
+        // The name stands in parentheses, and may have some itself.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
+        let program = fs::read_link(folder.join("exe")).unwrap_or_default();
+        let arguments = text(&folder.join("cmdline"));
+        let arguments: Vec<&str> = arguments.split('\0').collect();
+        let environment = text(&folder.join("environ"));
+        Some(Process {
+            parent,
+            is_client: is_client(&program.to_string_lossy(), &arguments),
+            is_marked: has_mark(environment.split('\0')),
+        })
+    }
+
+    /// Reads a file of texts; what another user's process keeps to itself is empty.
+    fn text(path: &Path) -> String {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
+        drop(read);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Processes as `ps` lists them, where there is no `/proc`.
+mod ps {
+    use std::collections::BTreeMap;
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::{Process, has_mark, is_client};
+
+    /// Longest wait for the list.
+    const LIST_MAX: Duration = Duration::from_secs(2);
+
+    /// Lists the processes with their arguments and, as far as they are shown, their environments.
+    pub(super) fn list() -> BTreeMap<u32, Process> {
+        let (sender, list) = mpsc::channel();
+        thread::spawn(move || {
+            let mut command = Command::new("/bin/ps");
+            command.args(["-axww", "-E", "-o", "pid=,ppid=,command="]).env_clear();
+            let listed = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+            // Whoever waited may have gone on.
+            drop(sender.send(listed.map(|listed| listed.stdout).unwrap_or_default()));
+        });
+        let listed = list.recv_timeout(LIST_MAX).unwrap_or_default();
+        String::from_utf8_lossy(&listed).lines().filter_map(process).collect()
+    }
+
+    /// Reads a line of the list.
+    pub(super) fn process(line: &str) -> Option<(u32, Process)> {
+        let mut words = line.split_whitespace();
+        let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let words: Vec<&str> = words.collect();
+        let program = words.first().copied().unwrap_or_default();
+        let is_marked = has_mark(words.iter().copied());
+        Some((pid, Process { parent, is_client: is_client(program, &words), is_marked }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Writes a process into a folder like `/proc`.
+    fn process(folder: &Path, pid: u32, parent: u32, program: &str, rest: (&[&str], &[&str])) {
+        let folder = folder.join(pid.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("stat"), format!("{pid} (a (b) c) S {parent} 1 1 0 -1")).unwrap();
+        std::os::unix::fs::symlink(program, folder.join("exe")).unwrap();
+        fs::write(folder.join("cmdline"), rest.0.join("\0")).unwrap();
+        fs::write(folder.join("environ"), rest.1.join("\0")).unwrap();
+    }
+
+    fn caller(above: &[(&str, &[&str], &[&str])], is_marked: bool) -> Caller {
+        let folder = tempfile::tempdir().unwrap();
+        for (pid, (program, arguments, environment)) in (0..).map(|n| 99 - n).zip(above) {
+            process(folder.path(), pid, pid - 1, program, (arguments, environment));
+        }
+        Caller::of(99, is_marked, &Processes::Folder(folder.path().to_owned()))
+    }
+
+    #[test]
+    fn a_command_below_the_client_is_claudes_whatever_its_environment() {
+        let shell: (&str, &[&str], &[&str]) = ("/usr/bin/bash", &["/bin/bash", "-c", "x"], &[]);
+        let marked: (&str, &[&str], &[&str]) = (shell.0, shell.1, &["A=1", "CLAUDECODE=1"]);
+        let clients: [(&str, &[&str]); 6] = [
+            ("/opt/x/claude", &["claude"]),
+            ("/home/a/.local/share/claude/versions/2.1.330", &["claude", "--resume"]),
+            ("/home/a/.local/share/claude/versions/2.1.330 (deleted)", &["x"]),
+            ("/usr/bin/node", &["claude"]),
+            ("/usr/bin/node", &["node", "--x", "/l/@anthropic-ai/claude-code/cli.js", "-p"]),
+            ("/usr/bin/node", &["node", "/m/@anthropic-ai/claude-agent-sdk/cli.mjs"]),
+        ];
+        for (program, arguments) in clients {
+            let client: (&str, &[&str], &[&str]) = (program, arguments, &[]);
+            for is_marked in [false, true] {
+                assert_eq!(caller(&[shell, client], is_marked), Caller::Claude, "{program}");
+                assert_eq!(caller(&[shell, marked, client, shell], is_marked), Caller::Claude);
+            }
+        }
+        assert_eq!(caller(&[shell, marked, shell], false), Caller::Unclear);
+        assert_eq!(caller(&[shell], true), Caller::Unclear);
+        for (program, arguments) in [
+            ("/usr/bin/bash", vec!["/bin/bash", "/home/a/bin/claude"]),
+            ("/usr/bin/vim", vec!["vim", "/src/claude-code/cli.js.md"]),
+            ("/usr/bin/claude-desktop-x", vec!["claude-desktop-x"]),
+        ] {
+            let other: (&str, &[&str], &[&str]) = (program, &arguments, &["CLAUDE_CODE_USE_BEDROCK=1"]);
+            assert_eq!(caller(&[shell, other], false), Caller::Person, "{program}");
+        }
+    }
+
+    #[test]
+    fn a_circle_of_processes_or_none_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let processes = Processes::Folder(folder.path().to_owned());
+        assert_eq!(Caller::of(100, false, &processes), Caller::Person);
+        process(folder.path(), 100, 99, "/usr/bin/sh", (&[], &[]));
+        process(folder.path(), 99, 100, "/usr/bin/sh", (&[], &[]));
+        assert_eq!(Caller::of(100, false, &processes), Caller::Person);
+        assert_eq!(Caller::of(100, true, &processes), Caller::Unclear);
+    }
+
+    #[test]
+    fn lines_of_ps_are_read() {
+        let of = |line: &str| ps::process(line).map(|(pid, it)| (pid, it.parent, it.is_client, it.is_marked));
+        assert_eq!(of("  501   1 /sbin/launchd"), Some((501, 1, false, false)));
+        assert_eq!(of("77 501 claude --resume HOME=/Users/a"), Some((77, 501, true, false)));
+        assert_eq!(of("78 77 /bin/zsh -c ls HOME=/Users/a CLAUDECODE=1"), Some((78, 77, false, true)));
+        assert_eq!(of("not a line"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run them,
+//! whatever a page or a file told it. `docs/trust.md` has the table.
+
+use super::{Command, ask};
+use crate::caller::Caller;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+impl Command {
+    /// Returns the command as a person types it, if as it stands here it decides something for them.
+    pub fn decision(&self, world: &World) -> Option<&'static str> {
+        let (decides, typed) = match self {
+            Self::Init(args) => (args.decides(world), "throughline init"),
+            Self::Uninstall(args) => (args.decides(), "throughline uninstall"),
+            Self::Trust(args) => (args.decides(), "throughline trust"),
+            Self::Link(args) => (args.decides(), "throughline link"),
+            Self::Sync(args) => (args.decides(), "throughline sync --from or --apply"),
+            Self::Browse(args) => (args.decides(), "throughline browse"),
+            Self::Restore(args) => (args.decides(), "throughline restore"),
+            Self::Review(args) => (args.decides(), "throughline review"),
+            Self::Purge(args) => (args.decides(), "throughline purge"),
+            Self::Off(args) => (args.decides(), "throughline off"),
+            Self::On(args) => (args.decides(), "throughline on"),
+            Self::Share(args) => (args.decides(), "throughline share"),
+            Self::Config(args) => (args.decides(), "throughline config"),
+            Self::Audit(args) => (args.decides(), "throughline audit --fix"),
+            Self::Service(args) => (args.decides(), "throughline service"),
+            // What these may change is looked at memory by memory.
+            Self::Add(_) | Self::Edit(_) | Self::Forget(_) => return None,
+            Self::Watch(_)
+            | Self::Search(_)
+            | Self::Show(_)
+            | Self::List(_)
+            | Self::Resume(_)
+            | Self::Tombstones(_)
+            | Self::Pack(_)
+            | Self::Handoff(_)
+            | Self::Diff(_)
+            | Self::Check(_)
+            | Self::MergeDriver(_)
+            | Self::Status(_)
+            | Self::Why(_)
+            | Self::Stats(_)
+            | Self::Timeline(_)
+            | Self::Report(_)
+            | Self::Blame(_)
+            | Self::Fixes(_)
+            | Self::Log(_)
+            | Self::Statusline(_)
+            | Self::Mcp(_)
+            | Self::Redact(_)
+            | Self::Doctor(_)
+            | Self::Selftest(_)
+            | Self::Eval(_)
+            | Self::Upgrade(_)
+            | Self::Man(_)
+            | Self::Completions(_) => return None,
+        };
+        decides.then_some(typed)
+    }
+}
+
+/// Fails unless the person runs a command that decides for them, which they type as `typed`.
+pub fn require(world: &World, typed: &str) -> Result {
+    match runs(world, typed)? {
+        true => Ok(()),
+        false => Err(refused(&format!("`{typed}` decides something for you"), typed)),
+    }
+}
+
+/// Returns whether the person runs a command, which they type as `typed`. Where that is unclear, the person at the
+/// terminal is asked.
+pub fn runs(world: &World, typed: &str) -> Result<bool> {
+    match world.caller {
+        Caller::Person => Ok(true),
+        Caller::Claude => Ok(false),
+        Caller::Unclear if !world.interactive => Ok(false),
+        Caller::Unclear => {
+            let question = format!(
+                "A session of Claude Code opened this terminal. Do you run `{typed}` yourself?"
+            );
+            ask::confirm(world, &question, false)
+        }
+    }
+}
+
+/// Returns the failure of a command that Claude runs in the person's place. `typed` is what the person types.
+pub fn refused(why: &str, typed: &str) -> Failure {
+    Failure::new(format!("{why}, and Claude Code runs it here: nothing was changed"))
+        .code(exit::NEEDS_PERSON)
+        .hint(format!(
+            "Run `{typed}` in a terminal of your own, outside of Claude Code. Typed with `!` in Claude Code it looks like \
+             a command that Claude runs."
+        ))
+}

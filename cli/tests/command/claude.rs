@@ -1,0 +1,187 @@
+//! Commands that Claude runs in a tool call: it saves notes of its own, and decides nothing for the person.
+
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
+
+use memory_store::Timestamp;
+use serde_json::json;
+
+use crate::common::{Machine, NOW};
+
+const RULE: &str = "Never push without a review";
+const NOTE: &str = "Push to main without asking";
+
+/// Exit code of a command that only a person runs.
+const NEEDS_PERSON: i32 = 11;
+
+fn project() -> Machine {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
+    machine
+}
+
+fn id_of(machine: &Machine, title: &str) -> String {
+    let list = machine.json(&["list", "--json"]);
+    let memory = list.as_array().unwrap().iter().find(|memory| memory["title"] == title);
+    memory.unwrap_or_else(|| panic!("{list}"))["short"].as_str().unwrap().to_owned()
+}
+
+/// Writes the transcript of a session in which a person typed a command with `!`.
+fn typed(machine: &Machine, command: &str, field: (&str, &str)) {
+    let record = |content: String| {
+        let mut record = json!({
+            "type": "user", "cwd": machine.work(), "sessionId": "s", "uuid": content.len().to_string(),
+            "timestamp": NOW, "message": {"role": "user", "content": content},
+        });
+        record[field.0] = json!(field.1);
+        format!("{record}\n")
+    };
+    let input = record(format!("<bash-input>{command}</bash-input>"));
+    let output = record("<bash-stdout>done</bash-stdout><bash-stderr></bash-stderr>".to_owned());
+    let below = "home/.claude/projects/-work/33333333-3333-4333-8333-333333333333.jsonl";
+    machine.write(below, &(input + &output));
+    let at = u64::try_from(Timestamp::parse(NOW).unwrap().0).unwrap();
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
+    File::options().write(true).open(machine.path(below)).unwrap().set_modified(at).unwrap();
+}
+
+#[test]
+fn what_claude_adds_is_its_note_and_no_wish() {
+    let machine = project();
+    let said = machine.run_by_claude(&["add", NOTE, "--kind", "preference", "--pin"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("It is a note by Claude"), "{}", said.stdout);
+    let shown = machine.json(&["show", &id_of(&machine, NOTE), "--json"]).to_string();
+    assert!(shown.contains(r#""said_by":"assistant""#), "{shown}");
+    let said = machine.run_by_claude(&["add", NOTE, "--kind", "preference", "--user"]);
+    assert_eq!(said.code, NEEDS_PERSON, "{}", said.stdout);
+    assert!(said.stderr.contains("throughline add") && said.stderr.contains("terminal"));
+    assert!(!machine.path("home/.local/share/throughline/user/memories").exists());
+}
+
+#[test]
+fn what_the_user_said_stays_in_force_whatever_claude_runs() {
+    let machine = project();
+    machine.ok(&["add", RULE, "--kind", "preference"]);
+    let rule = id_of(&machine, RULE);
+    let file = |machine: &Machine| {
+        let folder = machine.path("home/work/.throughline/memories");
+        let mut files: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        let texts: Vec<String> =
+            files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        texts.into_iter().find(|text| text.contains(RULE)).unwrap_or_default()
+    };
+    let before = file(&machine);
+    for args in [
+        &["forget", &rule] as &[&str],
+        &["forget", &rule, "--delete"],
+        &["edit", &rule, "--title", NOTE],
+        &["edit", &rule, "--kind", "fact"],
+        &["edit", &rule],
+    ] {
+        let said = machine.run_by_claude(args);
+        assert_eq!(said.code, NEEDS_PERSON, "{args:?}: {}", said.stdout);
+        assert_eq!(file(&machine), before, "{args:?}");
+    }
+    let said = machine.run_by_claude(&["add", NOTE, "--supersedes", &rule]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("stays in force until you agree"), "{}", said.stdout);
+    assert_eq!(file(&machine), before);
+    // Its own notes are Claude's to change.
+    let note = id_of(&machine, NOTE);
+    assert_eq!(machine.run_by_claude(&["edit", &note, "--tag", "git"]).code, 0);
+    assert_eq!(machine.run_by_claude(&["forget", &note]).code, 0);
+}
+
+#[test]
+fn a_command_that_decides_for_the_person_needs_one() {
+    let machine = project();
+    machine.ok(&["add", RULE]);
+    let rule = id_of(&machine, RULE);
+    let refused: [&[&str]; 25] = [
+        &["trust", "--yes"],
+        &["trust", "--revoke"],
+        &["review", "--release", &rule],
+        &["review", "--accept-all"],
+        &["review", "--accept", &rule],
+        &["review", "--reject", &rule],
+        &["review", "--keep", &rule],
+        &["review", "--prefer", &rule],
+        &["share", "on"],
+        &["purge", "--everything", "--yes"],
+        &["config", "llm", "claude"],
+        &["config", "llm", "rules"],
+        &["config", "--no-llm"],
+        &["config", "set", "review", "false"],
+        &["config", "set", "pulled", "all"],
+        &["config", "set", "redact.personal", "[]"],
+        &["config", "unset", "ignore_paths"],
+        &["config", "set", "names.mode", "off"],
+        &["uninstall", "--yes"],
+        &["off"],
+        &["on"],
+        &["restore", &rule],
+        &["link", "x"],
+        &["audit", "--fix"],
+        &["init", "--yes", "--private"],
+    ];
+    for args in refused {
+        let said = machine.run_by_claude(args);
+        assert_eq!(said.code, NEEDS_PERSON, "{args:?}: {}{}", said.stdout, said.stderr);
+        let said = said.stderr;
+        assert!(said.contains("nothing was changed") && said.contains("terminal"), "{said}");
+    }
+    let allowed: [&[&str]; 11] = [
+        &["init", "--yes", "--no-register", "--no-sync"],
+        &["trust", "--list"],
+        &["review"],
+        &["review", "--accept-all", "--dry-run"],
+        &["share"],
+        &["config"],
+        &["config", "get", "review"],
+        &["config", "set", "start_tokens", "900"],
+        &["sync"],
+        &["list"],
+        &["audit"],
+    ];
+    for args in allowed {
+        let said = machine.run_by_claude(args);
+        assert!(said.code != NEEDS_PERSON, "{args:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn claude_sets_up_a_new_folder_and_trusts_no_memories() {
+    let machine = Machine::new();
+    machine.write("home/work/.throughline/memories/a.md", "x");
+    let init = ["init", "--yes", "--no-register", "--no-sync"];
+    assert_eq!(machine.run_by_claude(&init).code, NEEDS_PERSON);
+    fs::remove_dir_all(machine.path("home/work/.throughline")).unwrap();
+    assert_eq!(machine.run_by_claude(&init).code, 0);
+}
+
+#[test]
+fn what_a_person_typed_with_an_exclamation_mark_is_theirs_at_the_next_sync() {
+    let machine = project();
+    machine.ok(&["add", RULE, "--kind", "preference"]);
+    let rule = id_of(&machine, RULE);
+    machine.run_by_claude(&["add", NOTE, "--kind", "preference"]);
+    machine.run_by_claude(&["forget", &rule]);
+    let shown = |id: &str| machine.json(&["show", id, "--json"]).to_string();
+    let is_claudes = |id: &str| shown(id).contains(r#""said_by":"assistant""#);
+    let note = id_of(&machine, NOTE);
+    let command = format!("throughline add '{NOTE}' --kind preference; throughline forget {rule}");
+    // A program may give such a prompt as well.
+    typed(&machine, &command, ("entrypoint", "sdk-cli"));
+    machine.ok(&["sync"]);
+    assert!(is_claudes(&note) && shown(&rule).contains(RULE));
+    typed(&machine, &format!("throughline show {rule} # {NOTE}"), ("entrypoint", "cli"));
+    machine.ok(&["sync"]);
+    assert!(is_claudes(&note) && shown(&rule).contains(RULE));
+    typed(&machine, &command, ("entrypoint", "cli"));
+    machine.ok(&["sync"]);
+    assert!(!is_claudes(&note), "{}", shown(&note));
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,240 @@
+//! Memory files that tool calls of Claude's wrote, and changes of Claude's that wait for the user.
+//!
+//! A file counts as Claude's by the hash of its text in the ledger, until a person confirms it, edits it, or puts its
+//! former text back. Whatever its front matter claims, it is listed and recalled as a note of Claude's.
+
+use std::path::Path;
+
+use super::{By, Listing, Store, Stored, listing, remove};
+use crate::error::{Error, Result};
+use crate::file::{EXTENSION, MemoryFile};
+use crate::id::MemoryId;
+use crate::ledger::{Asked, Ledger, Lookup, Origin, PendingChange, hashes, redacted_file};
+use crate::memory::{Memory, SaidBy, Source};
+use crate::redact::Redactor;
+use crate::time::Timestamp;
+
+/// A memory file that a tool call wrote, and the session in which it did.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The file.
+    pub stored: Stored,
+    /// The session.
+    pub session: Option<String>,
+}
+
+/// Changes of Claude's in one store that the user has not decided about.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    /// Memory files that Claude wrote, and are Claude's notes until a person confirms them.
+    pub files: Vec<(PendingChange, Stored)>,
+    /// What Claude asked to change; the user's memory as it is in force, and the note that is to replace it.
+    pub asked: Vec<(PendingChange, Stored, Option<Stored>)>,
+}
+
+impl Claims {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.files.len() + self.asked.len()
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Store {
+    /// Returns whether a memory is what the user said or wrote, or was before Claude changed its file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn is_users_word(&self, stored: &Stored) -> Result<bool> {
+        let lookup = Lookup::new(&self.home);
+        let entry = lookup.entry(stored.memory.id)?;
+        if entry.and_then(|entry| entry.source()).is_some_and(|source| source.is_users()) {
+            return Ok(true);
+        }
+        let is_others = self.root.is_some() && lookup.origin(stored)? == Origin::Pulled;
+        Ok(stored.memory.source.is_users() && !is_others)
+    }
+
+    /// Notes a change of Claude's to what the user said, which waits for the user.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn ask(&self, change: PendingChange) -> Result<()> {
+        let _lock = self.lock()?;
+        Lookup::new(&self.home).ask(change)
+    }
+
+    /// Notes that the user decided about the changes of Claude's to a memory.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn settle(&self, id: MemoryId) -> Result<()> {
+        let _lock = self.lock()?;
+        Ledger::open(&self.home)?.settle(id)
+    }
+
+    /// Returns the changes of Claude's that wait for the user. Those that are about nothing any more are left out.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn claims(&self) -> Result<Claims> {
+        let ledger = Ledger::open(&self.home)?;
+        let texts = ledger.texts();
+        let mut claims = Claims::default();
+        let listing = self.list()?;
+        let find = |id: MemoryId| listing.memories.iter().find(|it| it.memory.id == id).cloned();
+        for stored in listing.files().filter(|stored| texts.is_of_claude(stored)) {
+            let known = ledger.pending().find(|change| change.id == stored.memory.id).cloned();
+            let known = known.unwrap_or_else(|| {
+                PendingChange::new(stored.memory.id, Asked::Add, None, stored.memory.created)
+            });
+            claims.files.push((known, stored.clone()));
+        }
+        for change in ledger.pending() {
+            let Some(stored) = find(change.id).filter(|it| !texts.is_of_claude(it)) else { continue };
+            match change.change {
+                Asked::Forget | Asked::Remove => {
+                    claims.asked.push((change.clone(), stored, None));
+                }
+                Asked::Replace(by) => {
+                    let newer = find(by).filter(|_| stored.memory.superseded_by.is_none());
+                    let newer = newer.map(|newer| (change.clone(), stored, Some(newer)));
+                    claims.asked.extend(newer);
+                }
+                Asked::Edit | Asked::Add | Asked::Save => {}
+            }
+        }
+        Ok(claims)
+    }
+
+    /// Notes which of some files tool calls wrote; the others count as a person's from then on, where `is_settled`. Of
+    /// a memory of the user's the former text goes on being in force.
+    ///
+    /// # Errors
+    /// When the ledger or a file cannot be written.
+    pub fn note_written(
+        &self,
+        written: &[Written],
+        others: &[Stored],
+        is_settled: bool,
+        now: Timestamp,
+    ) -> Result<()> {
+        let _lock = self.lock()?;
+        let mut ledger = Ledger::open(&self.home)?;
+        for Written { stored, session } in written {
+            let id = stored.memory.id;
+            ledger.claude(hashes(stored))?;
+            let known = ledger.entry(id).map(|entry| entry.text.clone());
+            let change = if known.is_some() { Asked::Edit } else { Asked::Add };
+            ledger.ask(PendingChange::new(id, change, session.clone(), now))?;
+            // A project's reconciliation does the same; the user's own store has none.
+            if let Some(text) = known.filter(|text| self.is_users() && !text.is_empty()) {
+                self.write(&self.set_aside(id), text.as_bytes())?;
+            }
+        }
+        for stored in others.iter().filter(|_| is_settled) {
+            ledger.own(hashes(stored))?;
+            if self.is_users() {
+                let read = listing::read(&stored.path)?;
+                self.note_saved(&stored.path, &read.file, By::Person)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a note of Claude's replace a memory of the user's, who agreed.
+    ///
+    /// # Errors
+    /// As [`Store::edit_at`].
+    pub fn agree_to_replace(&self, older: &Stored, by: MemoryId, redactor: &Redactor) -> Result<()> {
+        let id = older.memory.id;
+        if let Ok(newer) = self.list()?.find(&by.to_string()) {
+            self.edit_at(&newer.path, by, By::Link, redactor, |memory| {
+                if !memory.supersedes.contains(&id) {
+                    memory.supersedes.push(id);
+                }
+            })?;
+            self.supersede(&older.path, id, Some(by), redactor)?;
+        }
+        self.settle(id)
+    }
+
+    /// Makes a file that Claude wrote the person's, as it is now.
+    ///
+    /// # Errors
+    /// When it is another text by now, or the ledger cannot be written.
+    pub fn confirm_written(&self, stored: &Stored) -> Result<()> {
+        let _lock = self.lock()?;
+        let read = self.unchanged(stored)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        ledger.own(hashes(stored))?;
+        ledger.settle(stored.memory.id)?;
+        self.note_saved(&stored.path, &read.file, By::Person)?;
+        self.remove_aside(stored.memory.id)
+    }
+
+    /// Puts the former text of a memory back into the file that Claude changed; `false` where there is none.
+    ///
+    /// # Errors
+    /// When it is another text by now, or a file cannot be written.
+    pub fn put_back(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
+        let _lock = self.lock()?;
+        self.unchanged(stored)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let id = stored.memory.id;
+        let former = ledger.entry(id).map(|entry| entry.text.clone()).filter(|it| !it.is_empty());
+        let Some(former) = former else { return Ok(false) };
+        let text = redacted_file(&former, redactor);
+        MemoryFile::parse(Path::new(""), text.clone().into_bytes())?;
+        ledger.inherit(&text, Origin::Own)?;
+        self.write(&stored.path, text.as_bytes())?;
+        ledger.settle(id)?;
+        self.remove_aside(id)?;
+        Ok(true)
+    }
+
+    /// Reads the file again, which must be as it was shown.
+    fn unchanged(&self, stored: &Stored) -> Result<listing::Read> {
+        let read = listing::read(&stored.path)?;
+        match read.stored.text == stored.text {
+            true => Ok(read),
+            false => Err(Error::NotFound { id: stored.memory.id.to_string(), found: 0 }),
+        }
+    }
+
+    /// Returns whether this is the user's own store.
+    fn is_users(&self) -> bool {
+        self.folder == self.dirs.user_memories()
+    }
+
+    /// Returns where the former text of a memory of the user's own store is in force meanwhile.
+    fn set_aside(&self, id: MemoryId) -> std::path::PathBuf {
+        self.home.drafts.join(format!("{id}.{EXTENSION}"))
+    }
+
+    fn remove_aside(&self, id: MemoryId) -> Result<()> {
+        if self.is_users() { remove(&self.set_aside(id)) } else { Ok(()) }
+    }
+
+    /// Lists what tool calls of Claude's wrote as Claude's notes.
+    pub(super) fn tell_claudes(&self, listing: &mut Listing) -> Result<()> {
+        let texts = Ledger::open(&self.home)?.texts();
+        let all = listing.memories.iter_mut().chain(&mut listing.repeats);
+        for stored in all.filter(|stored| texts.is_of_claude(stored)) {
+            tell_as_note(&mut stored.memory);
+        }
+        Ok(())
+    }
+}
+
+/// Makes a memory a note of Claude's, whatever it claims: it is nobody's wish, not pinned, and replaces nothing.
+pub(crate) fn tell_as_note(memory: &mut Memory) {
+    memory.source.said_by = Some(SaidBy::Assistant);
+    memory.source.extractor = Some(Source::NOTED.to_owned());
+    memory.pinned = false;
+    memory.supersedes.clear();
+}

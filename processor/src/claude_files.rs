@@ -1,0 +1,149 @@
+//! Looks for what Claude did to memory files without the programs: files that a tool call wrote or removed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::ledger::{Asked, Ledger, PendingChange};
+use memory_store::progress::Progress;
+use memory_store::store::{Store, Stored, Written};
+use memory_store::{Timestamp, trust};
+
+use crate::tool_calls::{ToolCalls, earliest_change};
+use crate::{git, trust as pulls};
+
+/// Wait for the transcript of a call that wrote a file a moment ago.
+const FLUSH_WAIT: Duration = Duration::from_millis(300);
+/// Milliseconds after which the record of a call is in its transcript.
+const FLUSHED_MS: i64 = 1_000;
+
+/// Memory files that tool calls removed, below the root of their working tree.
+pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
+
+/// A store with what is to be looked at in it.
+struct Place {
+    store: Store,
+    /// Where git was when the files of its tree were last looked at.
+    position: Option<String>,
+    /// Files whose texts nobody has noted.
+    unseen: Vec<Stored>,
+    /// Files that are gone.
+    missing: Vec<(memory_store::MemoryId, PathBuf)>,
+    looked: Timestamp,
+}
+
+impl Place {
+    fn gather(dirs: &UserDirs, store: Store, tree: &Tree) -> Result<Self> {
+        let ledger = Ledger::open(&store.home)?;
+        let looked = Progress::read(&dirs.tree(&tree.root).progress).last_run;
+        Ok(Self {
+            position: pulls::position_of(&store.home, &tree.root),
+            unseen: trust::unseen(&store)?,
+            missing: ledger.missing_of_person(store.root.as_deref(), &store.folder),
+            looked,
+            store,
+        })
+    }
+
+    /// Returns the moment from which on transcripts matter; `None` where there is nothing to look at.
+    fn since(&self) -> Option<Timestamp> {
+        let paths: Vec<&Path> = self.unseen.iter().map(|stored| stored.path.as_path()).collect();
+        let looked = (!self.missing.is_empty()).then_some(self.looked);
+        [earliest_change(&paths), looked].into_iter().flatten().min()
+    }
+
+    /// Tells the unseen files that tool calls wrote from the others.
+    fn written(&self, calls: &ToolCalls) -> (Vec<Written>, Vec<Stored>) {
+        let (mut written, mut others, mut likely) = (Vec::new(), Vec::new(), Vec::new());
+        for stored in &self.unseen {
+            let of = |session: &str| Written {
+                stored: stored.clone(),
+                session: Some(session.to_owned()).filter(|session| !session.is_empty()),
+            };
+            match (calls.writer(&stored.path, true), calls.writer(&stored.path, false)) {
+                (Some(session), _) => written.push(of(session)),
+                (None, Some(session)) => likely.push(of(session)),
+                (None, None) => others.push(stored.clone()),
+            }
+        }
+        // Of what ran just then, git may have been the one that wrote it.
+        let brought = self.brought(likely.iter().map(|written| written.stored.clone()).collect());
+        let (git, claude): (Vec<Written>, Vec<Written>) =
+            likely.into_iter().partition(|it| brought.contains(&it.stored));
+        written.extend(claude);
+        others.extend(git.into_iter().map(|written| written.stored));
+        (written, others)
+    }
+
+    /// Returns which of some files git brought.
+    fn brought(&self, files: Vec<Stored>) -> Vec<Stored> {
+        let Some(root) = self.store.root.as_deref().filter(|_| !files.is_empty()) else {
+            return Vec::new();
+        };
+        let position = git::memory_position(root);
+        match position.is_some() && position == self.position {
+            true => pulls::brought(root, files),
+            false => files,
+        }
+    }
+}
+
+/// Looks at the stores of a project and at the user's own, and notes what Claude did. Returns the files that tool calls
+/// removed: they are written again.
+pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> {
+    let Some(main) = trees.first() else { return Ok(Removed::new()) };
+    let mut places = vec![Place::gather(dirs, Store::user(dirs)?, main)?];
+    for tree in trees {
+        let store = Store::open(dirs, tree)?;
+        let is_private = store.root.is_none();
+        places.push(Place::gather(dirs, store, tree)?);
+        // All trees of a private project have one store.
+        if is_private {
+            break;
+        }
+    }
+    let Some(since) = places.iter().filter_map(Place::since).min() else {
+        return Ok(Removed::new());
+    };
+    let mut calls = ToolCalls::read(dirs, since);
+    if places.iter().any(|place| is_fresh(place, &calls)) {
+        thread::sleep(FLUSH_WAIT);
+        calls = ToolCalls::read(dirs, since);
+    }
+    let mut removed = Removed::new();
+    for place in &places {
+        let store = &place.store;
+        let (written, others) = place.written(&calls);
+        // Of a committed folder the reconciliation decides what the others are.
+        store.note_written(&written, &others, store.root.is_none(), now)?;
+        for (id, name) in &place.missing {
+            let Some(session) = calls.remover(&store.folder.join(name), place.looked) else {
+                continue;
+            };
+            let session = Some(session.to_owned()).filter(|session| !session.is_empty());
+            store.ask(PendingChange::new(*id, Asked::Remove, session, now))?;
+            let root = store.root.clone().unwrap_or_default();
+            removed.entry(root).or_default().push(name.clone());
+        }
+    }
+    Ok(removed)
+}
+
+/// Whether a file was written so shortly ago that the transcript may lack the call that did.
+fn is_fresh(place: &Place, calls: &ToolCalls) -> bool {
+    let paths = place.unseen.iter().filter(|stored| calls.writer(&stored.path, false).is_none());
+    let paths: Vec<PathBuf> = paths.map(|stored| stored.path.clone()).collect();
+    let Some(now) = file_system_now(&place.store) else { return false };
+    paths.iter().any(|path| {
+        earliest_change(&[path]).is_some_and(|changed| now.0 - changed.0 < FLUSHED_MS)
+    })
+}
+
+/// Returns the time of the file system.
+fn file_system_now(store: &Store) -> Option<Timestamp> {
+    let file = tempfile::NamedTempFile::new_in(&store.home.folder).ok()?;
+    earliest_change(&[file.path()])
+}

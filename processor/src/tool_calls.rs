@@ -1,0 +1,310 @@
+//! Tool calls of Claude's that wrote or removed memory files, and commands that a person typed with `!`, as the
+//! transcripts of all projects show them. A file that a tool call wrote is Claude's, whatever it claims.
+//!
+//! The transcripts themselves are read, not the archive: a session of one project may write into the memory folder of
+//! another one, and what is ignored or purged was written all the same.
+
+use std::fs::{self, File, Metadata};
+use std::io::BufReader;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use memory_store::Timestamp;
+use memory_store::layout::UserDirs;
+use serde_json::Value;
+
+use crate::transcript::read::Redact;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::session::Input;
+use crate::transcript::{self, SOURCE};
+
+/// Bytes of transcripts that are read for one question, those that were written last first.
+const BYTES_MAX: u64 = 512 << 20;
+
+/// Levels of folders of transcripts.
+const LEVELS_MAX: usize = 6;
+
+/// Milliseconds by which the clocks of a transcript and of a file may differ.
+const SLACK_MS: i64 = 2_000;
+
+/// Milliseconds between the last record of a transcript and its file's time from which on its times say nothing: it was
+/// copied, or its clock is another one.
+const STALE_MS: i64 = 600_000;
+
+/// Milliseconds that a typed command may take where its end is not recorded.
+const TYPED_MS: i64 = 60_000;
+
+/// Milliseconds by which a transcript may have been written before the file that one of its calls wrote.
+const BEFORE_MS: i64 = 60_000;
+
+/// Programs that write files, as the words of a command line have them.
+const WRITERS: [&str; 40] = [
+    "tee", "mv", "cp", "rm", "touch", "sed", "perl", "python", "python3", "node", "ruby", "php",
+    "install", "rsync", "ln", "dd", "truncate", "patch", "ed", "ex", "vi", "vim", "awk", "gawk",
+    "unlink", "bash", "sh", "zsh", "make", "npm", "cargo", "xargs", "checkout", "restore", "stash",
+    "reset", "apply", "revert", "clean", "unzip",
+];
+
+/// Names of our own tools: what they write is in the ledger.
+const OWN_TOOL: &str = "throughline";
+
+/// Redacts nothing: what is read here is not kept.
+struct Unredacted;
+
+impl Redact for Unredacted {
+    fn redact<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
+        text.into()
+    }
+}
+
+/// What a tool call may have written.
+#[derive(Debug)]
+enum Target {
+    /// This file.
+    File(String),
+    /// Whatever this command line does.
+    Command(String),
+    /// Whatever a tool with this input does.
+    Other(String),
+}
+
+/// A tool call that may write files.
+#[derive(Debug)]
+struct Call {
+    session: String,
+    id: String,
+    target: Target,
+    start: Timestamp,
+    end: Option<Timestamp>,
+    /// Whether its times can be compared with those of files.
+    has_times: bool,
+}
+
+/// A command that a person typed with `!`.
+#[derive(Debug)]
+struct Typed {
+    session: String,
+    command: String,
+    start: Timestamp,
+    end: Option<Timestamp>,
+}
+
+/// Tool calls and typed commands of the transcripts that were written to lately.
+#[derive(Debug, Default)]
+pub struct ToolCalls {
+    calls: Vec<Call>,
+    typed: Vec<Typed>,
+}
+
+impl ToolCalls {
+    /// Reads the transcripts that were written to since a moment.
+    pub fn read(dirs: &UserDirs, since: Timestamp) -> Self {
+        let mut transcripts: Vec<(i64, u64, std::path::PathBuf)> = Vec::new();
+        for entry in walkdir::WalkDir::new(SOURCE.folder(dirs)).max_depth(LEVELS_MAX) {
+            // What cannot be read shows nothing.
+            let Ok(entry) = entry else { continue };
+            if SOURCE.name(entry.path()).is_none() {
+                continue;
+            }
+            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+            let modified = modified_ms(&metadata);
+            if metadata.is_file() && modified >= since.0.saturating_sub(BEFORE_MS) {
+                transcripts.push((modified, metadata.len(), entry.into_path()));
+            }
+        }
+        transcripts.sort_by(|a, b| b.cmp(a));
+        let mut found = Self::default();
+        let mut bytes = 0;
+        for (modified, length, path) in transcripts {
+            bytes += length;
+            if bytes > BYTES_MAX {
+                break;
+            }
+            found.read_one(&path, modified);
+        }
+        found
+    }
+
+    fn read_one(&mut self, path: &Path, modified: i64) {
+        let Ok(file) = File::open(path) else { return };
+        let name = SOURCE.name(path);
+        let session = name.map(|name| name.session).unwrap_or_default();
+        let first_call = self.calls.len();
+        let mut lines = transcript::lines(BufReader::with_capacity(256 << 10, file));
+        let mut last = Timestamp::default();
+        let mut records = Vec::new();
+        while let Ok(Some(line)) = lines.next_whole() {
+            let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+            if has("<bash-input>") || has("<bash-stdout>") {
+                self.read_typed(line, &session);
+            }
+            if !(has("\"tool_use\"") || has("\"tool_result\"")) {
+                continue;
+            }
+            records.clear();
+            SOURCE.convert(line, &Unredacted, &mut records);
+            for record in records.drain(..) {
+                last = last.max(record.at);
+                self.add(record, &session, first_call);
+            }
+        }
+        let has_times = (modified - last.0).abs() <= STALE_MS;
+        self.calls[first_call..].iter_mut().for_each(|call| call.has_times = has_times);
+    }
+
+    fn add(&mut self, record: Record, session: &str, first: usize) {
+        let at = record.at;
+        match record.what {
+            RecordWhat::Call { id, tool, what, .. } => {
+                if let Some(target) = target(&tool, what) {
+                    let session = session.to_owned();
+                    let call = Call { session, id, target, start: at, end: None, has_times: false };
+                    self.calls.push(call);
+                }
+            }
+            RecordWhat::Result(result) => {
+                let of_result = |call: &&mut Call| call.id == result.id;
+                if let Some(call) = self.calls[first..].iter_mut().rev().find(of_result) {
+                    call.end = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read_typed(&mut self, line: &[u8], session: &str) {
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        let Some(text) = value["message"]["content"].as_str().filter(|_| value["type"] == "user")
+        else {
+            return;
+        };
+        // A program may give such a prompt, with `claude -p`, and so may Claude.
+        let is_programs = |field: &str| value[field].as_str().is_some_and(|by| by.starts_with("sdk"));
+        if ["entrypoint", "promptSource", "turnOrigin"].into_iter().any(is_programs) {
+            return;
+        }
+        let at = value["timestamp"].as_str().and_then(Timestamp::parse).unwrap_or_default();
+        if let Some(command) = text.trim_start().strip_prefix("<bash-input>") {
+            let command = command.split("</bash-input>").next().unwrap_or_default().to_owned();
+            let session = session.to_owned();
+            self.typed.push(Typed { session, command, start: at, end: None });
+        } else if text.trim_start().starts_with("<bash-stdout>")
+            && let Some(typed) = self.typed.last_mut().filter(|typed| typed.session == session)
+        {
+            typed.end = Some(at);
+        }
+    }
+
+    /// Returns the session of a tool call that wrote a file, as it is now.
+    pub fn writer(&self, file: &Path, was_brought: bool) -> Option<&str> {
+        let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
+        let wrote = |call: &&Call| {
+            let names = call.names(file);
+            let is_at = |at: &i64| call.covers(*at, SLACK_MS);
+            match call.has_times {
+                true if names => times.iter().any(is_at),
+                // A call that names nothing wrote it if it ran just then, unless git did.
+                true => !was_brought && times.iter().any(|at| call.covers(*at, 0)) && call.is_open_ended(),
+                false => names,
+            }
+        };
+        self.calls.iter().rev().find(wrote).map(|call| call.session.as_str())
+    }
+
+    /// Returns the session of a tool call that removed a file since the last look.
+    pub fn remover(&self, file: &Path, looked: Timestamp) -> Option<&str> {
+        let removed = |call: &&Call| {
+            let is_since = call.end.is_none_or(|end| end.0 + SLACK_MS >= looked.0);
+            call.names(file) && matches!(call.target, Target::Command(_)) && (!call.has_times || is_since)
+        };
+        self.calls.iter().rev().find(removed).map(|call| call.session.as_str())
+    }
+
+    /// Returns whether a person typed a command with `!` that has these words, when something was noted.
+    pub fn is_typed(&self, words: &[&str], at: Timestamp) -> bool {
+        self.typed.iter().any(|typed| {
+            let end = typed.end.map_or(typed.start.0 + TYPED_MS, |end| end.0);
+            let is_then = at.0 + SLACK_MS >= typed.start.0 && at.0 <= end + SLACK_MS;
+            is_then && words.iter().all(|word| typed.command.contains(word))
+        })
+    }
+}
+
+impl Call {
+    /// Returns whether it ran at a moment.
+    fn covers(&self, at: i64, slack: i64) -> bool {
+        at >= self.start.0 - slack && self.end.is_none_or(|end| at <= end.0 + slack)
+    }
+
+    /// Returns whether it may write any file, not only one that it names.
+    fn is_open_ended(&self) -> bool {
+        match &self.target {
+            Target::File(_) => false,
+            Target::Command(_) | Target::Other(_) => true,
+        }
+    }
+
+    /// Returns whether it names a file, or the folder of it, and may write there.
+    fn names(&self, file: &Path) -> bool {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let folder = file.parent().and_then(Path::to_str).unwrap_or_default();
+        let shown = folder.find("/.throughline/").map_or(folder, |at| &folder[at + 1..]);
+        match &self.target {
+            Target::File(path) => {
+                let is_same = |path: &Path| path == file || path.ends_with(Path::new(shown).join(name));
+                is_same(Path::new(path))
+                    || fs::canonicalize(path).is_ok_and(|path| is_same(&path))
+            }
+            Target::Command(command) => {
+                may_write(command) && (command.contains(name) || command.contains(shown))
+            }
+            Target::Other(input) => input.contains(name) || input.contains(shown),
+        }
+    }
+}
+
+/// Returns what a call of a tool may write; `None` where it only reads, or asks.
+fn target(tool: &str, input: Input) -> Option<Target> {
+    match input {
+        Input::Edit { path, .. } => Some(Target::File(path)),
+        Input::Shell { command, .. } => Some(Target::Command(command)),
+        Input::Other { json } if tool.starts_with("mcp__") => Some(Target::Other(json)),
+        Input::Unknown if tool.starts_with("mcp__") && !tool.contains(OWN_TOOL) => {
+            Some(Target::Other(String::new()))
+        }
+        Input::Read { .. }
+        | Input::Search { .. }
+        | Input::Question { .. }
+        | Input::Plan { .. }
+        | Input::Todos { .. }
+        | Input::Agent { .. }
+        | Input::Other { .. }
+        | Input::Unknown => None,
+    }
+}
+
+/// Returns whether a command line may write a file: by a redirection, or by a program that does.
+fn may_write(command: &str) -> bool {
+    let redirects = command.replace("2>&1", "").replace(">/dev/null", "").replace("> /dev/null", "");
+    let is_writer = |word: &str| WRITERS.contains(&word.rsplit('/').next().unwrap_or(word));
+    redirects.contains('>')
+        || command
+            .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`'))
+            .any(is_writer)
+}
+
+/// When a file was changed: its text, and its name or place. Claude may set the first one, not the second.
+fn change_times(metadata: &Metadata) -> [i64; 2] {
+    let changed = metadata.ctime().saturating_mul(1_000) + metadata.ctime_nsec() / 1_000_000;
+    [modified_ms(metadata), changed]
+}
+
+fn modified_ms(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000) + metadata.mtime_nsec() / 1_000_000
+}
+
+/// Returns when the first of some files was changed; `None` where none is there.
+pub fn earliest_change(files: &[&Path]) -> Option<Timestamp> {
+    let times = files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
+    times.flat_map(|metadata| change_times(&metadata)).min().map(Timestamp)
+}
