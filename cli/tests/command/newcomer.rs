@@ -235,7 +235,7 @@ fn exit_codes_are_what_help_and_docs_say() {
         .filter(|it| it.starts_with(|c: char| c.is_ascii_digit()))
         .collect();
     let numbers = codes.iter().map(|it| it.split_once(' ').unwrap().0.to_owned());
-    assert_eq!(numbers.collect::<Vec<_>>(), (0..=10).map(|it| it.to_string()).collect::<Vec<_>>());
+    assert_eq!(numbers.collect::<Vec<_>>(), (0..=11).map(|it| it.to_string()).collect::<Vec<_>>());
 
     let machine = Machine::new();
     let token = format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u");
