@@ -4,6 +4,7 @@
 //! The transcripts themselves are read, not the archive: a session of one project may write into the memory folder of
 //! another one, and what is ignored or purged was written all the same.
 
+use std::cmp::Reverse;
 use std::fs::{self, File, Metadata};
 use std::io::BufReader;
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +14,8 @@ use memory_store::Timestamp;
 use memory_store::layout::UserDirs;
 use serde_json::Value;
 
+use crate::collect::configurations;
+use crate::collect::discover::{self, Transcript};
 use crate::transcript::read::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::Input;
@@ -20,9 +23,6 @@ use crate::transcript::{self, SOURCE};
 
 /// Bytes of transcripts that are read for one question, those that were written last first.
 const BYTES_MAX: u64 = 512 << 20;
-
-/// Levels of folders of transcripts.
-const LEVELS_MAX: usize = 6;
 
 /// Milliseconds by which the clocks of a transcript and of a file may differ.
 const SLACK_MS: i64 = 2_000;
@@ -99,41 +99,36 @@ pub struct ToolCalls {
 impl ToolCalls {
     /// Reads the transcripts that were written to since a moment.
     pub fn read(dirs: &UserDirs, since: Timestamp) -> Self {
-        let mut transcripts: Vec<(i64, u64, std::path::PathBuf)> = Vec::new();
-        for entry in walkdir::WalkDir::new(SOURCE.folder(dirs)).max_depth(LEVELS_MAX) {
+        let since = since.0.saturating_sub(BEFORE_MS);
+        let mut transcripts = Vec::new();
+        for folder in configurations::transcript_folders(dirs) {
             // What cannot be read shows nothing.
-            let Ok(entry) = entry else { continue };
-            if SOURCE.name(entry.path()).is_none() {
-                continue;
-            }
-            let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-            let modified = modified_ms(&metadata);
-            if metadata.is_file() && modified >= since.0.saturating_sub(BEFORE_MS) {
-                transcripts.push((modified, metadata.len(), entry.into_path()));
-            }
+            let Ok(found) = discover::transcripts_in(&folder) else { continue };
+            transcripts.extend(found.transcripts);
         }
-        transcripts.sort_by(|a, b| b.cmp(a));
+        transcripts.retain(|transcript| transcript.modified().0 >= since);
+        transcripts.sort_by_key(|transcript| Reverse(transcript.modified_ns));
         let mut found = Self::default();
         let mut bytes = 0;
-        for (modified, length, path) in transcripts {
-            bytes += length;
+        for transcript in transcripts {
+            bytes += transcript.len;
             if bytes > BYTES_MAX {
                 break;
             }
-            found.read_one(&path, modified);
+            found.read_one(&transcript);
         }
         found
     }
 
-    fn read_one(&mut self, path: &Path, modified: i64) {
-        let Ok(file) = File::open(path) else { return };
-        let name = SOURCE.name(path);
-        let session = name.map(|name| name.session).unwrap_or_default();
+    fn read_one(&mut self, transcript: &Transcript) {
+        let Ok(file) = File::open(&transcript.path) else { return };
+        let session = transcript.name.session.clone();
         let first_call = self.calls.len();
         let mut lines = transcript::lines(BufReader::with_capacity(256 << 10, file));
         let mut last = Timestamp::default();
         let mut records = Vec::new();
         while let Ok(Some(line)) = lines.next_whole() {
+            last = last.max(timestamp(line).unwrap_or_default());
             let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
             if has("<bash-input>") || has("<bash-stdout>") {
                 self.read_typed(line, &session);
@@ -144,11 +139,10 @@ impl ToolCalls {
             records.clear();
             SOURCE.convert(line, &Unredacted, &mut records);
             for record in records.drain(..) {
-                last = last.max(record.at);
                 self.add(record, &session, first_call);
             }
         }
-        let has_times = (modified - last.0).abs() <= STALE_MS;
+        let has_times = (transcript.modified().0 - last.0).abs() <= STALE_MS;
         self.calls[first_call..].iter_mut().for_each(|call| call.has_times = has_times);
     }
 
@@ -261,6 +255,14 @@ impl Call {
             Target::Other(input) => input.contains(name) || input.contains(shown),
         }
     }
+}
+
+/// Returns when a line was written, without parsing it.
+fn timestamp(line: &[u8]) -> Option<Timestamp> {
+    const KEY: &[u8] = b"\"timestamp\":\"";
+    let at = memchr::memmem::rfind(line, KEY)? + KEY.len();
+    let end = memchr::memchr(b'"', &line[at..])?;
+    Timestamp::parse(std::str::from_utf8(&line[at..at + end]).ok()?)
 }
 
 /// Returns what a call of a tool may write; `None` where it only reads, or asks.

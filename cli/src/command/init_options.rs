@@ -82,7 +82,7 @@ impl Init {
             return false;
         }
         let is_trusted = matches!(Tree::locate(&world.dirs, &world.cwd), Some(Place::Trusted(_)));
-        let folder = super::root_of(&world.cwd).join(STORE_DIR).join("memories");
+        let folder = world.root().join(STORE_DIR).join("memories");
         let has_memories = folder.read_dir().is_ok_and(|mut files| files.next().is_some());
         self.llm.is_some() || if is_trusted { self.mode().is_some() } else { has_memories }
     }

@@ -210,7 +210,9 @@ impl Line<'_> {
         let words = words.join("\n\n");
         let text = match by {
             PromptBy::User | PromptBy::Command => self.kept_of_user(&words, max),
-            PromptBy::Sdk | PromptBy::Machine | PromptBy::Summary => self.kept(&words, max),
+            PromptBy::Sdk | PromptBy::Agent | PromptBy::Machine | PromptBy::Summary => {
+                self.kept(&words, max)
+            }
         };
         self.push(
             out,
