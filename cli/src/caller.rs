@@ -243,7 +243,8 @@ mod tests {
             ("/usr/bin/vim", vec!["vim", "/src/claude-code/cli.js.md"]),
             ("/usr/bin/claude-desktop-x", vec!["claude-desktop-x"]),
         ] {
-            let other: (&str, &[&str], &[&str]) = (program, &arguments, &["CLAUDE_CODE_USE_BEDROCK=1"]);
+            let other: (&str, &[&str], &[&str]) =
+                (program, &arguments, &["CLAUDE_CODE_USE_BEDROCK=1"]);
             assert_eq!(caller(&[shell, other], false), Caller::Person, "{program}");
         }
     }
@@ -261,10 +262,15 @@ mod tests {
 
     #[test]
     fn lines_of_ps_are_read() {
-        let of = |line: &str| ps::process(line).map(|(pid, it)| (pid, it.parent, it.is_client, it.is_marked));
+        let of = |line: &str| {
+            ps::process(line).map(|(pid, it)| (pid, it.parent, it.is_client, it.is_marked))
+        };
         assert_eq!(of("  501   1 /sbin/launchd"), Some((501, 1, false, false)));
         assert_eq!(of("77 501 claude --resume HOME=/Users/a"), Some((77, 501, true, false)));
-        assert_eq!(of("78 77 /bin/zsh -c ls HOME=/Users/a CLAUDECODE=1"), Some((78, 77, false, true)));
+        assert_eq!(
+            of("78 77 /bin/zsh -c ls HOME=/Users/a CLAUDECODE=1"),
+            Some((78, 77, false, true))
+        );
         assert_eq!(of("not a line"), None);
     }
 }

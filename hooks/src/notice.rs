@@ -4,8 +4,10 @@ use std::path::Path;
 
 use memory_store_base::Timestamp;
 use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::exchange::claim_notice::ClaimNotice;
 use memory_store_base::exchange::pull_notice::Arrived;
 use memory_store_base::exchange::secret_notice::SecretNotice;
+use memory_store_base::layout::ProjectDir;
 use memory_store_base::progress::Progress;
 use memory_store_base::settings::Notice;
 
@@ -94,6 +96,21 @@ pub fn of_secrets(hook: &Hook) -> Option<String> {
     mark_announced(hook, &hook.state.secret_notice, &hook.state.secret_notice_told)?;
     let told = SecretNotice::announced(&hook.state)?.told()?;
     Some(format!("Throughline: {told}."))
+}
+
+/// The announcements that changes by Claude wait for the user, in this project and among the user's own memories: once
+/// for each time.
+pub fn of_claims(hook: &Hook) -> Vec<String> {
+    if !hook.may_write() {
+        return Vec::new();
+    }
+    let homes = [hook.dirs.project(hook.tree.project), hook.dirs.user_dir()];
+    let announce = |home: &ProjectDir| {
+        mark_announced(hook, &home.claim_notice, &home.claim_notice_told)?;
+        let told = ClaimNotice::read(&home.claim_notice_told)?.told()?;
+        Some(format!("Throughline: {told}."))
+    };
+    homes.iter().filter_map(announce).collect()
 }
 
 /// Marks a notice as announced; `None` where there is none. Of hooks that run at once, one marks it.

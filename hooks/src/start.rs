@@ -90,8 +90,9 @@ pub fn answer(hook: &Hook) -> Output {
         notice::of_arrival(hook),
         notice::of_secrets(hook),
     ];
-    let told = notices.into_iter().chain([output.message]);
-    let told: Vec<String> = told.into_iter().flatten().collect();
+    let mut told: Vec<String> = notices.into_iter().flatten().collect();
+    told.extend(notice::of_claims(hook));
+    told.extend(output.message);
     output.message = (!told.is_empty()).then(|| told.join("\n"));
     output
 }

@@ -257,6 +257,9 @@ pub struct ForgetResponse {
     pub title: String,
     /// Whether that had been done before.
     pub already: bool,
+    /// Whether it stays in force until the user agrees.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_user: bool,
     /// Ids of memories that it had replaced, and that hold again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hold_again: Vec<String>,

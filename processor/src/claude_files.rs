@@ -137,9 +137,9 @@ fn is_fresh(place: &Place, calls: &ToolCalls) -> bool {
     let paths = place.unseen.iter().filter(|stored| calls.writer(&stored.path, false).is_none());
     let paths: Vec<PathBuf> = paths.map(|stored| stored.path.clone()).collect();
     let Some(now) = file_system_now(&place.store) else { return false };
-    paths.iter().any(|path| {
-        earliest_change(&[path]).is_some_and(|changed| now.0 - changed.0 < FLUSHED_MS)
-    })
+    paths
+        .iter()
+        .any(|path| earliest_change(&[path]).is_some_and(|changed| now.0 - changed.0 < FLUSHED_MS))
 }
 
 /// Returns the time of the file system.

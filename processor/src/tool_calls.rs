@@ -173,7 +173,8 @@ impl ToolCalls {
             return;
         };
         // A program may give such a prompt, with `claude -p`, and so may Claude.
-        let is_programs = |field: &str| value[field].as_str().is_some_and(|by| by.starts_with("sdk"));
+        let is_programs =
+            |field: &str| value[field].as_str().is_some_and(|by| by.starts_with("sdk"));
         if ["entrypoint", "promptSource", "turnOrigin"].into_iter().any(is_programs) {
             return;
         }
@@ -198,7 +199,11 @@ impl ToolCalls {
             match call.has_times {
                 true if names => times.iter().any(is_at),
                 // A call that names nothing wrote it if it ran just then, unless git did.
-                true => !was_brought && times.iter().any(|at| call.covers(*at, 0)) && call.is_open_ended(),
+                true => {
+                    !was_brought
+                        && times.iter().any(|at| call.covers(*at, 0))
+                        && call.is_open_ended()
+                }
                 false => names,
             }
         };
@@ -209,7 +214,9 @@ impl ToolCalls {
     pub fn remover(&self, file: &Path, looked: Timestamp) -> Option<&str> {
         let removed = |call: &&Call| {
             let is_since = call.end.is_none_or(|end| end.0 + SLACK_MS >= looked.0);
-            call.names(file) && matches!(call.target, Target::Command(_)) && (!call.has_times || is_since)
+            call.names(file)
+                && matches!(call.target, Target::Command(_))
+                && (!call.has_times || is_since)
         };
         self.calls.iter().rev().find(removed).map(|call| call.session.as_str())
     }
@@ -245,9 +252,9 @@ impl Call {
         let shown = folder.find("/.throughline/").map_or(folder, |at| &folder[at + 1..]);
         match &self.target {
             Target::File(path) => {
-                let is_same = |path: &Path| path == file || path.ends_with(Path::new(shown).join(name));
-                is_same(Path::new(path))
-                    || fs::canonicalize(path).is_ok_and(|path| is_same(&path))
+                let is_same =
+                    |path: &Path| path == file || path.ends_with(Path::new(shown).join(name));
+                is_same(Path::new(path)) || fs::canonicalize(path).is_ok_and(|path| is_same(&path))
             }
             Target::Command(command) => {
                 may_write(command) && (command.contains(name) || command.contains(shown))
@@ -287,7 +294,8 @@ fn target(tool: &str, input: Input) -> Option<Target> {
 
 /// Returns whether a command line may write a file: by a redirection, or by a program that does.
 fn may_write(command: &str) -> bool {
-    let redirects = command.replace("2>&1", "").replace(">/dev/null", "").replace("> /dev/null", "");
+    let redirects =
+        command.replace("2>&1", "").replace(">/dev/null", "").replace("> /dev/null", "");
     let is_writer = |word: &str| WRITERS.contains(&word.rsplit('/').next().unwrap_or(word));
     redirects.contains('>')
         || command

@@ -140,7 +140,10 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
             let change = Asked::Replace(id);
             store.ask(PendingChange::new(older.memory.id, change, None, world.now))?;
             let older = older.memory.id.short();
-            writeln!(told, "{older} is what you said, and stays in force until you agree: `throughline review`.")?;
+            writeln!(
+                told,
+                "{older} is what you said, and stays in force until you agree: `throughline review`."
+            )?;
         }
         writeln!(
             told,

@@ -23,6 +23,7 @@ mod blame;
 mod browse;
 mod changes;
 mod check;
+mod claims;
 mod closing;
 pub mod complete;
 mod completions;

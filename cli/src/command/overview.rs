@@ -270,6 +270,7 @@ fn to_review(counts: &Counts) -> String {
         (counts.contradictions, plural(counts.contradictions, "contradiction")),
         (counts.held, format!("{} held back", counts.held)),
         (counts.secrets, format!("{} with a known secret", counts.secrets)),
+        (counts.by_claude, format!("{} by Claude", plural(counts.by_claude, "change"))),
     ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();

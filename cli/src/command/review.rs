@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::dialogue::Question;
 use super::changes::line;
+use super::claims::{self, Claim, Decision as Claimed};
 use super::contradictions::{self, Pair};
 use super::credentials;
 use super::learned;
@@ -68,6 +69,14 @@ pub struct Review {
     /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
     #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     keep_value: Vec<String>,
+    /// Let what Claude did to this memory hold: its file, as a tool call wrote it, is yours; or it is forgotten or replaced,
+    /// as Claude asked; may be repeated
+    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    agree: Vec<String>,
+    /// Undo what Claude did to this memory: its former text is put back, a new one is put aside, and what you said stays in
+    /// force; may be repeated
+    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    refuse: Vec<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -128,6 +137,11 @@ impl Review {
                 credentials::decide_by_id(world, stores, id, decision, out)?;
             }
         }
+        for (ids, decision) in [(&self.agree, Claimed::Agree), (&self.refuse, Claimed::Refuse)] {
+            for id in ids {
+                claims::decide_by_id(world, stores, id, decision, out)?;
+            }
+        }
         named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
         named.held.iter().try_for_each(|stored| hold(world, stores, stored, out))?;
         named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
@@ -180,6 +194,8 @@ impl Review {
             &self.both,
             &self.hide,
             &self.keep_value,
+            &self.agree,
+            &self.refuse,
         ];
         self.accept_all || named.iter().any(|ids| !ids.is_empty())
     }
@@ -203,6 +219,8 @@ impl Review {
             ("keep beside the other one", &self.both),
             ("hide known secrets in", &self.hide),
             ("keep the values of", &self.keep_value),
+            ("agree to the change by Claude to", &self.agree),
+            ("refuse the change by Claude to", &self.refuse),
         ];
         for (verb, ids) in others {
             for id in ids {
@@ -230,21 +248,27 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
-    let items = learned::items(world, &stores, &waiting, &ids_of(&held))?;
-    let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
+    let claimed = claims::all(&stores)?;
+    let asked_apart = elsewhere(&held, &claimed);
+    let items = learned::items(world, &stores, &waiting, &asked_apart)?;
+    let pairs = contradictions::pairs(&stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
-    if items.is_empty() && held.is_empty() && pairs.is_empty() && proposed.is_empty() {
+    let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty();
+    if is_empty && proposed.is_empty() && claimed.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
         return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
     if world.interactive && world.is_seen {
-        if !credentials::go_through(world, &stores, &proposed, out)? {
+        if !credentials::go_through(world, &stores, &proposed, out)?
+            || !claims::go_through(world, &stores, &claimed, out)?
+        {
             return Ok(());
         }
         return dialogue::run(world, &stores, questions(&stores, held, pairs, items)?, out);
     }
     credentials::list(&proposed, out)?;
+    claims::list(&stores, &claimed, out)?;
     contradictions::list(&pairs, out)?;
     learned::list(&items, out)?;
     if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) }
@@ -254,10 +278,12 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
 fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
-    let mut learned = learned::items(world, stores, &waiting, &ids_of(&held))?;
+    let claimed = claims::all(stores)?;
+    let asked_apart = elsewhere(&held, &claimed);
+    let mut learned = learned::items(world, stores, &waiting, &asked_apart)?;
     learned.retain(|item| !item.waits);
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-    let pairs = contradictions::pairs(stores, &ids_of(&held))?;
+    let pairs = contradictions::pairs(stores, &asked_apart)?;
     let mut views: Vec<Waiting<'_>> = waiting
         .iter()
         .filter(|stored| !is_held(stored.memory.id))
@@ -268,6 +294,10 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
             ..Waiting::new(&item.stored, None)
         }))
         .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
+        .chain(claimed.iter().map(|claim| Waiting {
+            by_claude: Some(claim.why()),
+            ..Waiting::new(claim.stored(), None)
+        }))
         .collect();
     for Pair { newer, older } in &pairs {
         let known = views.iter_mut().find(|view| view.id == newer.memory.id);
@@ -295,21 +325,26 @@ pub struct Counts {
     pub held: usize,
     /// Memories of the user that contain a value which became known as a secret.
     pub secrets: usize,
+    /// Changes by Claude that wait for the user.
+    pub by_claude: usize,
 }
 
 /// Counts what this command would show.
 pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
-    let items = learned::items(world, stores, &waiting, &ids_of(&held))?;
+    let claimed = claims::all(stores)?;
+    let asked_apart = elsewhere(&held, &claimed);
+    let items = learned::items(world, stores, &waiting, &asked_apart)?;
     let count = |is_it: fn(&learned::Item) -> bool| items.iter().filter(|item| is_it(item)).count();
     Ok(Counts {
         new: count(|item| item.new && !item.waits),
         waiting: count(|item| item.waits),
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
-        contradictions: contradictions::pairs(stores, &ids_of(&held))?.len(),
+        contradictions: contradictions::pairs(stores, &asked_apart)?.len(),
         held: held.len(),
         secrets: credentials::proposals(stores)?.len(),
+        by_claude: claimed.len(),
     })
 }
 
@@ -326,6 +361,9 @@ struct Waiting<'a> {
     /// Change of its files since it was learned, where that is much.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
+    /// Change by Claude to it that waits for a decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_claude: Option<String>,
     /// Memories that it contradicts, as long as nobody settled which one holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
@@ -354,7 +392,8 @@ impl<'a> Waiting<'a> {
             release: release.clone(),
         });
         let id = stored.memory.id;
-        Self { memory, held_back, new: false, stale: None, contradicts: Vec::new(), id }
+        let contradicts = Vec::new();
+        Self { memory, held_back, new: false, stale: None, by_claude: None, contradicts, id }
     }
 }
 
@@ -506,6 +545,11 @@ fn questions(
     let pairs = pairs.into_iter().map(|pair| Question::Pair(Box::new(pair)));
     let items = items.into_iter().map(|item| Question::Learned(Box::new(item)));
     Ok(held.chain(pairs).chain(items).collect())
+}
+
+/// Returns the memories that are asked about as held, or for what Claude did to them.
+fn elsewhere(held: &[Held], claimed: &[Claim<'_>]) -> BTreeSet<MemoryId> {
+    ids_of(held).into_iter().chain(claims::ids(claimed)).collect()
 }
 
 fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {

@@ -127,7 +127,8 @@ impl Machine {
         if !process.exists() {
             fs::create_dir_all(&process).unwrap();
             fs::write(process.join("stat"), "1 (claude) S 1 1 1 0 -1").unwrap();
-            std::os::unix::fs::symlink("/opt/claude/versions/2/claude", process.join("exe")).unwrap();
+            std::os::unix::fs::symlink("/opt/claude/versions/2/claude", process.join("exe"))
+                .unwrap();
         }
         let mut command = self.command(args);
         command.env(testutils::PROC_VARIABLE, self.path("client"));

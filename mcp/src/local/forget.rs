@@ -2,6 +2,7 @@
 
 use memory_store::MemoryId;
 use memory_store::index::journal;
+use memory_store::ledger::{Asked, PendingChange};
 use memory_store::memory::{Memory, SaidBy, Scope};
 use memory_store::recall::render;
 use memory_store::store::Store;
@@ -34,6 +35,12 @@ impl Local {
         // The title of a quarantined memory is not repeated.
         let redactor = store.redactor(settings);
         let held = trust.judgement(&stored, &redactor).held.is_some();
+        if store.is_users_word(&stored)? && !held {
+            let session = self.environment.session.clone();
+            let id = stored.memory.id;
+            store.ask(PendingChange::new(id, Asked::Forget, session, self.now()))?;
+            return Ok(asked_to_forget(&short, &stored.memory.title));
+        }
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
@@ -56,7 +63,16 @@ impl Local {
             None if held => text.push_str(&format!(" {HELD_TITLE}")),
             None => {}
         }
-        Ok(ForgetResponse { id: short, title, already: false, hold_again, undo, text })
+        let waits_for_user = false;
+        Ok(ForgetResponse {
+            id: short,
+            title,
+            already: false,
+            waits_for_user,
+            hold_again,
+            undo,
+            text,
+        })
     }
 
     fn put_aside_before(&self, id: &str, project: &Project) -> Result<ForgetResponse, Failure> {
@@ -70,7 +86,8 @@ impl Local {
         let undo = undo(&id);
         let text = format!("{id} was put aside before. {undo}");
         let title = TITLE_BEFORE.to_owned();
-        Ok(ForgetResponse { id, title, already: true, hold_again: Vec::new(), undo, text })
+        let (waits_for_user, hold_again) = (false, Vec::new());
+        Ok(ForgetResponse { id, title, already: true, waits_for_user, hold_again, undo, text })
     }
 
     /// Unlinks the memories that one replaced which is gone, and returns the ids of those that nothing else replaces.
@@ -97,6 +114,26 @@ impl Found {
     /// Returns whether it is a wish of the user's for every project.
     pub(super) fn is_users_everywhere(&self) -> bool {
         self.scope == Scope::User && self.stored.memory.source.said_by != Some(SaidBy::Assistant)
+    }
+}
+
+/// Answers that a memory of the user's stays until the user agrees.
+fn asked_to_forget(short: &str, title: &str) -> ForgetResponse {
+    let undo = format!(
+        "The user is asked at the next start of a session, and decides with `throughline review`, or at once with \
+         `throughline forget {short}`."
+    );
+    let text = format!(
+        "{short} is what the user said, or wrote, so it stays in force until the user agrees. {undo}"
+    );
+    ForgetResponse {
+        id: short.to_owned(),
+        title: render::clean(title),
+        already: false,
+        waits_for_user: true,
+        hold_again: Vec::new(),
+        undo,
+        text,
     }
 }
 

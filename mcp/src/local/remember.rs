@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use memory_store::index::journal;
 use memory_store::layout::Tree;
+use memory_store::ledger::{Asked, PendingChange};
 use memory_store::memory::{HeldFor, Memory, PathRef, Relation, SaidBy, Scope, Source, Status};
 use memory_store::neighbour::{self, CONTRADICTS, Neighbour, Statement, Verdict};
 use memory_store::recall::{Collection, Hit, Recall, render};
@@ -44,6 +45,8 @@ struct Written<'a> {
     redactor: &'a Redactor,
     scope: Scope,
     replaced: &'a [Found],
+    /// What the user said, and the memory is to replace once the user agrees.
+    asked: &'a [Found],
     near: Vec<Neighbour>,
     both_hold: bool,
     /// Whether its text came with the call, so that no hook needs to give it in this session.
@@ -71,6 +74,7 @@ impl Local {
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
         let replaced = self.replaced(&request.supersedes, &project)?;
+        let (asked, replaced) = users_words(replaced, None)?;
         let until = valid_until(&request)?;
         let (paths, mut notes) = read_paths(&request, until, tree, now);
         let mut memory = self.memory(request, paths, until, settings)?;
@@ -78,7 +82,8 @@ impl Local {
         let same = recall.of_title(memory.kind, &memory.title, now);
         let near = self.near(&memory, &project, &same, both_hold);
         if !both_hold {
-            memory.relations = neighbour::contradictions(&near, &memory.supersedes);
+            let settled = [ids(&replaced), ids(&asked)].concat();
+            memory.relations = neighbour::contradictions(&near, &settled);
         }
         let (store, trust) = judged(Store::open(&self.environment.dirs, tree)?, settings)?;
         let redactor = store.redactor_for_writing(settings)?;
@@ -90,9 +95,11 @@ impl Local {
             store.save(memory, &redactor, now)?
         };
         notes.extend(left_out_of(&asked_tags, &saved));
-        let (saved, trust, redactor, replaced) = (&saved, &trust, &redactor, &replaced);
+        let (saved, trust, redactor) = (&saved, &trust, &redactor);
+        let (replaced, asked) = (&replaced, &asked);
+        let is_told = true;
         let written =
-            Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told: true };
+            Written { saved, trust, redactor, scope, replaced, asked, near, both_hold, is_told };
         let near = self.finish(written, &project, &mut notes)?;
         Ok(self.response(saved, &project, &near, &notes))
     }
@@ -117,6 +124,7 @@ impl Local {
             replaces.push(by.to_string());
         }
         let replaced = self.replaced(&replaces, &project)?;
+        let (asked, replaced) = users_words(replaced, Some(before.id))?;
         let until = valid_until(request)?;
         let says = says_other(before, request);
         let from_repository = trust.is_from_repository(&stored);
@@ -140,17 +148,19 @@ impl Local {
             edit.relations = Some(relations(before, &near, &edit));
         }
         let redactor = store.redactor_for_writing(settings)?;
-        let by = if from_repository { By::Link } else { By::Person };
+        let by = if from_repository { By::Link } else { By::Model };
         let change = |memory: &mut Memory| edit.apply(memory);
         let saved = store.edit_at(&stored.path, before.id, by, &redactor, change)?;
-        let (saved, replaced) = (&saved, &replaced);
+        let (saved, replaced, asked) = (&saved, &replaced, &asked);
         let (trust, redactor) = (&trust, &redactor);
         let is_told = !request.text.is_empty();
-        let written = Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told };
+        let written =
+            Written { saved, trust, redactor, scope, replaced, asked, near, both_hold, is_told };
         let near = self.finish(written, &project, &mut notes)?;
         self.note_reviewed(before, request, tree, &mut notes)?;
-        let is_same =
-            saved.change == Change::Unchanged && ids(replaced).iter().all(|id| *id == before.id);
+        let is_same = saved.change == Change::Unchanged
+            && ids(replaced).iter().all(|id| *id == before.id)
+            && asked.is_empty();
         let is_confirmed = request.still_true || both_hold;
         if is_same && !is_confirmed {
             notes.push(
@@ -208,7 +218,17 @@ impl Local {
         project: &Project,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Neighbour>, Failure> {
-        let Written { saved, trust, redactor, scope, replaced, near, both_hold, is_told } = written;
+        let Written {
+            saved,
+            trust,
+            redactor,
+            scope,
+            replaced,
+            asked,
+            mut near,
+            both_hold,
+            is_told,
+        } = written;
         let memory = &saved.stored.memory;
         let judgement = trust.judgement_now(&saved.stored, redactor);
         let change = journal::Change::Saved(&saved.stored, &judgement);
@@ -252,6 +272,17 @@ impl Local {
                 notes.push(format!("{} is marked as replaced.", id.short()));
             }
         }
+        for Found { store, stored, .. } in asked {
+            let (id, session) = (stored.memory.id, self.environment.session.clone());
+            let change = Asked::Replace(memory.id);
+            store.ask(PendingChange::new(id, change, session, self.now()))?;
+            let id = id.short();
+            notes.push(format!(
+                "{id} is what the user said, or wrote, so it stays in force until the user agrees: they are asked at the \
+                 next start of a session, and decide with `throughline review`."
+            ));
+        }
+        near.retain(|near| asked.iter().all(|older| older.stored.memory.id != near.id));
         self.settle(near, saved, replaced, both_hold, project, notes)
     }
 
@@ -544,6 +575,21 @@ fn relations(before: &Memory, near: &[Neighbour], edit: &Edit<'_>) -> Vec<Relati
         relations.extend(neighbour::contradictions(near, &edit.replaced));
     }
     relations
+}
+
+/// Takes the memories that the user said, or wrote, out of those that a memory is to replace. `own` is that memory, if it
+/// is there already.
+fn users_words(
+    replaced: Vec<Found>,
+    own: Option<MemoryId>,
+) -> Result<(Vec<Found>, Vec<Found>), Failure> {
+    let (mut users, mut others) = (Vec::new(), Vec::new());
+    for found in replaced {
+        let is_own = own == Some(found.stored.memory.id);
+        let is_users = !is_own && found.store.is_users_word(&found.stored)?;
+        if is_users { users.push(found) } else { others.push(found) }
+    }
+    Ok((users, others))
 }
 
 fn ids(found: &[Found]) -> Vec<MemoryId> {

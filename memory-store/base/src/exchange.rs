@@ -1,5 +1,6 @@
 //! Files that hooks and processor leave for each other.
 
+pub mod claim_notice;
 pub mod file_pool;
 pub mod note;
 pub mod pull_notice;

@@ -170,6 +170,10 @@ pub struct ProjectDir {
     pub shared: PathBuf,
     /// Positions of git in each working tree when its memory files were last looked at.
     pub git_positions: PathBuf,
+    /// Changes by Claude that wait for the user and were not announced yet (see [`crate::exchange::claim_notice`]).
+    pub claim_notice: PathBuf,
+    /// Those that were announced last.
+    pub claim_notice_told: PathBuf,
     /// Held by the one processor that works on this project.
     pub sync_lock: PathBuf,
 }
@@ -196,6 +200,8 @@ impl ProjectDir {
             released: at("released"),
             shared: at("shared"),
             git_positions: at("git-positions.json"),
+            claim_notice: at("claim-notice.json"),
+            claim_notice_told: at("claim-notice-told.json"),
             sync_lock: at("sync.lock"),
             folder,
         }

@@ -76,8 +76,7 @@ impl<'a> Survey<'a> {
             stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
         }
         let is_claudes = |read: &Read| texts.is_of_claude(&read.stored);
-        let is_unknown =
-            |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
+        let is_unknown = |read: &Read| is_claudes(read) || !is_private && !texts.owns(&read.stored);
         let is_pulled = |read: &Read| texts.pulls(&read.stored) || is_claudes(read);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
         // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.

@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use super::{By, Listing, Store, Stored, listing, remove};
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
+use crate::exchange::claim_notice::ClaimNotice;
 use crate::file::{EXTENSION, MemoryFile};
+use crate::fs::disk::{self, Privacy};
 use crate::id::MemoryId;
 use crate::ledger::{Asked, Ledger, Lookup, Origin, PendingChange, hashes, redacted_file};
 use crate::memory::{Memory, SaidBy, Source};
@@ -65,7 +67,40 @@ impl Store {
     /// When the ledger cannot be written.
     pub fn ask(&self, change: PendingChange) -> Result<()> {
         let _lock = self.lock()?;
+        self.announce(&change)?;
         Lookup::new(&self.home).ask(change)
+    }
+
+    /// Has the next session start announce a change. A note that Claude saved needs no word of the user's.
+    fn announce(&self, change: &PendingChange) -> Result<()> {
+        self.change_notice(|notice| match change.change {
+            Asked::Replace(_) | Asked::Forget => notice.asked.insert(change.id),
+            Asked::Edit | Asked::Remove | Asked::Add => notice.written.insert(change.id),
+            Asked::Save => false,
+        })
+    }
+
+    /// Changes what the next session start announces, where `change` returns that it did.
+    fn change_notice(&self, change: impl FnOnce(&mut ClaimNotice) -> bool) -> Result<()> {
+        let path = &self.home.claim_notice;
+        let mut notice = ClaimNotice::read(path).unwrap_or_default();
+        if !change(&mut notice) {
+            return Ok(());
+        }
+        if notice.is_empty() {
+            return self.remove(path);
+        }
+        let text = serde_json::to_vec(&notice).map_err(std::io::Error::other).at(path)?;
+        disk::replace(path, &text, Privacy::Private)
+    }
+
+    /// Notes in the ledger that the user decided about a memory, which needs no announcement then.
+    fn settle_in(&self, ledger: &mut Ledger, id: MemoryId) -> Result<()> {
+        self.change_notice(|notice| {
+            let was_asked = notice.asked.remove(&id);
+            notice.written.remove(&id) || was_asked
+        })?;
+        ledger.settle(id)
     }
 
     /// Notes that the user decided about the changes of Claude's to a memory.
@@ -74,7 +109,7 @@ impl Store {
     /// When the ledger cannot be written.
     pub fn settle(&self, id: MemoryId) -> Result<()> {
         let _lock = self.lock()?;
-        Ledger::open(&self.home)?.settle(id)
+        self.settle_in(&mut Ledger::open(&self.home)?, id)
     }
 
     /// Returns the changes of Claude's that wait for the user. Those that are about nothing any more are left out.
@@ -95,7 +130,9 @@ impl Store {
             claims.files.push((known, stored.clone()));
         }
         for change in ledger.pending() {
-            let Some(stored) = find(change.id).filter(|it| !texts.is_of_claude(it)) else { continue };
+            let Some(stored) = find(change.id).filter(|it| !texts.is_of_claude(it)) else {
+                continue;
+            };
             match change.change {
                 Asked::Forget | Asked::Remove => {
                     claims.asked.push((change.clone(), stored, None));
@@ -130,7 +167,9 @@ impl Store {
             ledger.claude(hashes(stored))?;
             let known = ledger.entry(id).map(|entry| entry.text.clone());
             let change = if known.is_some() { Asked::Edit } else { Asked::Add };
-            ledger.ask(PendingChange::new(id, change, session.clone(), now))?;
+            let change = PendingChange::new(id, change, session.clone(), now);
+            self.announce(&change)?;
+            ledger.ask(change)?;
             // A project's reconciliation does the same; the user's own store has none.
             if let Some(text) = known.filter(|text| self.is_users() && !text.is_empty()) {
                 self.write(&self.set_aside(id), text.as_bytes())?;
@@ -150,7 +189,12 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::edit_at`].
-    pub fn agree_to_replace(&self, older: &Stored, by: MemoryId, redactor: &Redactor) -> Result<()> {
+    pub fn agree_to_replace(
+        &self,
+        older: &Stored,
+        by: MemoryId,
+        redactor: &Redactor,
+    ) -> Result<()> {
         let id = older.memory.id;
         if let Ok(newer) = self.list()?.find(&by.to_string()) {
             self.edit_at(&newer.path, by, By::Link, redactor, |memory| {
@@ -171,8 +215,8 @@ impl Store {
         let _lock = self.lock()?;
         let read = self.unchanged(stored)?;
         let mut ledger = Ledger::open(&self.home)?;
-        ledger.own(hashes(stored))?;
-        ledger.settle(stored.memory.id)?;
+        ledger.own(hashes(&read.stored))?;
+        self.settle_in(&mut ledger, stored.memory.id)?;
         self.note_saved(&stored.path, &read.file, By::Person)?;
         self.remove_aside(stored.memory.id)
     }
@@ -192,7 +236,7 @@ impl Store {
         MemoryFile::parse(Path::new(""), text.clone().into_bytes())?;
         ledger.inherit(&text, Origin::Own)?;
         self.write(&stored.path, text.as_bytes())?;
-        ledger.settle(id)?;
+        self.settle_in(&mut ledger, id)?;
         self.remove_aside(id)?;
         Ok(true)
     }

@@ -1,0 +1,79 @@
+//! Changes by Claude to memories that wait for the user, announced once by the hook of the next session start.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fs::open_regular::read_short;
+use crate::id::MemoryId;
+
+/// Ids that an announcement names.
+const NAMED_MAX: usize = 5;
+
+/// Memories with a change by Claude that no session start has announced.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClaimNotice {
+    /// Memories that Claude asked to forget, or to replace.
+    pub asked: BTreeSet<MemoryId>,
+    /// Memories whose files a tool call wrote, changed or removed.
+    pub written: BTreeSet<MemoryId>,
+}
+
+impl ClaimNotice {
+    /// Reads a notice; `None` where there is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        serde_json::from_str(&read_short(path)?).ok()
+    }
+
+    /// Returns whether it announces nothing.
+    pub fn is_empty(&self) -> bool {
+        self.asked.is_empty() && self.written.is_empty()
+    }
+
+    /// Explains what Claude did and what to do; `None` where it did nothing.
+    pub fn told(&self) -> Option<String> {
+        let asked = named(&self.asked).map(|ids| {
+            format!("Claude asked to forget or replace what you said ({ids}), which stays in force")
+        });
+        let written = named(&self.written).map(|ids| {
+            format!("Claude wrote, changed or removed memory files ({ids}), which does not count as your word")
+        });
+        let done: Vec<String> = asked.into_iter().chain(written).collect();
+        (!done.is_empty())
+            .then(|| format!("{}. `throughline review` shows each change", done.join("; ")))
+    }
+}
+
+/// Returns short ids as one text; `None` where there are none.
+fn named(ids: &BTreeSet<MemoryId>) -> Option<String> {
+    let mut named: Vec<String> = ids.iter().take(NAMED_MAX).map(|id| id.short()).collect();
+    if ids.len() > NAMED_MAX {
+        named.push(format!("and {} more", ids.len() - NAMED_MAX));
+    }
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(numbers: std::ops::Range<u8>) -> BTreeSet<MemoryId> {
+        numbers.map(|number| MemoryId([number; 16])).collect()
+    }
+
+    #[test]
+    fn the_notice_names_the_memories_and_what_to_do() {
+        assert_eq!(ClaimNotice::default().told(), None);
+        let asked = ClaimNotice { asked: ids(1..2), ..Default::default() }.told().unwrap();
+        assert!(asked.contains(&MemoryId([1; 16]).short()), "{asked}");
+        assert!(
+            asked.contains("stays in force") && asked.contains("throughline review"),
+            "{asked}"
+        );
+        assert!(!asked.contains("files"), "{asked}");
+        let both = ClaimNotice { asked: ids(1..2), written: ids(2..9) }.told().unwrap();
+        assert!(both.contains("memory files") && both.contains("and 2 more"), "{both}");
+    }
+}
