@@ -7,6 +7,7 @@
 
 mod audit;
 mod background;
+mod claude_files;
 mod embed;
 mod growing;
 mod healing;

@@ -4,7 +4,7 @@ use memory_store::MemoryId;
 use memory_store::index::journal;
 use memory_store::ledger::{Asked, PendingChange};
 use memory_store::memory::{Memory, SaidBy, Scope};
-use memory_store::recall::render;
+use memory_store::recall::{Hit, render};
 use memory_store::store::Store;
 
 use super::find::{Found, no_such_id};
@@ -39,7 +39,7 @@ impl Local {
             let session = self.environment.session.clone();
             let id = stored.memory.id;
             store.ask(PendingChange::new(id, Asked::Forget, session, self.now()))?;
-            return Ok(asked_to_forget(&short, &stored.memory.title));
+            return Ok(asked_to_forget(&short, &stored.memory.title, hit));
         }
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
@@ -118,14 +118,18 @@ impl Found {
 }
 
 /// Answers that a memory of the user's stays until the user agrees.
-fn asked_to_forget(short: &str, title: &str) -> ForgetResponse {
+fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse {
     let undo = format!(
         "The user is asked at the next start of a session, and decides with `throughline review`, or at once with \
          `throughline forget {short}`."
     );
-    let text = format!(
+    let mut text = format!(
         "{short} is what the user said, or wrote, so it stays in force until the user agrees. {undo}"
     );
+    if let Some(hit) = hit {
+        text.push('\n');
+        text.push_str(&render::titles("ids", &[hit], ANSWER_TOKENS_MAX).text);
+    }
     ForgetResponse {
         id: short.to_owned(),
         title: render::clean(title),

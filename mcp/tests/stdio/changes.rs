@@ -6,6 +6,7 @@ use memory_store::reviewed::Reviewed;
 use super::*;
 
 in_each_search_mode! {
+    what_the_user_said_stays_in_force_until_the_user_agrees,
     what_is_still_true_keeps_its_date_and_its_file,
     a_memory_is_changed_by_its_id_and_the_users_words_are_not,
 }
@@ -50,6 +51,44 @@ fn a_memory_is_changed_by_its_id_and_the_users_words_are_not(search: SearchMode)
         assert!(!failed && pinned["title"] == "Ask before a release", "{said}");
         assert_eq!(server.end(), Some(0));
     }
+}
+
+fn what_the_user_said_stays_in_force_until_the_user_agrees(search: SearchMode) {
+    let world = World::searched(search);
+    save(&world, wish());
+    world.publish(Vec::new());
+    let (wish, id) = (MemoryId([3; 16]), MemoryId([3; 16]).short());
+    let files = || world.store().files().into_iter().map(|stored| (stored.text, stored.path));
+    let before: Vec<_> = files().collect();
+    let is_given =
+        |server: &mut Server| found_by(server, "ask before a release").contains(&json!(id));
+    let mut server = world.connect(&[]);
+    let (said, forgotten, failed) = server.call("forget", json!({"id": id}));
+    assert!(!failed && said.contains("until the user agrees"), "{said}");
+    assert!(forgotten["waits_for_user"] == true && is_given(&mut server), "{forgotten}");
+    assert_eq!(files().collect::<Vec<_>>(), before);
+    let newer = json!({
+        "kind": "preference", "title": "Release without a question", "text": "Nobody is asked.", "supersedes": [id],
+    });
+    let (said, saved, failed) = server.call("remember", newer);
+    assert!(!failed && said.contains("until the user agrees"), "{said}");
+    assert!(!said.contains("marked as replaced"), "{said}");
+    assert!(is_given(&mut server));
+    assert!(before.iter().all(|known| files().any(|file| file == *known)));
+    // A change of the note asks again, and replaces nothing, either.
+    let change = json!({"id": saved["id"], "supersedes": [id]});
+    let (said, _, failed) = server.call("remember", change);
+    assert!(!failed && said.contains("until the user agrees"), "{said}");
+    assert!(is_given(&mut server));
+    assert!(before.iter().all(|known| files().any(|file| file == *known)));
+    let claims = world.store().claims().unwrap();
+    let [(change, older, Some(by))] = claims.asked.as_slice() else { panic!("{claims:?}") };
+    assert_eq!((change.id, older.memory.id), (wish, wish));
+    assert_eq!(by.memory.id.short(), saved["id"].as_str().unwrap());
+    let home = world.dirs.project(world.tree().project);
+    let notice = fs::read_to_string(&home.claim_notice).unwrap();
+    assert!(notice.contains(&wish.to_string()), "{notice}");
+    assert_eq!(server.end(), Some(0));
 }
 
 #[test]
