@@ -120,12 +120,10 @@ impl Found {
 /// Answers that a memory of the user's stays until the user agrees.
 fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse {
     let undo = format!(
-        "The user is asked at the next start of a session, and decides with `throughline review`, or at once with \
+        "It stays in force until the user agrees. They are asked at the next start of a session, and decide with `throughline review`, or at once with \
          `throughline forget {short}`."
     );
-    let mut text = format!(
-        "{short} is what the user said, or wrote, so it stays in force until the user agrees. {undo}"
-    );
+    let mut text = format!("{short} is what the user said, or wrote. {undo}");
     if let Some(hit) = hit {
         text.push('\n');
         text.push_str(&render::titles("ids", &[hit], ANSWER_TOKENS_MAX).text);

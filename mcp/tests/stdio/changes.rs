@@ -65,7 +65,8 @@ fn what_the_user_said_stays_in_force_until_the_user_agrees(search: SearchMode) {
     let mut server = world.connect(&[]);
     let (said, forgotten, failed) = server.call("forget", json!({"id": id}));
     assert!(!failed && said.contains("until the user agrees"), "{said}");
-    assert!(forgotten["waits_for_user"] == true && is_given(&mut server), "{forgotten}");
+    assert_eq!(forgotten["waits_for_user"], true);
+    assert!(is_given(&mut server));
     assert_eq!(files().collect::<Vec<_>>(), before);
     let newer = json!({
         "kind": "preference", "title": "Release without a question", "text": "Nobody is asked.", "supersedes": [id],
