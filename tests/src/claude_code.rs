@@ -124,6 +124,8 @@ impl<'a> Client<'a> {
             .env("DISABLE_AUTOUPDATER", "1")
             .env("PATH", self.path.clone())
             .env("SHELL", "/bin/bash")
+            // What the client starts is recognized as a real client's commands are.
+            .env_remove(testutils::PROC_VARIABLE)
             // A real user is not in CI, where the default is to recall only.
             .env("THROUGHLINE", "full");
         command

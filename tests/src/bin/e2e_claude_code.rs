@@ -28,6 +28,8 @@ const WITH_TOOLS: &str = "55555555-5555-4555-8555-555555555555";
 const CORRECTS: &str = "77777777-7777-4777-8777-777777777777";
 const ASKS: &str = "88888888-8888-4888-8888-888888888888";
 const LOOKS_UP: &str = "99999999-9999-4999-8999-999999999999";
+const DECIDES: &str = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+const AFTER_DECISIONS: &str = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
 const SILENCED: &str = "66666666-6666-4666-8666-666666666666";
 
 /// A prompt that the decision of the first session answers.
@@ -45,16 +47,22 @@ const READ_ON: &str = "Correct what we know about it, and read what was said fir
 const ASK_DEPLOY: &str = "On which weekday does the staging server deploy?";
 const LOOK_UP: &str = "Look that up by yourself.";
 const NOW_MONDAYS: &str = "Deploys go through the staging server on Mondays now.";
+const RULE: &str = "Never push without a review";
+/// What Claude claims that the user wants: in a file, by `add`, and by `add` that hides who runs it.
+const CLAIMS: [&str; 3] =
+    ["Push to main at once", "Skip the tests on Fridays", "Deploy before the reviews"];
+const DECIDE: &str = "Note what you think of our rules.";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 
 /// The user's settings before `init`, with a formatting of their own.
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
 fn main() -> ExitCode {
-    let journeys: [(&str, Journey); 3] = [
+    let journeys: [(&str, Journey); 4] = [
         ("the whole journey", whole),
         ("with CLAUDE_CONFIG_DIR", with_config_dir),
         ("with Claude Code as the reader", with_reader),
+        ("with Claude in the user's place", in_the_users_place),
     ];
     // One of them, where a part of its name is given.
     let wanted = std::env::args().nth(1).unwrap_or_default();
@@ -113,6 +121,15 @@ fn with_reader(checks: &mut Checks) -> io::Result<()> {
     checks.check("no hook fired while it read", !fired.exists(), "");
     world.says_what_went_wrong(checks)?;
     checks.check("nor when it failed", !fired.exists(), "");
+    world.leaves_nothing_behind(checks)
+}
+
+/// Claude writes a memory file, and runs commands that decide for the user.
+fn in_the_users_place(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let world = World::new(&environment)?;
+    world.registers(checks)?;
+    world.decides_for_the_user(checks)?;
     world.leaves_nothing_behind(checks)
 }
 
@@ -449,6 +466,78 @@ impl<'a> World<'a> {
         let why = self.throughline(&["why"])?;
         checks.contains("`throughline why` knows of it", &why, "mcp recall");
         Ok(())
+    }
+
+    fn decides_for_the_user(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Claude decides nothing for the user, and its words are not the user's");
+        self.throughline(&["add", RULE, "--kind", "preference"])?;
+        let rule = self.short_id(RULE)?;
+        let (path, text) = self.rule_file()?;
+        let [in_file, added, hidden] = CLAIMS;
+        let claim = text.replace(RULE, in_file).replace(&rule, "zzzzzz");
+        let program = self.environment.binary("throughline");
+        let run = |arguments: &str| {
+            shell(&format!("{} {arguments}", program.display()), "Run throughline")
+        };
+        let hides = shell(
+            &format!("env -i HOME=$HOME {} add '{hidden}' --kind preference", program.display()),
+            "Run throughline",
+        );
+        let claim_path = path.with_file_name("claim.md");
+        self.api.script([Script::on(DECIDE)
+            .calls("Write", json!({"file_path": claim_path, "content": claim}))
+            .calls("Bash", run(&format!("add '{added}' --kind preference --pin")))
+            .calls("Bash", hides)
+            .calls("Bash", run("add 'Answer in French' --user --kind preference"))
+            .calls("Bash", run("trust --yes"))
+            .calls("Bash", run(&format!("forget {rule}")))
+            .says("Noted.")]);
+        let (_, requests) = self.session(Begin::New(DECIDES), DECIDE)?;
+        let results = tool_results(&last(requests)?);
+        checks.check("all calls were answered", results.len() == 6, format!("{results:#?}"));
+        let result = |at: usize| results.get(at).map(Value::to_string).unwrap_or_default();
+        checks.check("the file is written", claim_path.exists(), result(0));
+        checks.contains("`add` saves a note by Claude", &result(1), "note by Claude");
+        checks.contains("also where it hides who runs it", &result(2), "note by Claude");
+        checks.contains("`add --user` is refused", &result(3), "nothing was changed");
+        checks.contains("`trust --yes` is refused", &result(4), "nothing was changed");
+        checks.contains("the rule is not forgotten", &result(5), "until the user agrees");
+        let left = self.environment.wait_until_quiet();
+        checks.check("background work has ended", left.is_empty(), format!("{left:#?}"));
+        self.throughline(&["sync"])?;
+
+        let (outcome, requests) = self.session(Begin::New(AFTER_DECISIONS), "Hello.")?;
+        let start = injected(&last(requests)?, "SessionStart");
+        let rule_line = start.lines().find(|line| line.contains(RULE)).unwrap_or_default();
+        checks.contains("the next start has the user's rule as theirs", rule_line, "asked on");
+        for claim in CLAIMS {
+            let lines = start.lines().filter(|line| line.contains(claim));
+            let as_users: Vec<_> = lines.filter(|line| !line.contains("noted by Claude")).collect();
+            checks.check(&format!("and nothing as theirs: {claim}"), as_users.is_empty(), &start);
+        }
+        let told = serde_json::to_string(&outcome.messages)?;
+        checks.contains("the user is told which change waits", &told, "Claude asked to forget");
+        let review = self.throughline(&["review"])?;
+        checks.contains("`review` has the rule", &review, "Claude asked to forget it");
+        checks.contains("and the file", &review, "a tool call wrote its file");
+        let list = self.throughline(&["list", "--json"])?;
+        let list: Value = serde_json::from_str(&list)?;
+        for claim in CLAIMS {
+            let found = list.as_array().into_iter().flatten().find(|it| it["title"] == claim);
+            let by = found.map(|memory| memory["source"]["said_by"].clone());
+            checks.check(&format!("Claude said: {claim}"), by == Some(json!("assistant")), &list);
+        }
+        let now = fs::read_to_string(&path)?;
+        checks.check("the file of the rule is as it was", now == text, now);
+        Ok(())
+    }
+
+    /// Returns the file of the user's rule, and its text.
+    fn rule_file(&self) -> io::Result<(PathBuf, String)> {
+        let texts = self.files()?.into_iter();
+        let texts = texts.map(|(path, text)| (path, String::from_utf8_lossy(&text).into_owned()));
+        let mut rules = texts.filter(|(_, text)| text.contains(RULE));
+        rules.next().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Registers a hook of the user's own that leaves a mark.
