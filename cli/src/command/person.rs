@@ -1,5 +1,5 @@
 //! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run them,
-//! whatever a page or a file told it. `docs/trust.md` has the table.
+//! whatever a page or a file told it. `docs/speakers.md` has the table.
 
 use super::{Command, ask};
 use crate::caller::Caller;

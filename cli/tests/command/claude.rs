@@ -162,6 +162,45 @@ fn claude_sets_up_a_new_folder_and_trusts_no_memories() {
     assert_eq!(machine.run_by_claude(&init).code, 0);
 }
 
+/// Returns what `review` has about changes by Claude, by title.
+fn asked(machine: &Machine) -> Vec<(String, String)> {
+    let review = machine.json(&["review", "--json"]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let claims = review.as_array().unwrap().iter().filter(|one| one["by_claude"].is_string());
+    claims.map(|one| (text(&one["title"]), text(&one["by_claude"]))).collect()
+}
+
+#[test]
+fn a_change_by_claude_holds_only_once_the_user_agrees() {
+    for (agrees, option) in [(true, "--agree"), (false, "--refuse")] {
+        for command in ["forget", "add"] {
+            let machine = project();
+            machine.ok(&["add", RULE, "--kind", "preference"]);
+            let rule = id_of(&machine, RULE);
+            assert!(asked(&machine).is_empty());
+            match command {
+                "forget" => machine.run_by_claude(&["forget", &rule]),
+                _ => machine.run_by_claude(&["add", NOTE, "--supersedes", &rule]),
+            };
+            let waits = asked(&machine);
+            assert!(waits.len() == 1 && waits[0].0 == RULE, "{command}: {waits:?}");
+            assert!(waits[0].1.contains("Claude asked to"), "{waits:?}");
+            let told = machine.ok(&["review"]);
+            assert!(told.contains("1 change by Claude") && told.contains("--agree"), "{told}");
+            let refused = machine.run_by_claude(&["review", option, &rule]);
+            assert_eq!(refused.code, NEEDS_PERSON, "{}", refused.stdout);
+            assert_eq!(asked(&machine).len(), 1);
+            machine.ok(&["review", option, &rule]);
+            assert!(asked(&machine).is_empty(), "{command} {option}");
+            let list = machine.json(&["list", "--json"]);
+            let found = list.as_array().unwrap().iter().find(|memory| memory["title"] == RULE);
+            let holds = found.is_some_and(|memory| memory["superseded_by"].is_null());
+            assert_eq!(holds, !agrees, "{command} {option}: {list}");
+            assert!(machine.run(&["review", option, &rule]).code != 0);
+        }
+    }
+}
+
 #[test]
 fn what_a_person_typed_with_an_exclamation_mark_is_theirs_at_the_next_sync() {
     let machine = project();

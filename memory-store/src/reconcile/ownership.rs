@@ -28,7 +28,8 @@ pub(crate) struct Evidence {
 
 impl Owner {
     /// Returns the owner of a memory's file. A file is a person's once it was committed, edited, pinned, accepted in a
-    /// review, or written by a person or through MCP; what was a person's once stays theirs.
+    /// review, or written by a person or through MCP; what was a person's once stays theirs. What a tool call of Claude's
+    /// wrote is never asked about here: until a person keeps it, it is no file of this machine's, and is left as it is.
     pub(crate) fn of(entry: &Entry, memory: &Memory, evidence: Evidence) -> Self {
         let was_decided = entry.owned || entry.promoted || entry.saved;
         if was_decided || evidence.tracked || evidence.edited || evidence.kept || memory.pinned {
