@@ -38,7 +38,6 @@ impl Speaker {
     }
 
     /// Returns whether it is a person.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
     pub fn is_person(&self) -> bool {
         *self == Self::Person
     }
