@@ -236,7 +236,7 @@ fn a_persons_memory_that_a_tool_call_changed_or_removed_stays_in_force() {
         }
         let store = store(&sealed);
         let claims = store.claims().unwrap();
-        assert!(store.put_back(&claims.files[0].1, &redactor).unwrap());
+        assert!(store.restore_former_text(&claims.files[0].1, &redactor).unwrap());
         sync_now(&sealed);
         assert_eq!(fs::read_to_string(&path).unwrap(), before);
         assert_eq!(claimed(&sealed), 0);

@@ -171,7 +171,7 @@ fn decide(
         }
         (Asked::Edit, Decision::Refuse) => {
             let redactor = store.redactor_for_writing(&stores.settings)?;
-            if !store.put_back(stored, &redactor)? {
+            if !store.restore_former_text(stored, &redactor)? {
                 let id = id.short();
                 return Err(Failure::new(format!("nothing is known of {id} as it was before"))
                     .hint(format!("`throughline edit {id}` changes it, `throughline forget {id}` puts it aside.")));

@@ -225,7 +225,7 @@ impl Store {
     ///
     /// # Errors
     /// When it is another text by now, or a file cannot be written.
-    pub fn put_back(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
+    pub fn restore_former_text(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
         let _lock = self.lock()?;
         self.unchanged(stored)?;
         let mut ledger = Ledger::open(&self.home)?;
