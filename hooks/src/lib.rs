@@ -27,5 +27,6 @@ pub mod start;
 pub mod stop;
 pub mod tool;
 pub mod unknown_folder;
+pub mod unreadable;
 pub mod untrusted_tree;
 pub mod wire;

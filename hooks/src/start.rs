@@ -22,6 +22,7 @@ use crate::inject::{self, Injection};
 use crate::output::Output;
 use crate::reinject;
 use crate::session::{Block, Given, Pending, Session};
+use crate::unreadable::{self, is_denied};
 use crate::{inbox, notice, stop};
 
 /// The end of the block, after the name that Claude Code gives the server of [`more`].
@@ -67,7 +68,12 @@ pub fn answer(hook: &Hook) -> Output {
     if hook.event.agent.is_some() {
         return Output::default();
     }
-    let Some(mut session) = hook.session() else { return Output::default() };
+    let Some(mut session) = hook.session() else {
+        // The log is in the same folder, and a silent start looks like one without memories.
+        let opened = std::fs::File::open(hook.state.session(&hook.event.session, None));
+        let message = is_denied(&opened).then(|| unreadable::message(&hook.dirs.state));
+        return Output { message, ..Output::default() };
+    };
     let awaited = start_processor(hook);
     let mut output = match source {
         Source::Startup => fresh(hook, &mut session, awaited),

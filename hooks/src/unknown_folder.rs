@@ -2,8 +2,6 @@
 //! expect more. Nothing of the folder is read.
 
 use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use memory_store_base::git_dirs;
@@ -12,6 +10,7 @@ use memory_store_base::layout::{STORE_DIR, Tree, TreeRecord, UserDirs};
 use crate::append;
 use crate::event::{Event, What};
 use crate::output::Output;
+use crate::unreadable::{self, is_denied};
 
 /// Records that are looked through for a project whose folder is gone.
 const RECORDS_MAX: usize = 500;
@@ -39,21 +38,8 @@ pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
 
 /// Says that records of this user cannot be read.
 fn unreadable(dirs: &UserDirs, cwd: &Path) -> Option<String> {
-    let is_denied = |folder: &Path| {
-        let record = fs::metadata(dirs.by_path(folder));
-        record.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-    };
-    cwd.ancestors().any(is_denied).then(|| {
-        let data = dirs.data.display();
-        // SAFETY: the call takes and changes nothing.
-        let user = unsafe { libc::geteuid() };
-        let is_foreign = fs::metadata(&dirs.data).is_ok_and(|folder| folder.uid() != user);
-        let (why, remedy) = match is_foreign {
-            true => ("it belongs to another user", format!("sudo chown -R {user} {data}")),
-            false => ("permission denied", format!("chmod -R u+rwX {data}")),
-        };
-        format!("Throughline: {data} cannot be read, so that nothing is recalled: {why}. Run `{remedy}`.")
-    })
+    let is_denied = |folder: &Path| is_denied(&fs::metadata(dirs.by_path(folder)));
+    cwd.ancestors().any(is_denied).then(|| unreadable::message(&dirs.data))
 }
 
 /// Says what this folder may be to the user.

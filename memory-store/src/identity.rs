@@ -188,6 +188,26 @@ pub fn decide_earlier(dirs: &UserDirs, project: ProjectId, decision: Earlier) ->
     })
 }
 
+/// Keeps turns of sessions that ended before `until`, whatever their age.
+///
+/// # Errors
+/// When the record cannot be read or written.
+pub fn keep_turns(dirs: &UserDirs, project: ProjectId, until: Timestamp) -> Result<()> {
+    change(dirs, project, |known| {
+        known.iter_mut().for_each(|known| known.kept_until = known.kept_until.max(Some(until)));
+        Ok(())
+    })
+}
+
+/// Returns the time before which sessions ended whose turns are kept whatever their age.
+///
+/// # Errors
+/// When the record cannot be read.
+pub fn turns_kept_until(dirs: &UserDirs, project: ProjectId) -> Result<Timestamp> {
+    let identity = Identity::read(&dirs.project(project))?;
+    Ok(identity.and_then(|identity| identity.kept_until).unwrap_or_default())
+}
+
 /// Drops the limits that an older version put on what others commit; whether there were any.
 ///
 /// # Errors

@@ -55,7 +55,7 @@ use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
 use crate::progress::{Progress, Silent};
 use crate::state::{Learned, State};
-use crate::transcript::parts::PART_BYTES;
+use crate::transcript::parts::{self, PART_BYTES};
 use crate::typed_commands;
 use collect::Collection;
 use context::SyncContext;
@@ -269,7 +269,10 @@ impl Run<'_> {
         let overdue = self.overdue();
         let expiry = expire::expire(&self.context, &mut self.state, &overdue, &mined)?;
         self.report.warn(expiry.warnings);
-        if expiry.any {
+        let sessions: BTreeSet<&str> =
+            expiry.removed.iter().map(|name| parts::of_name(name).0).collect();
+        self.report.expired += sessions.len();
+        if !sessions.is_empty() {
             self.learn_and_publish(&BTreeSet::new())?;
         }
         Ok(())

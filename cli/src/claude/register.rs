@@ -9,6 +9,7 @@ use super::places::Scope;
 use super::record::{Place, Purpose, Record, put_in, take_out};
 use super::replace::Run;
 use super::server;
+use crate::command::doctor::folders;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -29,7 +30,7 @@ pub struct Registered {
     pub client: Option<String>,
 }
 
-/// Registers hooks and server in the files of `scope`.
+/// Registers hooks and server in the files of `scope`. The server is registered also where the hooks cannot be.
 pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> {
     let client = client::find(world).and_then(|client| client::version(&client));
     let mut record = Record::read(&world.dirs);
@@ -37,8 +38,10 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     let servers = world.claude.servers(scope, root);
     let place = Place { path: &settings, purpose: Purpose::Hooks, scope, root };
     let wanted = Registration::hooks(scope, &world.bin_dir, client);
-    let settings_changed =
-        put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place))?;
+    let settings_changed = match unwritable(world, scope, root) {
+        Some(failure) => Err(failure),
+        None => put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place)),
+    };
     let backup = record.get(&place).and_then(|known| known.backup.clone());
     // Written at once: whatever fails next, this can be undone.
     record.write(&world.dirs)?;
@@ -47,8 +50,26 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     let servers_changed =
         put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place))?;
     record.write(&world.dirs)?;
+    let settings_changed = settings_changed?;
     let client = client.map(|version| version.to_string());
     Ok(Registered { settings, settings_changed, backup, servers, servers_changed, client })
+}
+
+/// Returns why the settings file of `scope` cannot be replaced, if so. Where a link leads into a folder that others
+/// manage, rights are no remedy, but another scope is.
+pub fn unwritable(world: &World, scope: Scope, root: &Path) -> Option<Failure> {
+    let settings = world.claude.settings(scope, root);
+    let target = super::replace::resolve(&settings).ok()?;
+    let failure = folders::check_writable(target.parent()?).err()?;
+    let other = match scope {
+        Scope::User | Scope::Project => "local",
+        Scope::Local => "user",
+    };
+    Some(failure.during(format!("{} cannot be changed", settings.display())).hint(format!(
+        "`throughline init --settings {other}` registers the hooks elsewhere. Where {} is managed by others, as with \
+         dotfiles, they can copy them from there.",
+        target.display()
+    )))
 }
 
 /// Fails where the files of `scope` could not be changed, before anything is.

@@ -13,6 +13,7 @@ use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::{self, Store};
+use processor::collect::discover;
 use processor::git::ignore_rule;
 use serde::Serialize;
 
@@ -20,6 +21,7 @@ use super::backfill::{self, Backfill};
 use super::doctor::folders;
 use super::guide;
 use super::init_options::Init;
+use super::old_sessions::{self, Keep};
 use super::plan::{self, Plan};
 use super::questions::{self, Answers};
 use super::reader::{self, Chosen};
@@ -196,10 +198,14 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if !args.no_register {
         migrations::upgrade_registered(world, &[&tree.root])?;
     }
-    let mut registered = None;
+    let (mut registered, mut unregistered) = (None, None);
     if registers {
-        let now = registered.insert(register(world, scope, &tree.root)?);
-        show_registered(world, &tree.root, scope, now, out)?;
+        match register(world, scope, &tree.root) {
+            Ok(now) => {
+                show_registered(world, &tree.root, scope, registered.insert(now), out)?;
+            }
+            Err(failure) => unregistered = Some(failure),
+        }
     } else if !args.no_register {
         plan::show_plugin(scene, out)?;
     }
@@ -214,10 +220,14 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let ignore_lines = ignore_lines::put(world, &store, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, scene, &tree, out)?;
+    decide_old(args, world, scene, &tree, out)?;
     let mut backfill = None;
     if !args.no_sync {
         backfill = backfill::run(world, &tree, scene, out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
+    }
+    if let Some(failure) = unregistered {
+        return Err(failure.during("the project is set up, but the hooks are not registered"));
     }
     let for_team = mode == identity::Mode::Committed && processor::git::is_repository(&tree.root);
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
@@ -262,6 +272,25 @@ fn decide_earlier(
         false => EarlierSessions::Leave,
     };
     sync::decide(world, tree, decision, newest)
+}
+
+/// Names sessions that are older than the limit of archived turns, and keeps them unless a person decides otherwise.
+fn decide_old(
+    args: &Init,
+    world: &World,
+    scene: &Scene,
+    tree: &Tree,
+    out: &mut dyn Write,
+) -> Result {
+    let is_asked = world.interactive && !args.yes && !args.keep_all;
+    let keep = if is_asked { Keep::Ask } else { Keep::All };
+    // The user may have taken more sessions as this project's since the scene was looked at.
+    let again = match scene.unclaimed.newest {
+        Some(_) => discover::transcripts(&world.dirs, tree)?.transcripts,
+        None => Vec::new(),
+    };
+    let found = if again.is_empty() { &scene.found } else { &again };
+    old_sessions::decide(world, tree, found, keep, out)
 }
 
 /// Tells what happens to the memories of a project that is to keep them elsewhere. Asks before private ones come into a

@@ -66,6 +66,10 @@ pub struct Init {
         conflicts_with = "register_only"
     )]
     pub earlier: Option<EarlierSessions>,
+    /// Keep the turns of all sessions that are there, whatever their age and `retention_days`; without a terminal, and
+    /// with --yes, that is the default
+    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
+    pub keep_all: bool,
     /// Reader that looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,

@@ -62,6 +62,7 @@ mod merge_setup;
 mod migrations;
 mod neighbours;
 mod off;
+mod old_sessions;
 mod on;
 mod overview;
 mod pack;

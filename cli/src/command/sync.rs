@@ -11,10 +11,13 @@ use memory_store::identity::{self, Earlier};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::reconcile::Replacing;
+use memory_store::store::Store;
+use processor::collect::discover;
 use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
+use super::old_sessions::{self, Keep};
 use super::stores::Stores;
 use super::view::plural;
 use super::{migrations, reader, view};
@@ -102,8 +105,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         let mut told = Vec::new();
         for tree in &trees {
-            let transcripts =
-                processor::collect::discover::transcripts(&world.dirs, tree)?.transcripts.len();
+            let transcripts = discover::transcripts(&world.dirs, tree)?.transcripts.len();
             let found = plural(transcripts, "transcript");
             told.push(format!("look for what is new in {found} of {}", view::path(&tree.root)));
             for file in processor::sync::withheld(&world.dirs.project(tree.project)) {
@@ -113,18 +115,24 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
         return view::would(&told, args.json, out);
     }
     if let Some(folder) = &args.from {
-        processor::collect::discover::check_folder(folder).map_err(|error| {
-            match folder.exists() {
-                true => Failure::from(error),
-                false => Failure::from(error).code(exit::NOT_FOUND),
-            }
+        discover::check_folder(folder).map_err(|error| match folder.exists() {
+            true => Failure::from(error),
+            false => Failure::from(error).code(exit::NOT_FOUND),
         })?;
     }
     if let (Some(decision), [tree]) = (args.earlier, trees.as_slice()) {
-        let found = processor::collect::discover::transcripts(&world.dirs, tree)?;
+        let found = discover::transcripts(&world.dirs, tree)?;
         decide(world, tree, decision, found.unclaimed.newest)?;
     }
     let from = args.from.as_ref().map(|folder| folder.canonicalize().named(folder)).transpose()?;
+    if let ([tree], true) = (trees.as_slice(), from.is_some() || args.earlier.is_some()) {
+        let mut found = discover::transcripts(&world.dirs, tree)?.transcripts;
+        if let Some(folder) = &from {
+            found.extend(discover::transcripts_in(folder)?.transcripts);
+        }
+        let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+        old_sessions::decide(world, tree, &found, Keep::All, told)?;
+    }
     let roots: Vec<&Path> = trees.iter().map(|tree| tree.root.as_path()).collect();
     migrations::upgrade_registered(world, &roots)?;
     let progress = progress(args.progress);
@@ -325,6 +333,13 @@ pub fn show_rest(report: &SyncReport, out: &mut dyn Write) -> Result {
         writeln!(
             out,
             "{count} left out because somebody removed them (`throughline tombstones`)."
+        )?;
+    }
+    if report.expired > 0 {
+        let sessions = plural(report.expired, "session");
+        writeln!(
+            out,
+            "Turns of {sessions} were removed, by `retention_days` or `archive_bytes_max`; what was learned stays."
         )?;
     }
     if report.lines_skipped > 0 {

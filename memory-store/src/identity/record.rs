@@ -67,6 +67,10 @@ pub struct Identity {
     /// Decision of the user about sessions that were recorded at its paths before it was set up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
+    /// Turns of sessions that ended before it are kept whatever their age: some were older than the limit when they
+    /// were read, and the user did not want them removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_until: Option<Timestamp>,
     /// Limits that an older version put on what others commit. Where there are any, what is from the repository
     /// waits until it is released, whatever the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +90,7 @@ impl Identity {
             worktrees: Vec::new(),
             revoked: Vec::new(),
             earlier: None,
+            kept_until: None,
             authors: None,
         }
     }

@@ -98,20 +98,20 @@ impl<'a> Judge<'a> {
 
     /// Returns whether a transcript ended before a folder came into being.
     pub fn is_older_than(&self, transcript: &Transcript, folder: &Path) -> bool {
-        born_ms(folder).is_some_and(|born| last(transcript).0 < born)
+        born_ms(folder).is_some_and(|born| last_active(transcript).0 < born)
     }
 
     fn older(&self, transcript: &Transcript) -> Option<Reason> {
         let root = &self.territory.tree().main_root;
         let began = (*self.began.get_or_init(|| git::began(root)))?;
         // A folder that is older than the session only got its repository later.
-        let is_older = last(transcript) < began
+        let is_older = last_active(transcript) < began
             && (born_ms(root).is_none() || self.is_older_than(transcript, root));
         is_older.then_some(Reason::Older(began))
     }
 
     fn known(&self) -> &HashSet<String> {
-        self.known.get_or_init(|| names(self.dirs, self.territory.tree().project))
+        self.known.get_or_init(|| known_sessions(self.dirs, self.territory.tree().project))
     }
 
     fn others(&self) -> &[(ProjectId, HashSet<String>)] {
@@ -124,20 +124,20 @@ impl<'a> Judge<'a> {
             };
             let known = identity::list(self.dirs).unwrap_or_default().into_iter();
             let others = known.map(|known| known.identity).filter(was_here);
-            others.map(|it| (it.project, names(self.dirs, it.project))).collect()
+            others.map(|it| (it.project, known_sessions(self.dirs, it.project))).collect()
         })
     }
 }
 
 /// Returns the names of the sessions in a project's history.
-fn names(dirs: &UserDirs, project: ProjectId) -> HashSet<String> {
+pub(crate) fn known_sessions(dirs: &UserDirs, project: ProjectId) -> HashSet<String> {
     let home = dirs.project(project);
     let archived = Archive::open(&home).names().unwrap_or_default();
     archived.into_iter().chain(Expired::open(&home).names()).collect()
 }
 
 /// Returns when a session was last active: the time of its last record, or the file's.
-fn last(transcript: &Transcript) -> Timestamp {
+pub(crate) fn last_active(transcript: &Transcript) -> Timestamp {
     last_recorded(&transcript.path).ok().flatten().unwrap_or_else(|| transcript.modified())
 }
 

@@ -8,7 +8,7 @@ use memory_store::fs::file_stamp::Stamp;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
-use memory_store::{settings_file, thinking};
+use memory_store::{Timestamp, identity, settings_file, thinking};
 
 use super::SyncOptions;
 use crate::collect::archive::Archive;
@@ -42,6 +42,8 @@ pub(super) struct SyncContext<'a> {
     pub sessions: SessionPlaces,
     /// The settings in effect.
     pub settings: Settings,
+    /// Sessions that ended before it keep their turns, whatever their age.
+    pub turns_kept_until: Timestamp,
     /// Hides secrets, the known ones too, in text for this user alone.
     pub redactor: Redactor,
     /// Known secrets of the project. They grow while records are read.
@@ -87,6 +89,7 @@ impl<'a> SyncContext<'a> {
             }),
             secrets,
             settings,
+            turns_kept_until: identity::turns_kept_until(options.dirs, options.tree.project)?,
             trees,
             territory,
             home,

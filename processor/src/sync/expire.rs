@@ -1,6 +1,6 @@
 //! The step of a sync that removes turns which are too old or too many.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
@@ -25,14 +25,17 @@ pub(super) fn overdue(
 pub(super) fn limits(context: &SyncContext<'_>, state: &State, collection: &Collection) -> Limits {
     let recorded = state.sessions.values().map(|session| session.last).max();
     let now = retention::believed(context.options.now, recorded.max(collection.newest));
-    Limits::of(&context.settings, context.dirs(), now)
+    Limits {
+        kept_until: context.turns_kept_until,
+        ..Limits::of(&context.settings, context.dirs(), now)
+    }
 }
 
 /// Outcome of removing what is overdue.
 #[derive(Debug, Default)]
 pub(super) struct Expiry {
-    /// Whether any session went.
-    pub any: bool,
+    /// The archive's names of the sessions that went.
+    pub removed: BTreeSet<String>,
     /// Why sessions could not be removed; they wait.
     pub warnings: Vec<String>,
 }
@@ -103,7 +106,7 @@ fn remove_with(
         expired.store(&name, &remains)?;
         before.push((name, kept));
     }
-    if !expiry.any {
+    if expiry.removed.is_empty() {
         // The index holds the turns that go, and whoever is killed from here on leaves it so.
         state.all_turns = true;
         state.write(&context.home)?;
@@ -121,7 +124,7 @@ fn remove_with(
     for (name, _) in before {
         mining::remove(&context.home, &name);
         state.sessions.remove(&name);
+        expiry.removed.insert(name);
     }
-    expiry.any = true;
     Ok(())
 }

@@ -104,6 +104,7 @@ fn resting(
     let before = newest.min(context.options.now).0.saturating_sub(rest_ms);
     let soon = Limits {
         oldest: Timestamp(limits.oldest.0.saturating_add(SOON_DAYS * DAY_MS)),
+        kept_until: limits.kept_until,
         bytes_max: limits.bytes_max - limits.bytes_max / SOON_SHARE,
     };
     let soon: HashSet<String> = soon.expired(entries, &state.sessions).into_iter().collect();

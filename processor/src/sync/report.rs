@@ -32,6 +32,8 @@ pub struct SyncReport {
     pub lines: u64,
     /// Lines that were damaged or too long.
     pub lines_skipped: u64,
+    /// Sessions whose turns were removed, because they were too old or too many; what was learned from them stays.
+    pub expired: usize,
     /// Memories written for the first time.
     pub written: usize,
     /// Memories whose text changed.
@@ -125,6 +127,7 @@ impl SyncReport {
         self.sessions_read += before.sessions_read;
         self.lines += before.lines;
         self.lines_skipped += before.lines_skipped;
+        self.expired += before.expired;
         self.written += before.written;
         self.updated += before.updated;
         self.removed += before.removed;

@@ -1,13 +1,18 @@
 //! How long turns are kept, and how much room they may take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::Timestamp;
+use memory_store::error::Result;
+use memory_store::identity;
 use memory_store::layout::UserDirs;
 use memory_store::settings::Settings;
 use memory_store::time::DAY_MS;
+use memory_store::{ProjectId, Timestamp, settings_file};
+use serde::Serialize;
 
-use crate::collect::archive::Entry;
+use crate::collect::archive::{self, Entry};
+use crate::collect::discover::Transcript;
+use crate::collect::unclaimed::{known_sessions, last_active};
 use crate::private_files::read_json;
 use crate::state::SessionState;
 
@@ -27,6 +32,8 @@ pub fn believed(clock: Timestamp, newest: Option<Timestamp>) -> Timestamp {
 pub struct Limits {
     /// Sessions whose last record is older are removed.
     pub oldest: Timestamp,
+    /// Sessions whose last record is older than this are not removed for their age.
+    pub kept_until: Timestamp,
     /// Bytes that the archive may take.
     pub bytes_max: u64,
 }
@@ -34,12 +41,17 @@ pub struct Limits {
 impl Limits {
     /// Takes our own setting, or what the user set in Claude Code's settings when that is shorter.
     pub fn of(settings: &Settings, dirs: &UserDirs, now: Timestamp) -> Self {
-        let own = i64::from(settings.retention_days);
-        let days = claude_days(dirs).map_or(own, |days| days.min(own));
         Self {
-            oldest: Timestamp(now.0.saturating_sub(days.saturating_mul(DAY_MS))),
+            oldest: Age::of(settings, dirs).limit(now),
+            kept_until: Timestamp::default(),
             bytes_max: settings.archive_bytes_max,
         }
+    }
+
+    /// Returns whether a session that was last active at `last` is removed for its age.
+    fn is_too_old(&self, last: Timestamp) -> bool {
+        // A session without any time has just begun.
+        last != Timestamp::default() && last < self.oldest && last >= self.kept_until
     }
 
     /// The names of the sessions that have to go, the oldest first.
@@ -56,14 +68,78 @@ impl Limits {
         let mut bytes: u64 = entries.iter().map(|entry| entry.len).sum();
         let mut names = Vec::new();
         for entry in order {
-            // A session without any time has just begun.
-            let old = last(entry) != Timestamp::default() && last(entry) < self.oldest;
-            if old || bytes > self.bytes_max {
+            if self.is_too_old(last(entry)) || bytes > self.bytes_max {
                 bytes -= entry.len;
                 names.push(entry.name.clone());
             }
         }
         names
+    }
+}
+
+/// Age up to which turns are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Age {
+    days: i64,
+    /// The setting that says so.
+    setting: &'static str,
+}
+
+impl Age {
+    fn of(settings: &Settings, dirs: &UserDirs) -> Self {
+        let own = Self { days: i64::from(settings.retention_days), setting: "retention_days" };
+        let client = |days| Self { days, setting: "cleanupPeriodDays" };
+        claude_days(dirs).filter(|days| *days < own.days).map_or(own, client)
+    }
+
+    /// Returns the time before which sessions are too old at `now`.
+    const fn limit(self, now: Timestamp) -> Timestamp {
+        Timestamp(now.0.saturating_sub(self.days.saturating_mul(DAY_MS)))
+    }
+}
+
+/// Sessions of a project that are older than the limit before any turn of theirs is archived: unless they are kept, the
+/// sync that reads them removes their turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OldSessions {
+    /// Number of sessions.
+    pub count: usize,
+    /// The limit in days.
+    pub days: i64,
+    /// The setting that it is from.
+    pub setting: &'static str,
+    /// The time before which they ended.
+    pub before: Timestamp,
+}
+
+impl OldSessions {
+    /// Looks for such sessions among `transcripts`; `None` where there are none, or where they are kept already.
+    ///
+    /// # Errors
+    /// When the project's record cannot be read.
+    pub fn look(
+        dirs: &UserDirs,
+        project: ProjectId,
+        transcripts: &[Transcript],
+        now: Timestamp,
+    ) -> Result<Option<Self>> {
+        let (settings, _) = settings_file::load(dirs, None);
+        let Age { days, setting } = Age::of(&settings, dirs);
+        let limits = Limits {
+            kept_until: identity::turns_kept_until(dirs, project)?,
+            ..Limits::of(&settings, dirs, now)
+        };
+        let known = known_sessions(dirs, project);
+        let is_old = |transcript: &&Transcript| {
+            transcript.name.agent.is_none()
+                && !known.contains(&archive::name_of(&transcript.name))
+                && limits.is_too_old(last_active(transcript))
+        };
+        // Copies of a transcript are one session.
+        let old = transcripts.iter().filter(is_old).map(|transcript| &transcript.name.session);
+        let count = old.collect::<BTreeSet<_>>().len();
+        let old = Self { count, days, setting, before: limits.oldest };
+        Ok((count > 0).then_some(old))
     }
 }
 
@@ -94,7 +170,8 @@ mod tests {
                 .into();
         let entries = ["a", "b", "c"].map(|name| entry(name, 10));
         let check = |oldest: i64, bytes_max: u64, expected: &[&str]| {
-            let limits = Limits { oldest: Timestamp(oldest), bytes_max };
+            let kept_until = Timestamp::default();
+            let limits = Limits { oldest: Timestamp(oldest), kept_until, bytes_max };
             assert_eq!(limits.expired(&entries, &sessions), expected);
         };
         check(0, 30, &[]);
@@ -102,6 +179,10 @@ mod tests {
         check(0, 25, &["b"]);
         check(0, 10, &["b", "c"]);
         check(1_000, 30, &["b", "c", "a"]);
+        // What is kept goes by its size alone.
+        let kept = Limits { oldest: Timestamp(1_000), kept_until: Timestamp(250), bytes_max: 30 };
+        assert_eq!(kept.expired(&entries, &sessions), ["a"]);
+        assert_eq!(Limits { bytes_max: 10, ..kept }.expired(&entries, &sessions), ["b", "c", "a"]);
     }
 
     #[test]

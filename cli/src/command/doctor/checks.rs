@@ -263,7 +263,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
         }
     }
     let Some(missing) = missing_events(&found, plugin) else {
-        return plugin_checks::hooks(NAME, plugin);
+        return plugin_checks::hooks(NAME, plugin, world, root);
     };
     let gone: Vec<PathBuf> = program_paths(&found).filter(|path| !path.is_file()).collect();
     if let Some(path) = gone.first() {
@@ -544,6 +544,9 @@ fn held(stores: &Stores) -> Option<Check> {
 fn index(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "index";
     let state = world.dirs.tree(&tree.root);
+    if let Err(failure) = folders::check_readable(&state.index) {
+        return Check::failed(NAME, &failure);
+    }
     let index = match Index::open(&state.index) {
         Ok(Some(index)) => index,
         Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
@@ -604,6 +607,9 @@ fn listed(folders: &[PathBuf]) -> String {
 fn background(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "background";
     let state = world.dirs.tree(&tree.root);
+    if let Err(failure) = folders::check_readable(&state.folder) {
+        return Check::failed(NAME, &failure.during("when the last sync ran cannot be read"));
+    }
     let progress = Progress::read(&state.progress);
     if progress.failures > 0 {
         let why = progress.failure.as_deref().unwrap_or("no reason was noted");

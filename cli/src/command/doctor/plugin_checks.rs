@@ -4,19 +4,27 @@ use std::path::Path;
 
 use super::check::Check;
 use crate::claude::hooks;
+use crate::claude::places::Scope;
 use crate::claude::plugin::{Plugin, program};
+use crate::claude::register;
 use crate::claude::server;
 use crate::world::World;
 
 /// Says where the hooks come from when no settings file has them.
-pub fn hooks(name: &'static str, plugin: &Plugin) -> Check {
+pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> Check {
     match plugin {
         Plugin::On { name: plugin, .. } => Check::good(name, format!("by the plugin {plugin}")),
         Plugin::NotInstalled { name: plugin, settings } => {
             let (seen, remedy) = not_installed(plugin, settings);
             Check::bad(name, seen, remedy)
         }
-        Plugin::Off => Check::bad(name, "not registered", "Run `throughline init`."),
+        Plugin::Off => match register::unwritable(world, Scope::User, root) {
+            Some(failure) => {
+                let seen = format!("not registered: {}", failure.message);
+                Check::bad(name, seen, failure.hint.unwrap_or_default())
+            }
+            None => Check::bad(name, "not registered", "Run `throughline init`."),
+        },
     }
 }
 
