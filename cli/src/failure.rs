@@ -108,9 +108,17 @@ impl From<anyhow::Error> for Failure {
         if let Some(unclear) = error.downcast_ref::<Unclear>() {
             return Self::new(unclear.to_string()).code(exit::NOT_FOUND).hint(unclear.remedy());
         }
+        let is_denied = error.chain().any(|cause| {
+            let cause = cause.downcast_ref::<io::Error>();
+            cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied)
+        });
         let mut chain = error.chain().map(ToString::to_string);
         let mut failure = Self::new(chain.next().unwrap_or_default());
         failure.causes = chain.collect();
+        if is_denied {
+            failure = failure
+                .hint("`throughline doctor` lists what cannot be read or written, and what helps.");
+        }
         failure
     }
 }

@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::payload::Payload;
 use crate::program;
 use crate::session::Session;
-use crate::{unknown_folder, untrusted_tree};
+use crate::{unknown_folder, unreadable, untrusted_tree};
 use memory_store_base::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
@@ -98,8 +98,12 @@ impl Hook {
         let event = Event::from_payload(payload, project_dir.clone())?;
         let dirs = UserDirs::resolve(get)?;
         let now = now(get("THROUGHLINE_NOW"));
+        let wanted = mode;
         let mode = mode.unless_off(&dirs.off_file(), now);
         if mode == Mode::Off {
+            if wanted == Mode::Full {
+                unreadable::answer(&dirs, &event).print(event.what.name(), &deadline);
+            }
             return None;
         }
         // A session may leave its project with `cd`; it is still a session of that project.

@@ -6,6 +6,21 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use memory_store_base::layout::{Tree, UserDirs};
+
+use crate::event::{Event, What};
+use crate::output::Output;
+
+/// Answers the start of a session of a project where the state folder is closed, so that it cannot be seen whether
+/// everything is off. Nothing else is given then.
+pub fn answer(dirs: &UserDirs, event: &Event) -> Output {
+    let is_start = matches!(event.what, What::SessionStart(_)) && event.agent.is_none();
+    let is_closed = || is_denied(&fs::metadata(dirs.off_file()));
+    let is_project = || Tree::locate(dirs, &event.cwd).is_some();
+    let message = (is_start && is_closed() && is_project()).then(|| message(&dirs.state));
+    Output { message, ..Output::default() }
+}
+
 /// Returns whether a result says that reading is not allowed.
 pub fn is_denied<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::PermissionDenied)

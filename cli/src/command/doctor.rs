@@ -3,7 +3,7 @@
 pub(super) mod check;
 pub(super) mod checks;
 pub(super) mod custom_embedder;
-pub(super) mod folders;
+pub(crate) mod folders;
 pub(super) mod meaning;
 pub(super) mod ollama;
 mod plugin_checks;

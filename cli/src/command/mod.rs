@@ -33,7 +33,7 @@ mod credentials;
 mod damage;
 mod decisions;
 mod diff;
-mod doctor;
+pub(crate) mod doctor;
 mod duration;
 mod edit;
 mod editor;

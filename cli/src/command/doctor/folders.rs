@@ -6,9 +6,6 @@ use std::path::Path;
 
 use crate::failure::{Failure, Result};
 
-/// Remedy for a folder that cannot be read or written.
-const HINT: &str = "Give yourself the right to read and write it, or ask who owns it.";
-
 /// Fails where what lies in a folder cannot be listed.
 pub fn check_readable(folder: &Path) -> Result {
     match fs::read_dir(folder) {
@@ -41,7 +38,10 @@ fn failure(folder: &Path, what: &str, error: &std::io::Error) -> Failure {
         Some(code) => std::io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
     };
-    Failure::new(format!("{} {what}: {why}", folder.display())).hint(HINT)
+    let folder = folder.display();
+    Failure::new(format!("{folder} {what}: {why}")).hint(format!(
+        "Give yourself the right to read and write it; where another user owns it, run `sudo chown -R \"$USER\" {folder}`."
+    ))
 }
 
 #[cfg(test)]
