@@ -15,8 +15,7 @@ use serde::Serialize;
 
 use super::glance::Glance;
 use super::scene::Scene;
-use super::{eval, sync};
-use crate::elsewhere;
+use super::{eval, no_sessions, sync, view};
 use crate::failure::Result;
 use crate::world::World;
 
@@ -45,8 +44,11 @@ pub fn run(
         sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
     if scene.found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
-        for elsewhere in elsewhere::history(&world.dirs, &tree.main_root) {
-            writeln!(out, "  elsewhere   {}", elsewhere.told())?;
+        // Sessions of another project were named before.
+        let told = scene.unclaimed.told();
+        let reasons = no_sessions::reasons(world, tree)?.into_iter();
+        for reason in reasons.filter(|reason| !told.contains(reason)) {
+            writeln!(out, "              {}", view::plain(&reason))?;
         }
         // Memories that came with the repository are recalled from an index, too.
         if world.mode == Mode::Full {

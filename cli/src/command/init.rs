@@ -11,7 +11,7 @@ use memory_store::counts::Standing;
 use memory_store::fs::private_folders;
 use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
-use memory_store::layout::{STORE_DIR, Tree};
+use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::store::{self, Store};
 use processor::collect::discover;
 use processor::git::ignore_rule;
@@ -168,6 +168,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     // From here on something is written.
     let open = private_folders::close_all(&world.dirs);
     let tree = identity::vouch(&world.dirs, observed, Some(mode), super::random()?, world.now)?;
+    check_found(world, root)?;
     migrations::before_write(world, &tree)?;
     if drafts {
         config::use_drafts(world)?;
@@ -234,6 +235,16 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder.clone();
     Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
+}
+
+/// Fails where the next command would not find what was set up, so that setting up does not end with success then.
+fn check_found(world: &World, root: &Path) -> Result {
+    if matches!(Tree::locate(&world.dirs, root), Some(Place::Trusted(_))) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{} was set up, and is not found again", view::path(root))).hint(
+        "Its folder or git directory may have changed meanwhile: try again, and see `throughline doctor`.",
+    ))
 }
 
 /// Asks before a working tree becomes part of a project that is there already.

@@ -61,6 +61,7 @@ mod merge_driver;
 mod merge_setup;
 mod migrations;
 mod neighbours;
+mod no_sessions;
 mod off;
 mod old_sessions;
 mod on;

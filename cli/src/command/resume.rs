@@ -188,7 +188,10 @@ fn quoted(folder: &Path) -> String {
 
 fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     if found.is_empty() {
-        writeln!(out, "No session was found.")?;
+        writeln!(
+            out,
+            "No session was found; `throughline sync` says where sessions are looked for."
+        )?;
         return Ok(());
     }
     let room = wrap::room().saturating_sub(INDENT);

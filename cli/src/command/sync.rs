@@ -20,9 +20,8 @@ use serde::Serialize;
 use super::old_sessions::{self, Keep};
 use super::stores::Stores;
 use super::view::plural;
-use super::{migrations, reader, view};
+use super::{migrations, no_sessions, reader, view};
 use crate::clock;
-use crate::elsewhere;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -160,7 +159,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                 if !args.json {
                     show(&outcome, args.all, out)?;
                     if outcome.report.sessions == 0 {
-                        show_elsewhere(world, tree, out)?;
+                        show_no_sessions(world, tree, &outcome.report, out)?;
                     }
                 }
                 // A file that cannot be read is said where somebody looks, and by `list`; background work says nothing.
@@ -272,13 +271,16 @@ fn all(world: &World) -> Result<Vec<Tree>> {
     Ok(trees)
 }
 
-/// Names sessions that may be a project's, which has none.
-fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
-    for elsewhere in elsewhere::history(&world.dirs, &tree.main_root) {
-        writeln!(out, "{} {}", paint(CARE, "!"), elsewhere.told())?;
-    }
-    for moved in elsewhere::moved(&world.dirs, &tree.main_root) {
-        writeln!(out, "{} {}", paint(CARE, "!"), moved.told())?;
+/// Says why a project has no session, unless the report did.
+fn show_no_sessions(
+    world: &World,
+    tree: &Tree,
+    report: &SyncReport,
+    out: &mut dyn Write,
+) -> Result {
+    let reasons = no_sessions::reasons(world, tree)?;
+    for reason in reasons.iter().filter(|reason| !report.unclaimed.contains(reason)) {
+        writeln!(out, "{} {}", paint(CARE, "!"), view::plain(reason))?;
     }
     Ok(())
 }

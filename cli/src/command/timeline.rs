@@ -72,7 +72,10 @@ pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&days, out);
     }
     if days.is_empty() {
-        writeln!(out, "Nothing happened here yet.")?;
+        writeln!(
+            out,
+            "Nothing happened here yet; `throughline sync` says where sessions are looked for."
+        )?;
     }
     days.iter().enumerate().try_for_each(|(number, day)| {
         if number > 0 {

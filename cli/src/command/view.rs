@@ -104,7 +104,8 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
 
 /// Returns how many there are of a thing, as `1 memory` or `2 memories`.
 pub fn plural(count: usize, thing: &str) -> String {
-    match (count, thing.strip_suffix('y')) {
+    let stem = thing.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match (count, stem) {
         (1, _) => format!("1 {thing}"),
         (_, Some(stem)) => format!("{count} {stem}ies"),
         (_, None) => format!("{count} {thing}s"),

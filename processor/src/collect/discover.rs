@@ -76,6 +76,8 @@ pub struct Seen {
 pub struct Discovery {
     /// The transcripts, by path.
     pub transcripts: Vec<Transcript>,
+    /// Number of other transcripts that were found: those of other projects, and those that name no folder.
+    pub others: usize,
     /// When the newest transcript was written, this project's or not, in nanoseconds since 1970.
     pub newest_ns: Option<i128>,
     /// Folders and files that could not be looked at.
@@ -112,7 +114,9 @@ pub fn ours(
     }
     let mut before = std::mem::take(seen);
     let mut found = Vec::new();
-    for mut transcript in std::mem::take(&mut all.transcripts) {
+    let candidates = std::mem::take(&mut all.transcripts);
+    all.others = candidates.len();
+    for mut transcript in candidates {
         let mut memo = before.remove(&transcript.path).unwrap_or_default();
         if memo.inode != transcript.inode || transcript.len < memo.looked {
             memo = Seen { inode: transcript.inode, ..Seen::default() };
@@ -132,6 +136,7 @@ pub fn ours(
     // Transcripts in a folder that cannot be read now are still there.
     let hidden = |path: &Path| all.unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
+    all.others -= found.len();
     all.transcripts = found;
     Ok(all)
 }
@@ -167,7 +172,7 @@ fn is_taken(
 
 impl Discovery {
     fn add(&mut self, other: Self) {
-        let Self { transcripts, newest_ns, unreadable, warnings, unclaimed: _ } = other;
+        let Self { transcripts, newest_ns, unreadable, warnings, .. } = other;
         let inodes: std::collections::HashSet<u64> =
             self.transcripts.iter().map(|transcript| transcript.inode).collect();
         // Accounts may share a folder by links.

@@ -31,10 +31,11 @@ use crate::claude::plugin::Plugin;
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
 use crate::clock;
+use crate::command::no_sessions;
 use crate::command::off;
 use crate::command::stores::Stores;
 use crate::command::view::{self, are, plural};
-use crate::elsewhere::{self, Elsewhere};
+use crate::elsewhere;
 use crate::failure::{Failure, Result};
 use crate::installation::Installation;
 use crate::world::World;
@@ -579,11 +580,9 @@ fn transcripts(world: &World, tree: &Tree) -> Check {
             Check::care(NAME, format!("{count} of this project"), told.join("; "))
         }
         Ok(found) if found.transcripts.is_empty() => {
-            let elsewhere = elsewhere::history(&world.dirs, &tree.main_root);
-            let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
-            let remedy = match elsewhere.is_empty() {
-                true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
-                false => elsewhere.join("; "),
+            let remedy = match no_sessions::reasons(world, tree) {
+                Ok(reasons) => reasons.join("; "),
+                Err(failure) => return Check::failed(NAME, &failure),
             };
             let folders = configurations::transcript_folders(&world.dirs);
             Check::care(NAME, format!("none of this project in {}", listed(&folders)), remedy)

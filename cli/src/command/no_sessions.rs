@@ -1,0 +1,50 @@
+//! The reason why a project has no sessions: projects that its sessions may be of, or where transcripts were looked for
+//! and what was there.
+
+use memory_store::layout::Tree;
+use processor::collect::discover::Discovery;
+use processor::collect::{configurations, discover};
+
+use super::view::{self, plural};
+use crate::elsewhere::{self, Elsewhere, Moved};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Returns lines that say why no session of a project is there, each with the command that decides.
+pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
+    let found = discover::transcripts(&world.dirs, tree)?;
+    let mut reasons = found.unclaimed.told();
+    reasons.extend(elsewhere::history(&world.dirs, &tree.main_root).iter().map(Elsewhere::told));
+    reasons.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
+    if reasons.is_empty() {
+        reasons.push(match found.transcripts.len() {
+            0 => nothing_found(world, &found),
+            count => format!(
+                "{} of this project, with nothing to keep: no prompt yet, or purged, or left out by `ignore_paths`. \
+                 `throughline sync --rebuild` reads all again.",
+                plural(count, "transcript")
+            ),
+        });
+    }
+    Ok(reasons)
+}
+
+fn nothing_found(world: &World, found: &Discovery) -> String {
+    const FROM: &str = "`throughline sync --from DIR` takes all transcripts of a folder";
+    let folders = configurations::transcript_folders(&world.dirs);
+    let listed: Vec<String> = folders.iter().map(|it| view::folder(it, &world.home)).collect();
+    let listed = listed.join(" and ");
+    if !folders.iter().any(|folder| folder.is_dir()) {
+        return format!(
+            "No folder {listed}: Claude Code has written no transcript there. CLAUDE_CONFIG_DIR names its folder if it \
+             is another one; {FROM}."
+        );
+    }
+    match found.others {
+        0 => format!("No transcript in {listed} yet: use Claude Code here. {FROM}."),
+        others => format!(
+            "{} in {listed}, and none was recorded in this project's folders. {FROM}.",
+            plural(others, "transcript")
+        ),
+    }
+}
