@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::lab::Lab;
+use super::lab::{LEARNED, Lab, Session};
 
 super::rows! {
     early_exits_drain: "A hook ends early on two megabytes of input: off, silenced, in CI, in an unknown project, without a home"
@@ -15,6 +15,12 @@ super::rows! {
         => "The same";
     untrusted_folder: "A session starts in a clone with a memory folder that is not trusted"
         => "One line, once: `throughline trust`";
+    no_sessions: "A sync finds no session of the project"
+        => "It says where it looked and what was there, with the command that takes other transcripts; so do `init` and `doctor`";
+    old_sessions: "Sessions are older than `retention_days` when `init`, or `sync --from`, reads them first"
+        => "They are named and their turns kept; a person is asked; what grows old later is removed and counted";
+    client_writes_its_file_back: "A running client writes its `.claude.json` back, without our server"
+        => "`doctor` says so, `init` registers it again, and other keys stay";
 }
 
 /// Writes two megabytes to a program and returns how many it took.
@@ -104,4 +110,91 @@ fn untrusted_folder(lab: &Lab) {
     assert!(start.notice().contains("throughline trust"), "{:?}", start.output);
     assert_eq!(start.context(), "");
     assert_eq!(lab.start_as(&clone, "two").notice(), "");
+}
+
+fn no_sessions(lab: &Lab) {
+    lab.project();
+    let check = |words: &[&str]| {
+        lab.run(&lab.root, &["sync"]).says(words).says(&["throughline sync --from DIR"]).ok();
+        lab.run(&lab.root, &["init", "--yes", "--no-register"]).says(words).ok();
+        lab.run(&lab.root, &["doctor"]).says(words);
+    };
+    check(&["No folder ~/.claude/projects"]);
+    let projects = lab.environment.claude_dir().join("projects");
+    fs::create_dir_all(&projects).unwrap();
+    check(&["No transcript in ~/.claude/projects yet"]);
+    lab.session(1, &lab.at("elsewhere"));
+    lab.session(2, &lab.at("elsewhere"));
+    check(&[
+        "2 transcripts in ~/.claude/projects, and none was recorded in this project's folders",
+    ]);
+    // One of the project that holds nothing to keep.
+    let record = json!({"type": "system", "cwd": lab.root, "sessionId": "x", "uuid": "y"});
+    fs::write(lab.file(3), format!("{record}\n")).unwrap();
+    lab.run(&lab.root, &["sync"]).says(&["1 transcript of this project", "nothing to keep"]).ok();
+    for command in ["timeline", "resume"] {
+        lab.run(&lab.root, &[command]).says(&["`throughline sync` says where"]);
+    }
+    // With a session there is nothing to explain.
+    lab.session(4, &lab.root);
+    let synced = lab.sync(&lab.root);
+    assert!(!synced.contains("--from"), "{synced}");
+}
+
+fn old_sessions(lab: &Lab) {
+    let old =
+        |number, root: &std::path::Path| Session::new(number, root).begins("2024-03-01T10:00:00Z");
+    let turns =
+        |root: &std::path::Path| lab.run(root, &["search", "--turns", "make fixtures"]).text;
+    fs::create_dir_all(&lab.root).unwrap();
+    old(1, &lab.root).write(&lab.file(1));
+    lab.session(2, &lab.root);
+    let words = ["1 session is older than 365 days (`retention_days`)", "kept", "purge --before"];
+    lab.run(&lab.root, &["init", "--yes", "--no-register"]).says(&words).ok();
+    for _ in 0..2 {
+        lab.sync(&lab.root);
+        lab.run(&lab.root, &["status"]).says(&["2 sessions"]).ok();
+        assert!(turns(&lab.root).contains("2024-03-01"), "{}", turns(&lab.root));
+    }
+    // They are kept already, and not named again.
+    let again = lab.run(&lab.root, &["init", "--yes", "--no-register"]).ok();
+    assert!(!again.contains("older than"), "{again}");
+    // The next background sync reads them as well.
+    let waiting = lab.at("waiting");
+    lab.repository(&waiting);
+    old(3, &waiting).write(&lab.file(3));
+    lab.run(&waiting, &["init", "--yes", "--no-register", "--no-sync", "--earlier", "take"])
+        .says(&words)
+        .ok();
+    lab.sync(&waiting);
+    lab.run(&waiting, &["status"]).says(&["1 session"]).ok();
+    // What a person hands over is kept, too.
+    let handed = lab.at("handed");
+    lab.repository(&handed);
+    lab.init(&handed).ok();
+    old(4, &handed).write(&lab.at("export").join("00000004-0000-4000-8000-000000000000.jsonl"));
+    lab.run(&handed, &["sync", "--from", lab.at("export").to_str().unwrap()]).says(&words).ok();
+    lab.sync(&handed);
+    lab.run(&handed, &["status"]).says(&["1 session"]).ok();
+    // A session that nobody asked to keep goes, and the sync counts it; what was learned stays.
+    let later = lab.at("later");
+    lab.repository(&later);
+    lab.init(&later).ok();
+    old(5, &later).write(&lab.file(5));
+    lab.run(&later, &["sync"]).says(&["Turns of 1 session were removed"]).ok();
+    assert!(lab.list(&later).contains(LEARNED));
+}
+
+fn client_writes_its_file_back(lab: &Lab) {
+    lab.repository(&lab.root);
+    lab.run(&lab.root, &["init", "--yes", "--no-sync"]).ok();
+    let file = lab.environment.home().join(".claude.json");
+    assert!(fs::read_to_string(&file).unwrap().contains("throughline-mcp"));
+    lab.run(&lab.root, &["doctor"]).says(&["MCP server   registered in"]);
+    fs::write(&file, "{\"numStartups\":4}").unwrap();
+    lab.run(&lab.root, &["doctor"]).says(&["MCP server   not registered", "throughline init"]);
+    lab.run(&lab.root, &["init", "--yes", "--no-sync"]).ok();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"numStartups\":4") && text.contains("throughline-mcp"), "{text}");
+    lab.run(&lab.root, &["doctor"]).says(&["MCP server   registered in"]);
 }

@@ -6,6 +6,7 @@ mod git;
 mod lab;
 mod messages;
 mod projects;
+mod slow;
 mod transcripts;
 
 use std::fmt::Write as _;
@@ -44,6 +45,7 @@ fn the_page_shows_the_matrix() {
         ("Transcripts", "transcripts", transcripts::ROWS),
         ("Git", "git", git::ROWS),
         ("Messages", "messages", messages::ROWS),
+        ("Other users, many files, and chance", "slow", slow::ROWS),
     ];
     let mut page =
         "# Identity\n\nWhich project, which working tree and which session something belongs to. \

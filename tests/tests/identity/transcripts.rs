@@ -48,7 +48,7 @@ fn session_as(lab: &Lab, number: u32, cwd: &Path, spell: impl Fn(&Value) -> Vec<
 }
 
 /// Spells JSON as Python's `json.dumps` does by default.
-fn as_python(value: &Value) -> String {
+pub(super) fn as_python(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             // Sorted, so that `cwd` comes before and `sessionId` after the message.
