@@ -14,6 +14,7 @@ use crate::world::World;
 pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
     let found = discover::transcripts(&world.dirs, tree)?;
     let mut reasons = found.unclaimed.told();
+    reasons.extend(found.warnings.iter().cloned());
     reasons.extend(elsewhere::history(&world.dirs, &tree.main_root).iter().map(Elsewhere::told));
     reasons.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
     if reasons.is_empty() {

@@ -279,7 +279,8 @@ fn show_no_sessions(
     out: &mut dyn Write,
 ) -> Result {
     let reasons = no_sessions::reasons(world, tree)?;
-    for reason in reasons.iter().filter(|reason| !report.unclaimed.contains(reason)) {
+    let is_told = |it: &&String| report.unclaimed.contains(it) || report.warnings.contains(it);
+    for reason in reasons.iter().filter(|reason| !is_told(reason)) {
         writeln!(out, "{} {}", paint(CARE, "!"), view::plain(reason))?;
     }
     Ok(())

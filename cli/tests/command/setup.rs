@@ -25,6 +25,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
       read by     rules alone (`throughline config llm` lets a model help)
     Throughline is set up.
       sessions    none of this project yet
+                  No folder ~/.claude/projects: Claude Code has written no transcript there. CLAUDE_CONFIG_DIR names its folder if it is another one; `throughline sync --from DIR` takes all transcripts of a folder.
 
       CLAUDE.md    your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated.
       auto memory  Claude's own notes. They are read so that nothing is said twice, and never changed.

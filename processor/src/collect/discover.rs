@@ -114,6 +114,7 @@ pub fn ours(
     }
     let mut before = std::mem::take(seen);
     let mut found = Vec::new();
+    let mut closed = Vec::new();
     let candidates = std::mem::take(&mut all.transcripts);
     all.others = candidates.len();
     for mut transcript in candidates {
@@ -123,7 +124,10 @@ pub fn ours(
         }
         if !memo.ours && memo.looked < transcript.len {
             // A transcript that vanished or cannot be read now is looked at next time.
-            let _ = look(&transcript.path, territory, &mut memo);
+            let looked = look(&transcript.path, territory, &mut memo);
+            if looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+                closed.push(transcript.path.clone());
+            }
         }
         if transcript.name.session.is_empty() {
             transcript.name.session.clone_from(&memo.session);
@@ -136,9 +140,24 @@ pub fn ours(
     // Transcripts in a folder that cannot be read now are still there.
     let hidden = |path: &Path| all.unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
+    all.warnings.extend(told_closed(&closed));
     all.others -= found.len();
     all.transcripts = found;
     Ok(all)
+}
+
+/// Names transcripts that this user may not read, whosever they are: in one line, by the first.
+fn told_closed(closed: &[PathBuf]) -> Option<String> {
+    let first = closed.first()?.display();
+    let others = match closed.len() - 1 {
+        0 => String::new(),
+        1 => " and 1 more transcript".to_owned(),
+        count => format!(" and {count} more transcripts"),
+    };
+    Some(format!(
+        "{first}{others}: permission denied, so that nothing is learned from what is there. `sudo chown \"$USER\"` or \
+         `chmod u+r` gives you the right to read it."
+    ))
 }
 
 /// Returns whether a transcript is the project's; counts one that was recorded here and is not.

@@ -54,6 +54,11 @@ const CLAIMS: [&str; 3] =
 const DECIDE: &str = "Note what you think of our rules.";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 
+/// The id of one of many sessions.
+fn session_id(number: u32) -> String {
+    format!("{number:08}-1111-4111-8111-111111111111")
+}
+
 /// The user's settings before `init`, with a formatting of their own.
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
         ("with CLAUDE_CONFIG_DIR", with_config_dir),
         ("with Claude Code as the reader", with_reader),
         ("with Claude in the user's place", in_the_users_place),
+        ("in other layouts", in_other_layouts),
     ];
     // One of them, where a part of its name is given.
     let wanted = std::env::args().nth(1).unwrap_or_default();
@@ -133,6 +139,65 @@ fn in_the_users_place(checks: &mut Checks) -> io::Result<()> {
     world.leaves_nothing_behind(checks)
 }
 
+/// Memories arrive in a submodule, in the worktrees of a bare repository, after a move and at a second path.
+fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let mut world = World::new(&environment)?;
+    let ledger = world.root.clone();
+    let git = |root: &Path, arguments: &[&str]| environment.git(root, arguments);
+    let text = |path: &Path| path.display().to_string();
+
+    let outer = environment.repository("outer")?;
+    git(&outer, &["commit", "--quiet", "--allow-empty", "--message", "Begin"])?;
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    git(&outer, &[&add[..], &[&text(&ledger), "sub"]].concat())?;
+    world.root = outer.join("sub");
+    world.registers(checks)?;
+    checks.part("In a submodule");
+    world.decides(1)?;
+    world.recalls_the_decision(checks, 2)?;
+
+    checks.part("In the worktrees of a bare repository");
+    let layout = environment.folder("bare")?;
+    let bare = layout.join(".bare");
+    git(&layout, &["clone", "--quiet", "--bare", &text(&ledger), &text(&bare)])?;
+    fs::write(layout.join(".git"), "gitdir: ./.bare\n")?;
+    let [first, second] = ["first", "second"].map(|name| layout.join(name));
+    for root in [&first, &second] {
+        git(&bare, &["worktree", "add", "--quiet", &text(root)])?;
+    }
+    world.root = first.clone();
+    world.throughline(&["init", "--yes", "--no-register"])?;
+    world.root = second.clone();
+    world.decides(3)?;
+    world.recalls_the_decision(checks, 4)?;
+    world.root = first;
+    world.recalls_the_decision(checks, 5)?;
+    let removed = git(&bare, &["worktree", "remove", &text(&second)]);
+    checks.check("the other worktree can be removed", removed.is_ok(), format!("{removed:?}"));
+
+    checks.part("In a folder that was moved");
+    world.root = ledger;
+    world.throughline(&["init", "--yes", "--no-register"])?;
+    world.decides(6)?;
+    let moved = environment.path().join("elsewhere");
+    fs::rename(&world.root, &moved)?;
+    world.root = moved;
+    world.recalls_the_decision(checks, 7)?;
+
+    checks.part("At the path that a container has for it");
+    let before = world.root.clone();
+    let mounted = environment.folder("workspaces")?.join("ledger");
+    // A copy is another folder to the file system, as a mount in a container is.
+    git(&environment.path(), &["clone", "--quiet", &text(&before), &text(&mounted)])?;
+    fs::rename(before.join(".throughline"), mounted.join(".throughline"))?;
+    fs::remove_dir_all(&before)?;
+    world.root = mounted;
+    world.throughline(&["init", "--yes", "--no-register"])?;
+    world.recalls_the_decision(checks, 8)?;
+    world.hooks_were_quiet(checks)
+}
+
 /// Everything a journey happens in.
 struct World<'a> {
     environment: &'a TestEnvironment,
@@ -200,6 +265,26 @@ impl<'a> World<'a> {
         checks.contains("the command failed for real", &all, ledger::ERROR_CODE);
         checks.contains("and passed for real", &all, "1 passed");
         self.hooks_were_quiet(checks)
+    }
+
+    /// Runs a session in which the model decides something, and learns from it.
+    fn decides(&self, number: u32) -> io::Result<()> {
+        self.api.script(ledger::first_session(&self.root));
+        self.session(Begin::New(&session_id(number)), ledger::QUESTION)?;
+        self.environment.wait_until_quiet();
+        self.throughline(&["sync"]).map(drop)
+    }
+
+    /// Runs a session that asks about the decision.
+    fn recalls_the_decision(&self, checks: &mut Checks, number: u32) -> io::Result<()> {
+        let answer = "Because a negative quantity would be a bug.";
+        self.api.script([Script::on(ASK_ABOUT_DECISION).says(answer)]);
+        let (_, requests) = self.session(Begin::New(&session_id(number)), ASK_ABOUT_DECISION)?;
+        let prompt = told(&last(requests)?).to_lowercase();
+        let name = format!("the decision arrives in {}", self.root.display());
+        checks.contains(&name, &prompt, ledger::DECISION);
+        self.environment.wait_until_quiet();
+        Ok(())
     }
 
     fn syncs(&self, checks: &mut Checks) -> io::Result<()> {

@@ -142,6 +142,16 @@ fn transcripts_without_rights(lab: &Lab) {
     let synced = run(lab, &lab.root, &["sync"]).says(&[closed.to_str().unwrap()]).ok();
     assert!(synced.contains("1 session "), "{synced}");
     assert!(run(lab, &lab.root, &["list"]).ok().contains(LEARNED));
+    // Where it is the only one, that is the reason, given once.
+    fs::remove_file(lab.file(1)).unwrap();
+    let other = lab.at("other");
+    fs::create_dir(&other).unwrap();
+    give_away(lab);
+    take_away(&closed);
+    let told = run(lab, &other, &["init", "--yes", "--no-register"]).ok();
+    assert_eq!(told.matches("permission denied").count(), 1, "{told}");
+    let synced = run(lab, &other, &["sync"]).ok();
+    assert_eq!(synced.matches("permission denied").count(), 1, "{synced}");
 }
 
 fn many_foreign_transcripts(lab: &Lab) {
