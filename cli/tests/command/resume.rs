@@ -57,7 +57,10 @@ fn sessions_are_found_by_what_was_said() {
 fn nothing_found_is_said_by_the_exit_code() {
     let machine = machine();
     let said = machine.run(&["resume", "zeppelin", "quorum"]);
-    assert_eq!((said.code, &*said.stdout, &*said.stderr), (1, "No session was found; `throughline sync` says where sessions are looked for.\n", ""));
+    assert_eq!(
+        (said.code, &*said.stdout, &*said.stderr),
+        (1, "No session was found; `throughline sync` says where sessions are looked for.\n", "")
+    );
     let said = machine.run(&["resume", "zeppelin", "quorum", "--json"]);
     assert_eq!((said.code, said.stdout.trim()), (1, "[]"));
     let said = machine.run(&["resume", "zeppelin", "quorum", "--run"]);

@@ -147,10 +147,16 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     let git = |root: &Path, arguments: &[&str]| environment.git(root, arguments);
     let text = |path: &Path| path.display().to_string();
 
-    let outer = environment.repository("outer")?;
-    git(&outer, &["commit", "--quiet", "--allow-empty", "--message", "Begin"])?;
+    // With a history of its own, each is a project of its own.
+    let repository = |name: &str| -> io::Result<PathBuf> {
+        let root = environment.repository(name)?;
+        git(&root, &["commit", "--quiet", "--allow-empty", "--message", name])?;
+        Ok(root)
+    };
+
+    let (outer, library) = (repository("outer")?, repository("library")?);
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
-    git(&outer, &[&add[..], &[&text(&ledger), "sub"]].concat())?;
+    git(&outer, &[&add[..], &[&text(&library), "sub"]].concat())?;
     world.root = outer.join("sub");
     world.registers(checks)?;
     checks.part("In a submodule");
@@ -160,7 +166,7 @@ fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     checks.part("In the worktrees of a bare repository");
     let layout = environment.folder("bare")?;
     let bare = layout.join(".bare");
-    git(&layout, &["clone", "--quiet", "--bare", &text(&ledger), &text(&bare)])?;
+    git(&layout, &["clone", "--quiet", "--bare", &text(&repository("origin")?), &text(&bare)])?;
     fs::write(layout.join(".git"), "gitdir: ./.bare\n")?;
     let [first, second] = ["first", "second"].map(|name| layout.join(name));
     for root in [&first, &second] {
@@ -283,6 +289,9 @@ impl<'a> World<'a> {
         let prompt = told(&last(requests)?).to_lowercase();
         let name = format!("the decision arrives in {}", self.root.display());
         checks.contains(&name, &prompt, ledger::DECISION);
+        // Where the work was left has it as well, so the memory is asked for by itself.
+        let listed = self.throughline(&["list"])?.to_lowercase();
+        checks.contains("as a memory", &listed, ledger::DECISION);
         self.environment.wait_until_quiet();
         Ok(())
     }
