@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Machine, files, strip};
 use crate::styles::STYLES;
@@ -144,6 +144,31 @@ fn whoever_leaves_a_question_has_set_up_nothing() {
         assert_eq!(code, Some(1), "{shown}");
         assert!(shown.contains("nothing was set up"), "{shown}");
         assert_eq!(everything(&machine), before, "{shown}");
+    }
+}
+
+#[test]
+fn sessions_that_are_too_old_to_be_kept_are_asked_about() {
+    let flags = ["init", "--private", "--settings", "user", "--llm", "rules", "--earlier", "take"];
+    let question = "Keep their turns";
+    for (answer, kept) in [(("", ""), 1), ((question, "n"), 0), ((question, "y"), 1)] {
+        let machine = with_client();
+        machine.transcript(TRANSCRIPT, SESSION, "2024-03-01");
+        let keeps_all = answer.0.is_empty();
+        let shown = match keeps_all {
+            true => machine.at_terminal(&[&flags[..], &["--keep-all"]].concat(), &[]),
+            false => machine.at_terminal(&flags, &[answer]),
+        };
+        let shown = strip(&shown);
+        assert_eq!(shown.contains(question), !keeps_all, "{shown}");
+        assert!(shown.contains("1 session is older than 365 days (`retention_days`)"), "{shown}");
+        assert_eq!(shown.contains("Turns of 1 session were removed"), kept == 0, "{shown}");
+        for _ in 0..2 {
+            machine.ok(&["sync"]);
+            let turns = machine.run(&["search", "--turns", "--json", "f64"]).stdout;
+            let turns: Value = serde_json::from_str(&turns).unwrap_or_default();
+            assert_eq!(turns.to_string().contains("2024-03-01"), kept == 1, "{turns:#}");
+        }
     }
 }
 
@@ -370,7 +395,7 @@ fn private_memories_need_no_lines() {
 }
 
 /// Claude Code with the plugin, as 2.1.330 writes it down.
-fn install_plugin(machine: &Machine, settings: &str, is_on: bool, list: &serde_json::Value) {
+fn install_plugin(machine: &Machine, settings: &str, is_on: bool, list: &Value) {
     let name = "throughline@throughline";
     machine.write(settings, &format!("{}\n", json!({"enabledPlugins": {name: is_on}})));
     machine.write(
@@ -388,7 +413,7 @@ fn install_plugin(machine: &Machine, settings: &str, is_on: bool, list: &serde_j
     }
 }
 
-fn for_user(machine: &Machine) -> serde_json::Value {
+fn for_user(machine: &Machine) -> Value {
     json!([{"scope": "user", "installPath": machine.path("home/.claude/plugins/cache/throughline")}])
 }
 
