@@ -7,6 +7,7 @@ mod lab;
 mod messages;
 mod projects;
 mod slow;
+mod speakers;
 mod transcripts;
 
 use std::fmt::Write as _;
@@ -43,6 +44,7 @@ fn the_page_shows_the_matrix() {
     let parts = [
         ("Projects and working trees", "projects", projects::ROWS),
         ("Transcripts", "transcripts", transcripts::ROWS),
+        ("Speakers", "speakers", speakers::ROWS),
         ("Git", "git", git::ROWS),
         ("Messages", "messages", messages::ROWS),
         ("Other users, many files, and chance", "slow", slow::ROWS),
