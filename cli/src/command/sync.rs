@@ -11,7 +11,6 @@ use memory_store::identity::{self, Earlier};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::reconcile::Replacing;
-use memory_store::store::Store;
 use processor::collect::discover;
 use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};

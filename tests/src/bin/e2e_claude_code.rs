@@ -63,7 +63,7 @@ fn session_id(number: u32) -> String {
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
 fn main() -> ExitCode {
-    let journeys: [(&str, Journey); 4] = [
+    let journeys: [(&str, Journey); 5] = [
         ("the whole journey", whole),
         ("with CLAUDE_CONFIG_DIR", with_config_dir),
         ("with Claude Code as the reader", with_reader),
