@@ -89,6 +89,7 @@ impl World {
         let path = get("PATH");
         let now = now(get("THROUGHLINE_NOW"))?;
         let mode = Mode::from_environment(get);
+        let caller = Caller::find(get);
         if mode == Mode::Full {
             private_folders::close_outer(&dirs);
             processor::git::hung::remember(&dirs, now);
@@ -96,8 +97,11 @@ impl World {
         Ok(Self {
             now,
             bin_dir: bin_dir(path.as_ref())?,
-            caller: Caller::find(get),
-            interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            // Claude can open a terminal, but answers no question in the person's place.
+            interactive: caller != Caller::Claude
+                && std::io::stdin().is_terminal()
+                && std::io::stderr().is_terminal(),
+            caller,
             is_seen: std::io::stdout().is_terminal(),
             mode,
             unclear_mode: get(mode::VARIABLE)

@@ -124,7 +124,12 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
                 continue;
             };
             let session = Some(session.to_owned()).filter(|session| !session.is_empty());
-            store.ask(PendingChange::new(*id, Asked::Remove, session, now))?;
+            let change = PendingChange::new(*id, Asked::Remove, session, now);
+            if store.is_user_store() {
+                store.write_removed(change, name)?;
+                continue;
+            }
+            store.ask(change)?;
             let root = store.root.clone().unwrap_or_default();
             removed.entry(root).or_default().push(name.clone());
         }

@@ -134,18 +134,19 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
-    let migrated = migrate::bring_up_to_date(options, &lock)?;
+    let before = migrate::bring_up_to_date(options, &lock)?;
     let mut report = sync_locked(options, &lock)?;
     // A person waits for all of it, and can use what is published meanwhile.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
     while waits && report.goes_on() {
-        let before = report.questions;
+        let asked = report.questions;
         report = sync_locked(options, &lock)?.after(report);
-        if report.questions == before {
+        if report.questions == asked {
             break;
         }
     }
-    report.migrated = migrated;
+    report.migrated = before.migrated;
+    report.warnings.extend(before.mended);
     report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(report)
 }

@@ -206,6 +206,22 @@ fn what_a_person_writes_into_claudes_file_is_theirs() {
 }
 
 #[test]
+fn the_users_own_memory_that_a_tool_call_removed_is_there_again() {
+    let sealed = repository();
+    let users = Store::user(&sealed.dirs).unwrap();
+    let rule = users.save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
+    let before = fs::read_to_string(&rule.path).unwrap();
+    sync_now(&sealed);
+    fs::remove_file(&rule.path).unwrap();
+    session(&sealed, 600, "Bash", json!({"command": format!("rm {}", rule.path.display())}));
+    for _ in 0..2 {
+        sync_now(&sealed);
+        assert_eq!(fs::read_to_string(&rule.path).unwrap(), before);
+        assert_eq!(users.claims().unwrap().asked.len(), 1);
+    }
+}
+
+#[test]
 fn a_persons_memory_that_a_tool_call_changed_or_removed_stays_in_force() {
     for is_committed in [false, true] {
         let sealed = repository();

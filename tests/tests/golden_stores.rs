@@ -87,7 +87,8 @@ fn every_version_is_read() {
             assert!(before.len() > 3 && !tombstones.as_array().unwrap().is_empty(), "{version}");
             let told = golden.run(project, &["sync"]);
             assert!(told.contains("project store was brought from format 1 to 2"), "{told}");
-            assert_eq!(golden.memories(project), before, "{version}, {project}");
+            // A later version may learn more from the sessions that are there.
+            assert!(golden.memories(project).is_superset(&before), "{version}, {project}");
             assert_eq!(golden.json(project, &["tombstones", "--json"]), tombstones, "{version}");
             let list = golden.json(project, &["list", "--json"]);
             assert!(list.as_array().unwrap().iter().all(|it| it["status"] != "draft"), "{list}");
@@ -191,7 +192,8 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
     let home = golden.home.dirs.project(golden.home.project(COMMITTED));
     let before = files(&home.drafts, &[]);
     golden.run(COMMITTED, &["sync"]);
-    assert_eq!(differing(&files(&home.drafts, &[]), &before).len(), before.len());
+    let after = files(&home.drafts, &[]);
+    assert!(before.iter().all(|(path, bytes)| after.get(path).is_some_and(|now| now != bytes)));
     golden.run(COMMITTED, &["off"]);
     let stores = golden.json(COMMITTED, &["doctor", "--migrations", "--json"]);
     for store in stores.as_array().unwrap() {
@@ -201,7 +203,8 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
             assert!(told.contains("Put back:"), "{told}");
         }
     }
-    assert_eq!(differing(&files(&home.drafts, &[]), &before), Vec::<PathBuf>::new());
+    let after = files(&home.drafts, &[]);
+    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)));
     let config = fs::read_to_string(golden.home.dirs.config_file()).unwrap();
     assert!(config.contains("promote = \"review\"") && config.contains("# enough"), "{config}");
     let stores = golden.json(COMMITTED, &["doctor", "--migrations", "--json"]);

@@ -112,7 +112,7 @@ pub fn settle(
     };
     let drafts = stores.project.drafts()?.memories;
     let waits = drafts.iter().any(|draft| draft.memory.id == loser.memory.id);
-    learned::supersede(world, stores, loser, waits, &winner.memory.id.to_string(), out)
+    learned::supersede(world, stores, loser, waits, winner.memory.id, out)
 }
 
 /// Lists the pairs for those who cannot be asked.

@@ -34,6 +34,13 @@ pub struct Doctor {
     json: bool,
 }
 
+impl Doctor {
+    /// Returns whether it decides something for the person: a backup replaces what they have.
+    pub const fn decides(&self) -> bool {
+        self.restore.is_some()
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
     match &args.restore {

@@ -173,8 +173,6 @@ pub enum LearnedWord {
     Edit,
     /// It goes.
     Drop,
-    /// Another one replaces it.
-    Supersede,
     /// It stays private, and is not asked about again.
     Leave,
 }
@@ -204,18 +202,12 @@ pub fn decide(
             let store = stores.store_of(stored);
             removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
         }
-        LearnedWord::Supersede => {
-            let Some(newer) = replacement(world, stores, &stored.memory)? else {
-                return Ok(false);
-            };
-            supersede(world, stores, stored, waits, &newer, out)?;
-        }
     }
     Ok(true)
 }
 
 /// Asks which memory replaces this one: one of those near it, or any by its id. Enter alone replaces nothing.
-fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<String>> {
+pub fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
     let near = neighbours::near(&neighbours::open(world, stores), world, memory);
     let mut choices = vec!["None".to_owned()];
     choices.extend(
@@ -224,14 +216,17 @@ fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option
     choices.push("Another one, by its id".to_owned());
     match ask::select("Replaced by", &choices, 0)? {
         None | Some(0) => Ok(None),
-        Some(chosen) if chosen <= near.len() => Ok(Some(near[chosen - 1].id.to_string())),
+        Some(chosen) if chosen <= near.len() => Ok(Some(near[chosen - 1].id)),
         Some(_) => {
             let id: String = Input::new()
                 .with_prompt("Its id (empty: none)")
                 .allow_empty(true)
                 .interact_text()
                 .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-            Ok(Some(id.trim().to_owned()).filter(|id| !id.is_empty()))
+            match id.trim() {
+                "" => Ok(None),
+                id => Ok(Some(stores.find(id)?.1.memory.id)),
+            }
         }
     }
 }
@@ -242,10 +237,10 @@ pub fn supersede(
     stores: &Stores,
     older: &Stored,
     waits: bool,
-    newer: &str,
+    newer: MemoryId,
     out: &mut dyn Write,
 ) -> Result {
-    let (_, newer) = stores.find(newer)?;
+    let (_, newer) = stores.find(&newer.to_string())?;
     let (older_id, newer_id) = (older.memory.id, newer.memory.id);
     if older_id == newer_id {
         return Err(Failure::new("a memory cannot replace itself"));

@@ -18,13 +18,14 @@ impl Command {
             Self::Sync(args) => (args.decides(), "throughline sync --from or --apply"),
             Self::Browse(args) => (args.decides(), "throughline browse"),
             Self::Restore(args) => (args.decides(), "throughline restore"),
-            Self::Review(args) => (args.decides(), "throughline review"),
+            Self::Review(args) => (args.decides(world), "throughline review"),
             Self::Purge(args) => (args.decides(), "throughline purge"),
             Self::Off(args) => (args.decides(), "throughline off"),
             Self::On(args) => (args.decides(), "throughline on"),
             Self::Share(args) => (args.decides(), "throughline share"),
             Self::Config(args) => (args.decides(), "throughline config"),
             Self::Audit(args) => (args.decides(), "throughline audit --fix"),
+            Self::Doctor(args) => (args.decides(), "throughline doctor --migrations --restore"),
             Self::Service(args) => (args.decides(), "throughline service"),
             // What these may change is looked at memory by memory.
             Self::Add(_) | Self::Edit(_) | Self::Forget(_) => return None,
@@ -50,7 +51,6 @@ impl Command {
             | Self::Statusline(_)
             | Self::Mcp(_)
             | Self::Redact(_)
-            | Self::Doctor(_)
             | Self::Selftest(_)
             | Self::Eval(_)
             | Self::Upgrade(_)

@@ -86,9 +86,10 @@ pub struct Review {
 }
 
 impl Review {
-    /// Returns whether it decides something for the person.
-    pub fn decides(&self) -> bool {
-        self.says_what() && !self.dry_run
+    /// Returns whether it decides something for the person: by its options, or by keys at a terminal.
+    pub fn decides(&self, world: &World) -> bool {
+        let asks = world.interactive && !self.json;
+        (self.says_what() || asks) && !self.dry_run
     }
 }
 
@@ -121,6 +122,11 @@ impl Review {
         }
         let held = self.hold.iter().map(|id| accepted_by_id(stores, id)).collect::<Result<_>>()?;
         let kept = self.keep.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<_>>()?;
+        let others =
+            [&self.hide, &self.keep_value, &self.agree, &self.refuse, &self.prefer, &self.both];
+        for id in others.into_iter().flatten() {
+            stores.find(id)?;
+        }
         Ok(Named { released, accepted, rejected, held, kept })
     }
 

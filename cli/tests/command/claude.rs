@@ -224,3 +224,16 @@ fn what_a_person_typed_with_an_exclamation_mark_is_theirs_at_the_next_sync() {
     assert!(!is_claudes(&note), "{}", shown(&note));
     assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_terminal_that_claude_opens_asks_nothing() {
+    let machine = crate::browse::with_held();
+    let before = crate::browse::memory_files(&machine);
+    let processes = machine.claude_processes().display().to_string();
+    let machine = machine.with(testutils::PROC_VARIABLE, processes);
+    for args in [&["review"][..], &["init"]] {
+        let shown = machine.on_screen(args, 80);
+        assert!(!shown.contains("[q]uit") && !shown.contains("[y/n]"), "{shown}");
+    }
+    assert_eq!(crate::browse::memory_files(&machine), before);
+}

@@ -123,6 +123,13 @@ impl Machine {
 
     /// Runs it as Claude does in a tool call: below the client, in an environment that was emptied.
     pub fn run_by_claude(&self, args: &[&str]) -> Said {
+        let mut command = self.command(args);
+        command.env(testutils::PROC_VARIABLE, self.claude_processes());
+        self.said(&mut command)
+    }
+
+    /// Returns a folder of processes in which the one above the command is Claude Code.
+    pub fn claude_processes(&self) -> PathBuf {
         let process = self.path("client").join(std::process::id().to_string());
         if !process.exists() {
             fs::create_dir_all(&process).unwrap();
@@ -130,9 +137,7 @@ impl Machine {
             std::os::unix::fs::symlink("/opt/claude/versions/2/claude", process.join("exe"))
                 .unwrap();
         }
-        let mut command = self.command(args);
-        command.env(testutils::PROC_VARIABLE, self.path("client"));
-        self.said(&mut command)
+        self.path("client")
     }
 
     /// Runs it with a text on stdin.

@@ -159,6 +159,31 @@ fn what_replaces_a_draft_names_it() {
     assert!(before.contains(&draft) && !ids(&machine).contains(&draft), "{now:#}");
 }
 
+#[test]
+fn a_replacement_is_undone_in_both_memories() {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.write("home/.config/throughline/config.toml", "review = true\n");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let better = machine.json(&["add", "Amounts are kept in whole cents", "--json"]);
+    let before = crate::browse::memory_files(&machine);
+    let by = format!("{}\r", better["short"].as_str().unwrap());
+    machine.at_terminal(
+        &["review"],
+        &[
+            ("[q]uit > ", "s"),
+            ("Replaced by", ANOTHER_ONE),
+            ("Its id", by.as_str()),
+            ("[q]uit > ", "u"),
+            ("Undone: ", ""),
+            ("[q]uit > ", "q"),
+        ],
+    );
+    assert_eq!(crate::browse::memory_files(&machine), before);
+    machine.ok(&["sync"]);
+    assert_eq!(crate::browse::memory_files(&machine), before);
+}
+
 fn with_transcript() -> Machine {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");

@@ -18,7 +18,7 @@ const FILE: &str = "migrations.jsonl";
 /// Bytes of the log that are read.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
-/// StepResult of a step.
+/// Outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepResult {

@@ -171,18 +171,35 @@ impl Store {
             self.announce(&change)?;
             ledger.ask(change)?;
             // A project's reconciliation does the same; the user's own store has none.
-            if let Some(text) = known.filter(|text| self.is_users() && !text.is_empty()) {
+            if let Some(text) = known.filter(|text| self.is_user_store() && !text.is_empty()) {
                 self.write(&self.set_aside(id), text.as_bytes())?;
             }
         }
         for stored in others.iter().filter(|_| is_settled) {
             ledger.own(hashes(stored))?;
-            if self.is_users() {
+            if self.is_user_store() {
                 let read = listing::read(&stored.path)?;
                 self.note_saved(&stored.path, &read.file, By::Person)?;
             }
         }
         Ok(())
+    }
+
+    /// Records that a tool call removed the file of a memory of the user's own store, and writes it again: of a project
+    /// the reconciliation does that. Does nothing where the text of the file is not known.
+    ///
+    /// # Errors
+    /// When the ledger or the file cannot be written.
+    pub fn write_removed(&self, change: PendingChange, name: &Path) -> Result<()> {
+        let _lock = self.lock()?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let text = ledger.entry(change.id).map(|entry| entry.text.clone()).unwrap_or_default();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.announce(&change)?;
+        ledger.ask(change)?;
+        self.write(&self.folder.join(name), text.as_bytes())
     }
 
     /// Lets a note of Claude's replace a memory of the user's, who agreed.
@@ -251,7 +268,7 @@ impl Store {
     }
 
     /// Returns whether this is the user's own store.
-    fn is_users(&self) -> bool {
+    pub fn is_user_store(&self) -> bool {
         self.folder == self.dirs.user_memories()
     }
 
@@ -261,7 +278,7 @@ impl Store {
     }
 
     fn remove_aside(&self, id: MemoryId) -> Result<()> {
-        if self.is_users() { remove(&self.set_aside(id)) } else { Ok(()) }
+        if self.is_user_store() { remove(&self.set_aside(id)) } else { Ok(()) }
     }
 
     /// Lists what tool calls of Claude's wrote as Claude's notes.

@@ -150,8 +150,8 @@ impl Store {
 
     /// Tells recall what came back.
     fn told_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
-        let is_recalled =
-            |path: &PathBuf| path.starts_with(&self.folder) || path.starts_with(&self.home.drafts);
+        let folders = self.folders();
+        let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
         let mut back = PutBack::default();
         for path in before.files.keys().filter(|path| is_recalled(path)) {
             back.stored.push(listing::read(path)?.stored);

@@ -29,19 +29,19 @@ impl IgnoreRule {
 }
 
 /// Returns the rule by which git ignores new memory files of a working tree; `None` where they are not ignored, or there
-/// is no repository. The folder is there: of one that is not, git cannot tell a rule about folders.
+/// is no repository. Where the folder is missing, git cannot match rules that are about folders alone, and of several
+/// rules the wrong one may be returned.
 pub fn of_memories(root: &Path) -> Option<IgnoreRule> {
     let memories = format!("{STORE_DIR}/memories");
+    let file = format!("{memories}/a-memory.md");
+    let of_file = matching(root, &file)?;
     // A rule about a folder is lifted for the folder: nothing in it can be before that.
-    let levels = [
-        (STORE_DIR.to_owned(), format!("!{STORE_DIR}/")),
-        (memories.clone(), format!("!{memories}/")),
-        (format!("{memories}/a-memory.md"), format!("!{memories}/*")),
-    ];
-    levels.into_iter().find_map(|(path, remedy)| {
-        let (place, pattern) = matching(root, &path)?;
-        Some(IgnoreRule { place, pattern, remedy })
-    })
+    let folders = [(STORE_DIR, format!("!{STORE_DIR}/")), (&memories, format!("!{memories}/"))];
+    let of_folder = folders
+        .into_iter()
+        .find_map(|(path, remedy)| matching(root, path).map(|rule| (rule, remedy)));
+    let ((place, pattern), remedy) = of_folder.unwrap_or((of_file, format!("!{memories}/*")));
+    Some(IgnoreRule { place, pattern, remedy })
 }
 
 /// Returns the place and the pattern of the rule that excludes a path.

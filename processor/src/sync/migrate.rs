@@ -7,19 +7,27 @@ use super::SyncOptions;
 use crate::collect::trees;
 use crate::lock::Lock;
 
-/// Brings the stores that a sync writes to the formats of this program. Returns what is worth a line for a
-/// person. The project's lock is held.
+/// What came before the steps of a sync.
+#[derive(Default)]
+pub(crate) struct BroughtUp {
+    /// Migrations that are worth a line for a person.
+    pub migrated: Vec<Migrated>,
+    /// A record of the project that was damaged or gone, and was written again.
+    pub mended: Option<String>,
+}
+
+/// Brings the stores that a sync writes to the formats of this program. The project's lock is held.
 ///
 /// # Errors
 /// When a later version of the program has written one of them, or a migration failed, which is put back then.
-pub(crate) fn bring_up_to_date(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Vec<Migrated>> {
+pub(crate) fn bring_up_to_date(options: &SyncOptions<'_>, _lock: &Lock) -> Result<BroughtUp> {
     let (dirs, tree) = (options.dirs, options.tree);
-    trees::review(dirs, tree.project)?;
+    let mended = trees::review(dirs, tree.project)?;
     let roots: Vec<_> = trees::present(dirs, tree).into_iter().map(|tree| tree.root).collect();
-    let mut done = Vec::new();
+    let mut migrated = Vec::new();
     for site in Site::all(dirs, tree, &roots) {
-        done.extend(migrate::bring_up_to_date(&site, options.now)?);
+        migrated.extend(migrate::bring_up_to_date(&site, options.now)?);
     }
-    done.retain(Migrated::is_reported);
-    Ok(done)
+    migrated.retain(Migrated::is_reported);
+    Ok(BroughtUp { migrated, mended })
 }

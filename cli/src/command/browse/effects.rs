@@ -242,8 +242,8 @@ impl<'a> Source<'a> {
             Effect::Act(act, id) => self.act(*act, *id, out),
             Effect::Supersede { older, newer } => {
                 let (_, older) = self.stores.find(&older.to_string())?;
-                let (waits, newer) = (self.waits(&older)?, newer.to_string());
-                learned::supersede(self.world, &self.stores, &older, waits, &newer, out)?;
+                let waits = self.waits(&older)?;
+                learned::supersede(self.world, &self.stores, &older, waits, *newer, out)?;
                 Ok(None)
             }
             Effect::Quit

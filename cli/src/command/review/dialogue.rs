@@ -37,6 +37,7 @@ enum Word {
     PutAside,
     Settle(Settled),
     Learned(LearnedWord),
+    Supersede,
 }
 
 /// A key, as this dialogue takes it.
@@ -94,7 +95,7 @@ impl Question {
             (Self::Learned(item), 'y') if !item.waits => Word::Learned(LearnedWord::Keep),
             (Self::Learned(_), 'e') => Word::Learned(LearnedWord::Edit),
             (Self::Learned(_), 'd') => Word::Learned(LearnedWord::Drop),
-            (Self::Learned(_), 's') => Word::Learned(LearnedWord::Supersede),
+            (Self::Learned(_), 's') => Word::Supersede,
             _ => return None,
         })
     }
@@ -257,26 +258,42 @@ impl Dialogue<'_> {
     fn decide(&mut self, at: usize, word: Word, out: &mut dyn Write) -> Result<bool> {
         let (world, stores) = (self.world, self.stores);
         let question = &self.questions[at];
-        let done =
-            self.decisions.make(stores, &question.ids(), (at, question.about()), || {
-                match (question, word) {
-                    (Question::Held(held), Word::Release) => {
-                        release(world, stores, &held.stored, out).map(|()| true)
-                    }
-                    (Question::Held(held), Word::PutAside) => {
-                        let store = stores.store_of(&held.stored);
-                        removal::put_aside(world, stores, store, &held.stored, Forget::Archive, out)
-                            .map(|()| true)
-                    }
-                    (Question::Pair(pair), Word::Settle(settled)) => {
-                        contradictions::settle(world, stores, pair, settled, out).map(|()| true)
-                    }
-                    (Question::Learned(item), Word::Learned(word)) => {
-                        let how = (item.waits, item.stale.is_some());
-                        learned::decide(world, stores, &item.stored, how, word, out)
-                    }
-                    _ => Ok(false),
+        let mut ids = question.ids();
+        // The replacement changes as well: it is known before the state to which an undo leads back is read.
+        let newer = match (question, word) {
+            (Question::Learned(item), Word::Supersede) => {
+                match learned::replacement(world, stores, &item.stored.memory) {
+                    Ok(Some(newer)) => Some(newer),
+                    Ok(None) => return Ok(false),
+                    Err(failure) => return tell(&failure, out).map(|()| false),
                 }
+            }
+            _ => None,
+        };
+        ids.extend(newer);
+        let done =
+            self.decisions.make(stores, &ids, (at, question.about()), || match (question, word) {
+                (Question::Held(held), Word::Release) => {
+                    release(world, stores, &held.stored, out).map(|()| true)
+                }
+                (Question::Held(held), Word::PutAside) => {
+                    let store = stores.store_of(&held.stored);
+                    removal::put_aside(world, stores, store, &held.stored, Forget::Archive, out)
+                        .map(|()| true)
+                }
+                (Question::Pair(pair), Word::Settle(settled)) => {
+                    contradictions::settle(world, stores, pair, settled, out).map(|()| true)
+                }
+                (Question::Learned(item), Word::Learned(word)) => {
+                    let how = (item.waits, item.stale.is_some());
+                    learned::decide(world, stores, &item.stored, how, word, out)
+                }
+                (Question::Learned(item), Word::Supersede) => {
+                    let Some(newer) = newer else { return Ok(false) };
+                    learned::supersede(world, stores, &item.stored, item.waits, newer, out)
+                        .map(|()| true)
+                }
+                _ => Ok(false),
             });
         match done {
             Ok(true) => {
@@ -323,7 +340,7 @@ impl Word {
             Self::Learned(LearnedWord::Keep) => "accepted",
             Self::Learned(LearnedWord::Leave) => "stays private",
             Self::Learned(LearnedWord::Drop) => "dropped",
-            Self::Learned(LearnedWord::Supersede) => "replaced",
+            Self::Supersede => "replaced",
             Self::Learned(LearnedWord::Edit) => "edited",
         }
     }

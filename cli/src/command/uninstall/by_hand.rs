@@ -126,9 +126,9 @@ fn settings(world: &World, roots: &[PathBuf]) -> Vec<(PathBuf, Option<PathBuf>)>
 fn lines(path: &Path) -> Vec<ByHand> {
     let Some(text) = read(path) else { return Vec::new() };
     let named = text.lines().enumerate().filter(|(_, line)| {
-        let line = line.trim_start();
+        let is_comment = ["#", "//"].iter().any(|mark| line.trim_start().starts_with(mark));
         (line.contains("throughline") || line.contains("THROUGHLINE"))
-            && !(line.starts_with('#') || line.starts_with("//"))
+            && !is_comment
             && !parts::is_documented(line)
     });
     let by_hand = |(at, line): (usize, &str)| ByHand {

@@ -151,8 +151,8 @@ fn edit(
 
 /// Whether the documentation has this line of a check, which is taken out.
 pub fn is_documented(line: &str) -> bool {
-    let line = line.trim();
-    HOOK_LINES.contains(&line) || PRE_COMMIT.iter().any(|ours| ours.trim() == line)
+    let is_entry = PRE_COMMIT.iter().any(|ours| ours.trim() == line.trim());
+    HOOK_LINES.contains(&line.trim_end()) || is_entry
 }
 
 /// Whether a file does nothing: it has a line for its interpreter, or the name of a list, at most.
@@ -161,8 +161,9 @@ fn is_bare(text: &str) -> bool {
     lines.all(|line| line.starts_with("#!") || line == "repos:")
 }
 
+/// Takes the lines out of a hook. An indented one is part of a person's own statement, which it may not leave empty.
 fn without_hook_lines(text: &str) -> Option<String> {
-    let is_ours = |line: &str| HOOK_LINES.contains(&line.trim());
+    let is_ours = |line: &str| HOOK_LINES.contains(&line.trim_end());
     let rest = || text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
     text.lines().any(is_ours).then(rest)
 }
@@ -240,6 +241,9 @@ mod tests {
         let more = "#!/bin/sh\nset -e\nmake lint\nthroughline check --staged\n";
         assert_eq!(without_hook_lines(more).unwrap(), "#!/bin/sh\nset -e\nmake lint\n");
         assert_eq!(without_hook_lines("#!/bin/sh\nthroughline check --staged || true\n"), None);
+        let inside = "#!/bin/sh\nif true; then\n  throughline check --staged\nfi\n";
+        assert_eq!(without_hook_lines(inside), None);
+        assert!(!is_documented("  throughline check --staged"), "it is listed as a person's");
     }
 
     /// What docs/team.md tells a person to add is what goes.
