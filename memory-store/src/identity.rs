@@ -289,9 +289,12 @@ pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(identity) = recognise(dirs, observed)? {
         return Ok(Some(identity));
     }
+    // Without a root commit only the folder itself tells one project at a path from the next.
+    let is_another = matches!(Tree::locate(dirs, observed.main_root()), Some(Place::Changed(_)));
     let known = list(dirs)?.into_iter().map(|known| known.identity);
-    let (mut before, others): (Vec<Identity>, Vec<Identity>) =
-        known.partition(|identity| identity.was_vouched_for(observed));
+    let (mut before, others): (Vec<Identity>, Vec<Identity>) = known.partition(|identity| {
+        identity.was_vouched_for(observed) && !(is_another && identity.root_commits.is_empty())
+    });
     if let Some(identity) = before.pop() {
         return Ok(Some(identity));
     }

@@ -13,7 +13,7 @@ use memory_store::store::{Store, Stored, Written};
 use memory_store::{Timestamp, trust};
 
 use crate::tool_calls::{ToolCalls, earliest_change};
-use crate::{git, trust as pulls};
+use crate::trust as pulls;
 
 /// Wait for the transcript of a call that wrote a file a moment ago.
 const FLUSH_WAIT: Duration = Duration::from_millis(300);
@@ -26,8 +26,6 @@ pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
 /// A store with what is to be looked at in it.
 struct Place {
     store: Store,
-    /// Where git was when the files of its tree were last looked at.
-    position: Option<String>,
     /// Files whose texts nobody has noted.
     unseen: Vec<Stored>,
     /// Files that are gone.
@@ -40,7 +38,6 @@ impl Place {
         let ledger = Ledger::open(&store.home)?;
         let looked = Progress::read(&dirs.tree(&tree.root).progress).last_run;
         Ok(Self {
-            position: pulls::position_of(&store.home, &tree.root),
             unseen: trust::unseen(&store)?,
             missing: ledger.missing_of_person(store.root.as_deref(), &store.folder),
             looked,
@@ -70,24 +67,16 @@ impl Place {
             }
         }
         // Of what ran just then, git may have been the one that wrote it.
-        let brought = self.brought(likely.iter().map(|written| written.stored.clone()).collect());
+        let files = likely.iter().map(|written| written.stored.clone()).collect();
+        let by_git = match self.store.root.as_deref() {
+            Some(root) => pulls::written_by_git(root, files),
+            None => Vec::new(),
+        };
         let (git, claude): (Vec<Written>, Vec<Written>) =
-            likely.into_iter().partition(|it| brought.contains(&it.stored));
+            likely.into_iter().partition(|it| by_git.contains(&it.stored));
         written.extend(claude);
         others.extend(git.into_iter().map(|written| written.stored));
         (written, others)
-    }
-
-    /// Returns which of some files git brought.
-    fn brought(&self, files: Vec<Stored>) -> Vec<Stored> {
-        let Some(root) = self.store.root.as_deref().filter(|_| !files.is_empty()) else {
-            return Vec::new();
-        };
-        let position = git::memory_position(root);
-        match position.is_some() && position == self.position {
-            true => pulls::brought(root, files),
-            false => files,
-        }
     }
 }
 

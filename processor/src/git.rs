@@ -12,6 +12,7 @@ pub(crate) mod group;
 pub mod hung;
 pub mod ignore_rule;
 pub mod memories;
+pub mod text_origins;
 pub mod version;
 
 use std::collections::BTreeSet;
@@ -82,9 +83,17 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let (indexed, left_out) = indexed(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        // Before the first commit, files may be staged already.
-        let root = root.to_owned();
-        return GitState { root, forward: true, marks, indexed, left_out, ..GitState::default() };
+        // Before the first commit of a branch, files may be staged already, and other branches may have some.
+        return GitState {
+            root: root.to_owned(),
+            branch: branch(root),
+            forward: true,
+            held: held_elsewhere(root, ""),
+            marks,
+            indexed,
+            left_out,
+            ..GitState::default()
+        };
     };
     let before = before.filter(|before| is_commit_id(before));
     let forward = before.is_none_or(|before| {
@@ -159,17 +168,6 @@ pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
-}
-
-/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
-/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
-pub fn memory_position(root: &Path) -> Option<String> {
-    if !is_repository(root) {
-        return Some(String::new());
-    }
-    let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
-    let staged = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
-    Some(format!("{} {}", refs.join(" "), &blake3::hash(&staged).to_hex()[..32]))
 }
 
 /// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;

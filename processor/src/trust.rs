@@ -1,29 +1,31 @@
 //! Looks at the memory files that this machine does not know, and notes which of them git brought.
 //!
-//! A file that is not committed and came while git stayed where it was, was written by somebody here: a
-//! reconciliation takes it as this machine's. Every other file that nobody derived, wrote or released here is
-//! from the repository, for good: the label depends on the text of a file, and not on who committed it.
+//! A text that no commit has, or that was first committed by `git commit` in this repository, was written by somebody
+//! here: a reconciliation takes it as this machine's. Every other file that nobody derived, wrote or released here is from
+//! the repository, for good: the label depends on the text of a file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
-use memory_store::layout::{ProjectDir, Tree, UserDirs};
+use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored, read_below};
 use memory_store::trust::{self, Trust};
 
 use crate::git;
+use crate::git::text_origins::{FirstCommit, TextOrigins};
 use crate::private_files::{read_json, write_json};
 
 /// Files that git is asked about in one look; of more all count as brought by it.
 const FILES_MAX: usize = 200;
 
-/// Where git was in each working tree, by its root, when its files were last looked at.
-type Positions = BTreeMap<PathBuf, String>;
+/// The roots of the working trees whose files were looked at. Earlier versions stored where git was at that time.
+type Looked = BTreeMap<PathBuf, String>;
 
 /// Notes which memory files of a project git brought since the last look, and counts them. What git does while
 /// this runs is for whoever calls it to notice.
@@ -31,68 +33,79 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
     let path = &home.git_positions;
-    let mut positions: Positions = read_json(path).unwrap_or_default();
-    if positions.is_empty() {
+    let mut looked: Looked = read_json(path).unwrap_or_default();
+    if looked.is_empty() {
         // Older versions asked who committed what.
         for name in ["committers.json", "withheld.json"] {
             memory_store::store::remove(&home.folder.join(name))?;
         }
     }
-    let before = positions.clone();
-    positions.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
+    let before = looked.clone();
+    looked.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let Some(root) = store.root.as_deref() else { return Ok(()) };
-        // Before the files are read: what git does meanwhile is a move for the next look.
-        let position = git::memory_position(root);
         let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
             continue;
         }
-        let last = before.get(root);
-        if position.is_some() && position.as_ref() == last {
-            unknown = brought(root, unknown);
+        let was_looked_at = before.contains_key(root);
+        if was_looked_at {
+            unknown = of_others(root, unknown);
         }
         trust::note_pulled(&store, &unknown)?;
-        if last.is_some() && !unknown.is_empty() {
+        if was_looked_at && !unknown.is_empty() {
             let holds = Trust::of(&store, settings)?.holds_unreleased();
             note_arrival(dirs, root, unknown.len(), holds, now)?;
         }
-        match position {
-            Some(position) => drop(positions.insert(root.to_owned(), position)),
-            None => drop(positions.remove(root)),
-        }
+        looked.entry(root.to_owned()).or_default();
     }
-    if positions == before { Ok(()) } else { write_json(path, &positions) }
+    if looked == before { Ok(()) } else { write_json(path, &looked) }
 }
 
-/// Returns where git was in a working tree when its files were last looked at.
-pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
-    read_json::<Positions>(&home.git_positions)?.remove(root)
-}
-
-/// Leaves the files that git brought although it stayed where it was: those whose text it has stored, as `git
-/// restore` takes it from any commit, those that are as a checkout writes them, and those of a repository of their
+/// Leaves the files whose text others wrote: those that a commit of others had first, and those of a repository of their
 /// own.
-pub fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
-    if !git::is_repository(root) {
+fn of_others(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
+    with_commit(root, files, |_, first| first.is_some_and(|first| first.is_of_others))
+}
+
+/// Leaves the files that git wrote: those whose text a commit had before the file was changed.
+pub fn written_by_git(root: &Path, files: Vec<Stored>) -> Vec<Stored> {
+    with_commit(root, files, |path, first| {
+        first.is_some_and(|first| {
+            let changed = std::fs::metadata(path).and_then(|found| found.modified()).ok();
+            let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            first.is_of_others || changed.is_some_and(|time| first.time < time.as_secs() as i64)
+        })
+    })
+}
+
+/// Leaves the files for which `keeps` is true of the first commit that has their text. What cannot be read or asked about
+/// stays, and so do files of a repository within the working tree.
+fn with_commit(
+    root: &Path,
+    mut files: Vec<Stored>,
+    keeps: impl Fn(&Path, Option<FirstCommit>) -> bool,
+) -> Vec<Stored> {
+    if files.is_empty() || !git::is_repository(root) {
         return Vec::new();
     }
-    let asked = files.len().min(FILES_MAX);
-    let contents: Vec<Option<Vec<u8>>> = files[..asked]
-        .iter()
-        .map(|stored| read_below(root, &stored.path, FILE_BYTES_MAX).ok().map(|(bytes, _)| bytes))
-        .collect();
-    let is_stored = git::blobs::are_stored(root, &contents);
-    // Git attributes may have a checkout write a text other than the stored one.
-    let changed = git::changed_memories(root).unwrap_or_default();
-    let is_changed = |path: &Path| path.strip_prefix(root).is_ok_and(|path| changed.contains(path));
+    let (Some(origins), Some(changed)) = (TextOrigins::read(root), git::changed_memories(root))
+    else {
+        return files;
+    };
+    let first = |path: &Path| {
+        let (bytes, _) = read_below(root, path, FILE_BYTES_MAX).ok()?;
+        let below = path.strip_prefix(root).ok()?;
+        // Git attributes may have a checkout write a text other than the stored one.
+        origins.first_commit(root, below, &bytes, !changed.contains(below))
+    };
     let mut number = 0..;
     files.retain(|stored| {
-        let stored_before = number.next().and_then(|number: usize| is_stored.get(number));
-        stored_before.copied().unwrap_or(true)
-            || !is_changed(&stored.path)
-            || is_nested(root, &stored.path)
+        let path = &stored.path;
+        let is_asked = number.next().is_some_and(|number: usize| number < FILES_MAX);
+        let known = (is_asked && !is_nested(root, path)).then(|| first(path)).flatten();
+        known.is_none_or(|first| keeps(path, first))
     });
     files
 }
@@ -129,7 +142,7 @@ mod tests {
     use memory_store::redact::Redactor;
 
     use super::*;
-    use crate::testing::{NOW, Project, git, write_memory};
+    use crate::testing::{NOW, Project, git, git_at, write_memory};
 
     /// A repository whose memory files were looked at once.
     struct Repository(Project);
@@ -151,6 +164,21 @@ mod tests {
 
         fn write(&self, number: u8, title: &str) {
             write_memory(self.0.root(), &format!("{number}.md"), number, title);
+        }
+
+        /// Has somebody else commit a memory to a branch `theirs` of another repository, and fetches that.
+        fn fetch(&self, number: u8, title: &str, body: &str) {
+            let other = tempfile::tempdir().unwrap();
+            let (root, clone) = (self.0.root(), fs::canonicalize(other.path()).unwrap());
+            git(&clone, &["clone", "-q", root.to_str().unwrap(), "."]);
+            let name = format!("{number}.md");
+            write_memory(&clone, &name, number, title);
+            let path = clone.join(".throughline/memories").join(name);
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, text.replacen("It is so.", body, 1)).unwrap();
+            git(&clone, &["add", "."]);
+            git_at(&clone, &["commit", "-q", "-m", "theirs"], "2026-01-01T00:00:00Z");
+            self.git(&["fetch", "-q", clone.to_str().unwrap(), "HEAD:theirs"]);
         }
 
         /// Looks and reconciles, as a sync does, and tells which memories are from the repository.
@@ -181,34 +209,61 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_committed_and_no_move_of_git_brought_was_written_here() {
+    fn what_is_written_and_committed_here_is_from_here_however_git_moves() {
         let repository = Repository::new();
+        let commit = |message: &str| repository.git(&["commit", "-q", "-a", "-m", message]);
         repository.write(1, "By hand");
         assert_eq!(repository.look(), [""; 0]);
-        // It stays so, whatever git does with it.
         repository.git(&["add", "."]);
-        repository.git(&["commit", "-q", "-m", "second"]);
-        repository.git(&["commit", "-q", "--amend", "-m", "other"]);
-        repository.git(&["checkout", "-q", "-b", "side"]);
-        repository.write(1, "Edited");
-        assert_eq!(repository.look(), ["Edited"], "the branch is another one");
-        repository.write(1, "Edited again");
+        commit("second");
+        type Edit<'a> = (&'a str, &'a dyn Fn(&str));
+        let edits: [Edit<'_>; 6] = [
+            ("on a new branch", &|title| {
+                repository.git(&["checkout", "-q", "-b", "side"]);
+                repository.write(1, title);
+            }),
+            ("committed", &|title| {
+                repository.write(1, title);
+                commit("third");
+            }),
+            ("staged", &|title| {
+                repository.write(1, title);
+                repository.git(&["add", "-A"]);
+            }),
+            ("amended", &|title| {
+                repository.write(1, title);
+                repository.git(&["commit", "-q", "-a", "--amend", "-m", "other"]);
+            }),
+            ("merged", &|title| {
+                repository.write(1, title);
+                commit("fourth");
+                repository.git(&["checkout", "-q", "main"]);
+                repository.git(&["merge", "-q", "side"]);
+            }),
+            ("stashed", &|title| {
+                repository.write(1, title);
+                repository.git(&["stash", "-q"]);
+                repository.git(&["stash", "pop", "-q"]);
+            }),
+        ];
+        for (name, edit) in edits {
+            edit(name);
+            assert_eq!(repository.look(), [""; 0], "{name}");
+        }
+        commit("fifth");
+        repository.git(&["checkout", "-q", "-b", "rebased", "HEAD~1"]);
+        repository.write(2, "Rebased");
+        repository.git(&["add", "."]);
+        commit("sixth");
+        repository.git(&["rebase", "-q", "main"]);
         assert_eq!(repository.look(), [""; 0]);
-        repository.git(&["stash", "-q"]);
-        assert_eq!(repository.look(), [""; 0]);
-        repository.git(&["stash", "pop", "-q"]);
-        assert_eq!(repository.look(), [""; 0]);
-        assert_eq!(repository.arrived(), 1);
+        assert_eq!(repository.arrived(), 0);
     }
 
     #[test]
     fn what_git_brings_is_from_the_repository() {
         let repository = Repository::new();
-        repository.git(&["checkout", "-q", "-b", "theirs"]);
-        repository.write(1, "Theirs");
-        repository.git(&["add", "."]);
-        repository.git(&["commit", "-q", "-m", "theirs"]);
-        repository.git(&["checkout", "-q", "main"]);
+        repository.fetch(1, "Theirs", "It is so.");
         assert_eq!(repository.look(), [""; 0]);
         // Without any move of HEAD and index.
         repository.git(&["restore", "--source=theirs", "--worktree", "."]);
@@ -229,17 +284,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_merged_picked_or_squashed_stays_from_the_repository() {
+        let ways: [&[&[&str]]; 5] = [
+            &[&["merge", "-q", "--no-ff", "-m", "merge", "theirs"]],
+            &[&["cherry-pick", "theirs"]],
+            &[&["merge", "-q", "--squash", "theirs"], &["commit", "-q", "-m", "squash"]],
+            &[&["rebase", "-q", "theirs"]],
+            &[&["checkout", "-q", "theirs", "--", ".throughline"]],
+        ];
+        for way in ways {
+            let repository = Repository::new();
+            repository.fetch(1, "Theirs", "It is so.");
+            fs::write(repository.0.root().join("b.txt"), "two").unwrap();
+            repository.git(&["add", "b.txt"]);
+            repository.git(&["commit", "-q", "-m", "second"]);
+            way.iter().for_each(|arguments| repository.git(arguments));
+            assert_eq!(repository.look(), ["Theirs"], "{way:?}");
+        }
+    }
+
+    #[test]
     fn what_attributes_let_a_checkout_write_is_nobodys_hand() {
         let repository = Repository::new();
-        repository.write(1, "Theirs");
-        let path = repository.0.root().join(".throughline/memories/1.md");
-        let text = fs::read_to_string(&path).unwrap().replacen("It is so.", "It is $Id$.", 1);
-        fs::write(&path, text).unwrap();
-        repository.git(&["add", "."]);
-        fs::remove_file(&path).unwrap();
+        repository.fetch(1, "Theirs", "It is $Id$.");
         fs::write(repository.0.root().join(".gitattributes"), "*.md ident\n").unwrap();
         assert_eq!(repository.look(), [""; 0]);
-        repository.git(&["checkout", "--", ".throughline"]);
+        repository.git(&["checkout", "-q", "theirs", "--", ".throughline"]);
+        let path = repository.0.root().join(".throughline/memories/1.md");
         assert!(fs::read_to_string(&path).unwrap().contains("It is $Id: "));
         assert_eq!(repository.look(), ["Theirs"]);
     }

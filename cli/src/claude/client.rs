@@ -23,7 +23,7 @@ impl std::fmt::Display for Version {
 
 impl Version {
     /// Reads `2.1.330 (Claude Code)`.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.split('.').map(|part| {
             let digits = part.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
             digits.parse().ok()

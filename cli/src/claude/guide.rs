@@ -78,12 +78,13 @@ pub fn remove_skill(path: &Path, run: Run) -> Result<bool> {
     let replaced = replace::change(path, run, |_, text| {
         Ok(if text.is_some_and(is_ours) { Next::Remove } else { Next::Keep })
     })?;
-    if replaced.is_some()
-        && run == Run::Real
-        && let Some(folder) = path.parent()
-    {
-        // Empty now, unless somebody put more there.
-        let _ = std::fs::remove_dir(folder);
+    if replaced.is_some() && run == Run::Real {
+        // The skill's folder, `skills` and `.claude`: each is empty now, unless somebody put more there.
+        for folder in path.ancestors().skip(1).take(3) {
+            if std::fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
     }
     Ok(replaced.is_some())
 }

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use memory_store::background;
+
 use super::client;
 use super::document::Document;
 use super::hooks;
@@ -13,6 +15,7 @@ use super::record::{Insertion, PROGRAM, Place, Purpose, Record, put_in};
 use super::register::Registration;
 use super::replace;
 use super::server;
+use crate::command::doctor::programs;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -99,7 +102,10 @@ fn upgrade_one(
     let Some(text) = replace::read(place.path)? else { return Ok(State::Current) };
     let document = Document::parse(place.path, Some(&text))?;
     let Some(registered) = Registered::find(&document, place) else { return Ok(State::Current) };
-    let folder = registered.folder().unwrap_or_else(|| world.bin_dir.clone());
+    // Programs are started only where this program had registered them.
+    let is_whole = known.is_whole(&text, place);
+    let folder = registered.folder().filter(|folder| !(is_whole && is_earlier(folder)));
+    let folder = folder.unwrap_or_else(|| world.bin_dir.clone());
     let wanted = match registered {
         // A client of an unknown version may be one that needs a shell.
         Registered { needs_shell: true, .. } if client.is_none() => return Ok(State::Later),
@@ -111,11 +117,19 @@ fn upgrade_one(
     if !wanted.insert(&document, place)? {
         return Ok(State::Current);
     }
-    if place.scope.committed() || !known.is_whole(&text, place) {
+    if place.scope.committed() || !is_whole {
         return Ok(State::Left);
     }
     put_in(record, place, world.now, |document| wanted.insert(document, place))?;
     Ok(State::Upgraded)
+}
+
+/// Returns whether the programs of a folder are of an earlier version, or do not run: they write stores that this version
+/// has migrated.
+fn is_earlier(folder: &Path) -> bool {
+    let version = programs::version(&folder.join(background::PROGRAM));
+    let version = version.and_then(|version| client::Version::parse(&version));
+    version < client::Version::parse(PROGRAM)
 }
 
 /// Entries of ours in a file.

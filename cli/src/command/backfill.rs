@@ -9,6 +9,7 @@ use std::time::Duration;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
+use processor::collect::discover;
 use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
@@ -42,7 +43,13 @@ pub fn run(
 ) -> Result<Option<Backfill>> {
     let request =
         sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
-    if scene.found.is_empty() {
+    // By now the person may have taken the sessions that were named.
+    let is_decided = scene.unclaimed.newest.is_some();
+    let has_found = match is_decided {
+        true => !discover::transcripts(&world.dirs, tree)?.transcripts.is_empty(),
+        false => !scene.found.is_empty(),
+    };
+    if !has_found {
         writeln!(out, "  sessions    none of this project yet")?;
         // Sessions of another project were named before.
         let told = scene.unclaimed.told();

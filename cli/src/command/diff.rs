@@ -130,6 +130,9 @@ fn sides(range: &str, root: &Path) -> Result<(Side, Side)> {
 
 fn commit(root: &Path, typed: &str) -> Result<Side> {
     let name = if typed.is_empty() { "HEAD" } else { typed };
+    if let Err(why) = processor::git::version::check() {
+        return Err(Failure::new(why).hint("`throughline diff` compares commits of git."));
+    }
     match memories::commit(root, name) {
         Some(id) => Ok(Side::Commit { name: name.to_owned(), id }),
         None if !processor::git::is_repository(root) => Err(memory_files::silent(root)),

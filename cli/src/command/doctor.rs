@@ -7,7 +7,7 @@ pub(crate) mod folders;
 pub(super) mod meaning;
 pub(super) mod ollama;
 mod plugin_checks;
-pub(super) mod programs;
+pub(crate) mod programs;
 
 use std::io::Write;
 

@@ -18,7 +18,7 @@ use processor::collect::archive::Archive;
 use processor::log;
 use serde::Serialize;
 
-use super::doctor::{custom_embedder, meaning, ollama};
+use super::doctor::{checks, custom_embedder, meaning, ollama};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{off, reader, receipts, view};
@@ -98,6 +98,9 @@ pub struct Summary {
     failure: Option<String>,
     warning: Option<String>,
     hooks_registered: bool,
+    /// A program that is registered as a hook and is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_gone: Option<PathBuf>,
     server_registered: bool,
     /// Whether Claude Code's plugin brings both.
     by_plugin: bool,
@@ -148,6 +151,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         missing.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
     }
     let from_repository = survey.unreleased_count();
+    let hooks = register::find_hooks(world, &tree.root);
     Ok(Summary {
         elsewhere,
         missing,
@@ -187,7 +191,8 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         warning: log::last_warning(&state, world.warnings_since())
             .map(|warning| format!("{}: {}", warning.at.date(), warning.text)),
         by_plugin: Plugin::find(world, &tree.root).is_on(),
-        hooks_registered: register::find_hooks(world, &tree.root)
+        hook_gone: checks::gone_program(&hooks),
+        hooks_registered: hooks
             .iter()
             .any(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())),
         server_registered: register::find_server(world, &tree.root)
@@ -225,6 +230,10 @@ impl Summary {
         }
         if !self.hooks_registered && !self.by_plugin {
             problems.push("The hooks are not registered: run `throughline init`.".to_owned());
+        }
+        if let Some(gone) = &self.hook_gone {
+            let gone = view::path(gone);
+            problems.push(format!("{gone} is registered, but is not there: `throughline init`."));
         }
         problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));
         problems.extend(self.elsewhere.iter().map(Elsewhere::told));

@@ -47,9 +47,9 @@ fn the_report_names_formats_steps_log_and_the_way_back() {
     for part in [
         "user          format 3  ",
         "project       format 2  ",
-        "2026-10-02 09:30 +00:00  project       1 -> 2 held-status: begun, 5 files, by 0.1.0",
-        "2026-10-02 09:30 +00:00  project       1 -> 2 held-status: done, 5 files, by 0.1.0",
-        "2026-10-02 09:30 +00:00  user          2 -> 3 review-setting: done, 1 file, by 0.1.0",
+        "2026-10-02 09:30 +00:00  project       1 -> 2 held-status: begun, 5 files, by 0.2.0",
+        "2026-10-02 09:30 +00:00  project       1 -> 2 held-status: done, 5 files, by 0.2.0",
+        "2026-10-02 09:30 +00:00  user          2 -> 3 review-setting: done, 1 file, by 0.2.0",
         "Backups, each with what the files had before",
         "20261002T093000Z-project-from-1  format 1 to 2, 5 files",
         "`throughline doctor --migrations --restore NAME`",

@@ -1,7 +1,7 @@
 //! Running the steps that a store needs, and going back.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -131,7 +131,7 @@ pub(super) fn run(
         backup::prune(&site.home, now)?;
         return Ok(None);
     }
-    if is_untouched(site) {
+    if site.is_untouched() {
         return Ok(None);
     }
     let _lock = store::lock(&site.home)?;
@@ -141,12 +141,6 @@ pub(super) fn run(
         Err(Stop::Killed) => Ok(None),
         Err(Stop::Failed(error)) => run.fail(error),
     }
-}
-
-/// Returns whether the user's own store is not in use yet. Its first write gives it the format of this program.
-fn is_untouched(site: &Site) -> bool {
-    let exists = |path: &Path| path.symlink_metadata().is_ok();
-    site.kind == StoreKind::User && !exists(&site.home.folder) && !exists(&site.dirs.config_file())
 }
 
 struct MigrationRun<'a> {

@@ -122,7 +122,10 @@ impl Site {
         log.retain(|line| line.folder == folder);
         let mut backups = backup::list(&self.home);
         backups.retain(|kept| kept.folder == folder);
-        let pending = self.pending(&ALL, version.number).collect();
+        let pending = match self.is_untouched() {
+            true => Vec::new(),
+            false => self.pending(&ALL, version.number).collect(),
+        };
         Ok(SiteState { version, pending, log, backups })
     }
 
@@ -144,6 +147,14 @@ impl Site {
     ) -> impl Iterator<Item = &'m Migration> {
         let kind = self.kind;
         migrations.iter().filter(move |step| step.kind == kind && step.to > number)
+    }
+
+    /// Returns whether this is the user's own store and is not in use yet: then nothing in it is to be migrated.
+    pub(super) fn is_untouched(&self) -> bool {
+        let exists = |path: &Path| path.symlink_metadata().is_ok();
+        self.kind == StoreKind::User
+            && !exists(&self.home.folder)
+            && !exists(&self.dirs.config_file())
     }
 
     /// Returns a name for its unfinished run that no other store with the same private folder has.

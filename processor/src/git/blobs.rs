@@ -59,26 +59,6 @@ pub enum Blob {
     Content(Rc<[u8]>),
 }
 
-/// Whether git has each of these contents stored, in any commit or none, with its own line endings or git's. So it
-/// counts for what could not be read, or where git does not tell.
-pub fn are_stored(root: &Path, contents: &[Option<Vec<u8>>]) -> Vec<bool> {
-    let id = |content: &[u8]| {
-        let mut git = command(root);
-        git.args(["hash-object", "-t", "blob", "--no-filters", "--stdin"]);
-        let (status, id) = answer_to(&mut git, content.to_vec())?;
-        status.success().then(|| String::from_utf8_lossy(&id).trim().to_owned())
-    };
-    let is_stored = |content: &Vec<u8>| {
-        let text = String::from_utf8_lossy(content);
-        let mut ids = vec![id(content)?];
-        if text.contains("\r\n") {
-            ids.push(id(text.replace("\r\n", "\n").as_bytes())?);
-        }
-        Some(sizes(root, &ids)?.iter().any(Option::is_some))
-    };
-    contents.iter().map(|content| content.as_ref().and_then(is_stored).unwrap_or(true)).collect()
-}
-
 /// Which of these files a commit has. Paths are relative to `root`.
 pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
     let names: Vec<String> = paths.iter().map(|path| name(commit, path)).collect();

@@ -33,6 +33,7 @@ pub struct SyncReport {
     /// Lines that were damaged or too long.
     pub lines_skipped: u64,
     /// Sessions whose turns were removed, because they were too old or too many; what was learned from them stays.
+    #[serde(rename = "sessions_expired")]
     pub expired: usize,
     /// Memories written for the first time.
     pub written: usize,

@@ -44,6 +44,8 @@ super::rows! {
         => "Sessions that the first one's history has are named and not learned, until `throughline sync --earlier take`";
     older_than_the_repository: "A folder was deleted and a new repository made under its name"
         => "Sessions older than the folder and its root commit are named and not learned, until the user decides";
+    replaced_without_git: "A folder with private memories, without git, is deleted, and another one is made at its path"
+        => "`init` begins another project; `throughline link` joins the old one";
     git_init_in_an_old_folder: "A folder with sessions gets a repository"
         => "Its sessions are learned from: the folder is older than they are";
     repository_inside: "An independent repository lies inside the project"
@@ -300,6 +302,19 @@ fn record_of_the_project_is_damaged(lab: &Lab) {
             .ok();
         assert_eq!(fs::read(&record).unwrap(), sound);
     }
+}
+
+fn replaced_without_git(lab: &Lab) {
+    let folder = lab.environment.path().join("notes");
+    fs::create_dir_all(&folder).unwrap();
+    let init = ["init", "--yes", "--private", "--no-register"];
+    lab.run(&folder, &init).ok();
+    lab.run(&folder, &["add", "The plan of the first project"]).ok();
+    fs::remove_dir_all(&folder).unwrap();
+    fs::create_dir_all(&folder).unwrap();
+    lab.run(&folder, &["status"]).says(&["throughline link"]);
+    lab.run(&folder, &init).ok();
+    assert!(!lab.list(&folder).contains("The plan"));
 }
 
 fn data_is_lost(lab: &Lab) {

@@ -266,8 +266,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     let Some(missing) = missing_events(&found, plugin) else {
         return plugin_checks::hooks(NAME, plugin, world, root);
     };
-    let gone: Vec<PathBuf> = program_paths(&found).filter(|path| !path.is_file()).collect();
-    if let Some(path) = gone.first() {
+    if let Some(path) = gone_program(&found) {
         let seen = format!("{} is registered, but is not there", path.display());
         return Check::bad(NAME, seen, "Run `throughline init`.");
     }
@@ -381,6 +380,11 @@ fn fired(world: &World) -> Vec<Check> {
     }]
 }
 
+/// Returns a program that is registered as a hook and is not there.
+pub fn gone_program(found: &[Found]) -> Option<PathBuf> {
+    program_paths(found).find(|path| !path.is_file())
+}
+
 fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
     const NAME: &str = "MCP server";
     match register::find_server(world, root) {
@@ -392,6 +396,13 @@ fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
             if command.is_absolute() && !command.is_file() {
                 let seen = format!("{} is registered, but is not there", command.display());
                 return Check::bad(NAME, seen, "Run `throughline init`.");
+            }
+            if command
+                .parent()
+                .is_some_and(|folder| folder.is_absolute() && folder != world.bin_dir)
+            {
+                let seen = format!("{} is registered: another installation", command.display());
+                return Check::care(NAME, seen, "Run `throughline init` to use this one.");
             }
             Check::good(NAME, format!("registered in {}", path.display()))
         }

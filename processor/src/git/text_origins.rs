@@ -1,0 +1,130 @@
+//! Where the texts of memory files come from: commits that were made in this repository by `git commit`, as its reflogs
+//! tell, or commits of others that a fetch, a pull or a patch brought.
+//!
+//! Reflogs are local: no clone or fetch transfers them (`git help reflog`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use memory_store::layout::STORE_DIR;
+
+use super::{answer_to, command, fields, lines, output};
+
+/// Entries of the reflogs that are read.
+const ENTRIES_MAX: &str = "--max-count=5000";
+/// Beginnings of the entries of commits whose text somebody here wrote. A merge, `am` and `cherry-pick` have others.
+const WRITTEN_HERE: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
+
+/// The first commit that has a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FirstCommit {
+    /// Its time, in seconds since 1970.
+    pub time: i64,
+    /// Whether it was not made here. False sorts first: of two commits in one second the one that was made here counts.
+    pub is_of_others: bool,
+}
+
+/// Contents of memory files in all commits of a repository, by the ids of their blobs.
+pub struct TextOrigins {
+    first: BTreeMap<String, FirstCommit>,
+    /// What is staged of each memory file, by its path below the root.
+    staged: BTreeMap<String, String>,
+}
+
+impl TextOrigins {
+    /// Reads the history of the memory folder of a working tree; `None` when git does not answer.
+    pub fn read(root: &Path) -> Option<Self> {
+        let here = commits_made_here(root);
+        let text = output(
+            root,
+            &[
+                "log",
+                "--all",
+                "--reflog",
+                "-m",
+                "--raw",
+                "--no-abbrev",
+                "--no-renames",
+                "--no-show-signature",
+                "--format=commit %H %ct",
+                "--",
+                STORE_DIR,
+            ],
+        )?;
+        let mut first = BTreeMap::new();
+        let mut current = None;
+        for line in String::from_utf8_lossy(&text).lines() {
+            let words: Vec<&str> = line.split([' ', '\t']).collect();
+            match words[..] {
+                ["commit", id, time] => {
+                    let time = time.parse().unwrap_or(i64::MIN);
+                    current = Some(FirstCommit { time, is_of_others: !here.contains(id) });
+                }
+                // `:100644 100644 <before> <after> M<tab><path>`
+                [_, _, _, after, ..] if line.starts_with(':') => {
+                    let known = first.entry(after.to_owned()).or_insert(current?);
+                    *known = (*known).min(current?);
+                }
+                _ => {}
+            }
+        }
+        Some(Self { first, staged: staged(root)? })
+    }
+
+    /// Returns the first commit that has the text of a memory file; `Some(None)` where no commit has it, `None` when git
+    /// does not answer. `path` is below the root; `is_as_staged` is whether a checkout of what is staged writes `content`.
+    pub fn first_commit(
+        &self,
+        root: &Path,
+        path: &Path,
+        content: &[u8],
+        is_as_staged: bool,
+    ) -> Option<Option<FirstCommit>> {
+        let mut ids = vec![blob_id(root, content)?];
+        let text = String::from_utf8_lossy(content);
+        if text.contains("\r\n") {
+            ids.push(blob_id(root, text.replace("\r\n", "\n").as_bytes())?);
+        }
+        let staged = path.to_str().and_then(|path| self.staged.get(path));
+        ids.extend(staged.filter(|_| is_as_staged).cloned());
+        Some(ids.iter().filter_map(|id| self.first.get(id)).min().copied())
+    }
+}
+
+/// Returns the commits that the reflogs have as made here, and those of the stash with what they contain.
+fn commits_made_here(root: &Path) -> BTreeSet<String> {
+    let entries = lines(root, &["log", "-g", "--all", ENTRIES_MAX, "--format=%H %gs"]);
+    let made = entries.into_iter().filter_map(|entry| {
+        let (id, subject) = entry.split_once(' ')?;
+        WRITTEN_HERE.iter().any(|begin| subject.starts_with(begin)).then(|| id.to_owned())
+    });
+    let stash = lines(root, &["log", "-g", ENTRIES_MAX, "--format=%H %P", "refs/stash", "--"]);
+    let stash = stash.into_iter().flat_map(|entry| {
+        // The first parent is the commit that was checked out; the others have the index and untracked files.
+        let mut ids: Vec<String> = entry.split(' ').map(str::to_owned).collect();
+        if ids.len() > 1 {
+            ids.remove(1);
+        }
+        ids
+    });
+    made.chain(stash).collect()
+}
+
+/// Returns the blob of each staged memory file.
+fn staged(root: &Path) -> Option<BTreeMap<String, String>> {
+    let text = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
+    // `100644 <blob> <stage><tab><path>`
+    let entry = |field: &str| {
+        let (entry, path) = field.split_once('\t')?;
+        Some((path.to_owned(), entry.split(' ').nth(1)?.to_owned()))
+    };
+    Some(fields(&text).filter_map(entry).collect())
+}
+
+/// Returns the id under which git stores a content as it is.
+fn blob_id(root: &Path, content: &[u8]) -> Option<String> {
+    let mut git = command(root);
+    git.args(["hash-object", "-t", "blob", "--no-filters", "--stdin"]);
+    let (status, id) = answer_to(&mut git, content.to_vec())?;
+    status.success().then(|| String::from_utf8_lossy(&id).trim().to_owned())
+}
