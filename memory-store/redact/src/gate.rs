@@ -16,6 +16,8 @@ use serde::Deserialize;
 use super::{Redactor, drawn, known, shape, touches, united};
 use crate::Finding;
 
+mod forms;
+
 /// What stands in place of a suspect that is not given to a session.
 pub const SUSPECT: &str = "held-back";
 
@@ -130,7 +132,13 @@ struct Rows {
     prefixes: Vec<String>,
     kinds: Vec<String>,
     units: Vec<String>,
+    form: Vec<forms::Row>,
     language: Vec<Language>,
+}
+
+fn rows() -> Rows {
+    // Proved by the test `each_form_finds_its_example`.
+    toml::from_str(include_str!("gate.toml")).expect("the rows are valid")
 }
 
 /// Words of one language.
@@ -169,8 +177,7 @@ struct Words {
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    // Proved by the test `the_rows_are_sound`.
-    let rows: Rows = toml::from_str(include_str!("gate.toml")).expect("the rows are valid");
+    let rows = rows();
     let class = |of: fn(&Language) -> &Vec<String>| {
         WordClass::new(rows.language.iter().flat_map(of).cloned().collect())
     };
@@ -406,6 +413,10 @@ impl<'t> Sentence<'t> {
         found.extend(self.joined_phrase());
         found.extend(self.opening_phrase());
         found.extend(self.groups());
+        for (range, reason) in forms::find(&self.text[self.range.clone()]) {
+            let range = self.range.start + range.start..self.range.start + range.end;
+            found.push(Suspect { range, points: ENOUGH, reasons: vec![reason] });
+        }
         found
     }
 
@@ -632,6 +643,8 @@ enum Looks {
     Digits,
     /// Words with a number, joined as people choose a password.
     Words,
+    /// A word with digits in place of letters, or two rare words with a sign between them.
+    Spelled,
     /// A number.
     Number,
 }
@@ -679,14 +692,17 @@ impl Looks {
         if is_drawn {
             return Some(if has_kind(bytes) { Self::DrawnId } else { Self::Drawn });
         }
-        is_chosen_words(value, digits).then_some(Self::Words)
+        match is_spelled(value) {
+            true => Some(Self::Spelled),
+            false => is_chosen_words(value, digits).then_some(Self::Words),
+        }
     }
 
     const fn points(self) -> i32 {
         match self {
             Self::Sign | Self::Drawn => 3,
             Self::CodeSign | Self::DrawnId | Self::Encoded => 2,
-            Self::Digits | Self::Words => 1,
+            Self::Digits | Self::Words | Self::Spelled => 1,
             Self::Number => 0,
         }
     }
@@ -697,9 +713,44 @@ impl Looks {
             Self::Drawn | Self::DrawnId => "it looks drawn at random",
             Self::Encoded | Self::Digits => "a long run of digits",
             Self::Words => "words with a number",
+            Self::Spelled => "a word spelled with digits or signs",
             Self::Number => "a number",
         }
     }
+}
+
+/// `s3cret-garden`, `walnut#tide`.
+fn is_spelled(value: &str) -> bool {
+    const LETTERS_MIN: usize = 5;
+    const PART_MIN: usize = 4;
+    let plain = |c: char| match c {
+        '0' => 'o',
+        '1' => 'i',
+        '3' => 'e',
+        '4' => 'a',
+        '5' => 's',
+        '7' => 't',
+        c => c,
+    };
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let has_digit_inside = |word: &str| {
+        let inner = word.trim_matches(|c: char| c.is_ascii_digit());
+        inner.len() >= LETTERS_MIN && inner.contains(|c: char| c.is_ascii_digit())
+    };
+    let is_known = |word: &str| !is_rare(word.as_bytes());
+    let is_word_in_digits = |word: &str| {
+        let spelled: String = word.to_lowercase().chars().map(plain).collect();
+        let ends = PART_MIN..=spelled.len().saturating_sub(PART_MIN);
+        has_digit_inside(word)
+            && spelled.chars().all(is_letter)
+            && (is_known(&spelled)
+                || ends.into_iter().any(|at| is_known(&spelled[..at]) && is_known(&spelled[at..])))
+    };
+    let parts = || value.split(|c: char| !c.is_alphanumeric());
+    let is_small = |part: &str| part.len() > 2 && part.chars().all(char::is_lowercase);
+    let has_rare = || parts().any(|part| is_rare(part.as_bytes()));
+    value.split(['-', '_', '.']).any(is_word_in_digits)
+        || forms::has_inner_sign(value) && parts().all(is_small) && has_rare()
 }
 
 /// Letters and digits of a word.

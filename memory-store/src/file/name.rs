@@ -1,6 +1,7 @@
 //! The name of a memory file: readable, safe on every file system, found again by its id.
 
 use crate::memory::{Memory, Status};
+use crate::redact::{PLACEHOLDER_OPEN, Redactor};
 
 /// Characters of the readable part of a file name.
 const SLUG_CHARS_MAX: usize = 48;
@@ -17,11 +18,14 @@ pub fn file_name(memory: &Memory) -> String {
     format!("{}-{}.{EXTENSION}", slug(&memory.title), memory.id.short())
 }
 
-/// Lower-case ASCII letters and digits, joined by `-`. The short id that follows keeps a name
-/// from being a device name of Windows (`con`, `nul`, `lpt1`).
+/// Lower-case ASCII letters and digits, joined by `-`, of the words of a title that may be in a name. The short id that
+/// follows keeps a name from being a device name of Windows (`con`, `nul`, `lpt1`).
 fn slug(title: &str) -> String {
     let mut slug = String::new();
-    let words = title.split(|c: char| !c.is_ascii_alphanumeric());
+    let clean = Redactor::default().without_suspects(title, "");
+    let may_be_named = |word: &&str| !word.contains(PLACEHOLDER_OPEN) && !mixes(word);
+    let words = clean.split_whitespace().filter(may_be_named);
+    let words = words.flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
     for word in words.filter(|word| !word.is_empty()) {
         let gap = usize::from(!slug.is_empty());
         if slug.len() + gap + word.len() > SLUG_CHARS_MAX {
@@ -38,6 +42,19 @@ fn slug(title: &str) -> String {
     if slug.is_empty() { "memory".to_owned() } else { slug }
 }
 
+/// Returns whether a word mixes kinds of characters as passwords do, and as identifiers do: a name has neither.
+fn mixes(word: &str) -> bool {
+    let inner = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let has = |is_kind: fn(&char) -> bool| inner.chars().any(|c| is_kind(&c));
+    let has_inner_capital = inner
+        .as_bytes()
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    has(char::is_ascii_alphabetic) && has(char::is_ascii_digit)
+        || has_inner_capital
+        || inner.contains(['!', '#', '$', '%', '^', '&', '*', '+', '?', '~', '='])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +68,16 @@ mod tests {
         assert!(file_name(&memory).starts_with("the-nas-takes"));
         memory.hold(HeldFor::Credential);
         assert!(file_name(&memory).starts_with("held-"));
+    }
+
+    #[test]
+    fn a_name_has_no_word_that_may_be_a_password() {
+        assert_eq!(slug("Open the nas with cedar-Wave-9 or Moss!fern"), "open-the-nas-with-or");
+        assert_eq!(
+            slug("Unlock the vault by typing cold amber tin boats"),
+            "unlock-the-vault-by-typing"
+        );
+        assert_eq!(slug("Tr0ut"), "memory");
     }
 
     #[test]

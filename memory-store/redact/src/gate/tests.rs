@@ -208,3 +208,66 @@ fn what_is_hidden_already_is_no_suspect() {
     assert_eq!(redactor.suspects(clean, ""), Vec::new());
     assert_eq!(redactor.without_suspects(clean, ""), clean);
 }
+
+/// Sentences of the kinds that the forms are for, and what they give.
+const IN_FORMS: [(&str, &str); 16] = [
+    ("From now on set RELAY_PASS to Quitte!Moor33 before you mail.", "Quitte!Moor33"),
+    ("Bitte immer MQTT_PASSWORD auf Ziegel.77.Hummel setzen.", "Ziegel.77.Hummel"),
+    ("Restore with pg_tool --vault-password \"Mild Otter 62\".", "Mild Otter 62"),
+    ("Always zip the export with zip -P sp4rrow_hill out.zip data.", "sp4rrow_hill"),
+    ("Entra siempre como invitado / Olmo.Rana.58", "Olmo.Rana.58"),
+    ("The shared account of support: helpdesk, Brombeer.Tee.9", "Brombeer.Tee.9"),
+    ("Our gate is p4ssage-to-meadow, use it.", "p4ssage-to-meadow"),
+    ("The archive opens with tulip#wharf.", "tulip#wharf"),
+    ("Enroll the phone with the seed KRSX G5BA ONUW 4ZLT.", "KRSX G5BA ONUW 4ZLT"),
+    ("The serial number is 4KQ9Z-T7M2X-PL8WD-R3VBN.", "4KQ9Z-T7M2X-PL8WD-R3VBN"),
+    ("Ping https://hc.lumen.example/webhook/T04KD82/xR9tQm2LvKp3 after it.", "xR9tQm2LvKp3"),
+    ("Unlock the keepass file by typing purple ladder morning frog.", "purple ladder morning frog"),
+    ("Bei der Sicherheitsfrage immer mit Mirabell antworten.", "Mirabell"),
+    ("kinit batch <<< 'Elster!Dorn9' if it wants the password", "Elster!Dorn9"),
+    ("./bin/login.sh ops th1stle_dew", "th1stle_dew"),
+    ("start psql with PGPASSWORD set to mars/91+ebb", "mars/91+ebb"),
+];
+
+/// The same words, and nothing is given.
+const NOT_IN_FORMS: [&str; 16] = [
+    "Set GITHUB_TOKEN to a token with read access before running the sync.",
+    "JWT_SECRET is required, and must be at least 32 bytes long.",
+    "CACHE_KEY is derived from the tenant and the locale.",
+    "The option --password-file reads the first line only.",
+    "mysql -h db-3 -P 3307 -u app reaches the replica.",
+    "Log in as admin, then open the settings page.",
+    "Icons are inlined as data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ here.",
+    "The archive is backup-2024-11-03.tar.gz in the bucket.",
+    "TOTP uses SHA1 and a 30 second step by RFC 6238.",
+    "The serial number format is ABC-DDDD-NNNN per the spec.",
+    "The webhook endpoint is https://api.example.com/webhooks/orders and returns 202.",
+    "The passphrase is entered by the operator at boot.",
+    "The security question is optional for guests.",
+    "printf '%s' \"$DB_PASSWORD\" avoids the newline in the password.",
+    "log4j2 was replaced by logback, utf8mb4 stays the charset of the login tables.",
+    "Login#show opens the door, sessions#create is tested in spec/requests.",
+];
+
+#[test]
+fn what_surrounds_a_value_gives_it() {
+    let redactor = Redactor::default();
+    let is_left = |(text, secret): &&(&str, &str)| {
+        redactor.without_suspects(&redactor.redact(text), "").contains(secret)
+    };
+    assert_eq!(IN_FORMS.iter().filter(is_left).collect::<Vec<_>>(), Vec::<&(&str, &str)>::new());
+    let is_held = |text: &&&str| !redactor.suspects(text, "").is_empty();
+    assert_eq!(NOT_IN_FORMS.iter().filter(is_held).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+#[test]
+fn each_form_finds_its_example() {
+    for (example, reason) in forms::examples() {
+        let value = &example[example.find('«').unwrap() + 2..example.find('»').unwrap()];
+        let text = example.replace(['«', '»'], "");
+        let found = forms::find(&text);
+        let is_found =
+            found.iter().any(|(range, why)| &text[range.clone()] == value && *why == reason);
+        assert!(is_found, "{text}: {found:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Forms of sentences that give a credential by what surrounds the value, whatever the value looks like: an option, a
+//! variable, the answer to a question. The rows are in `gate.toml`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memory_store_base::text;
+use regex::Regex;
+use serde::Deserialize;
+
+use super::{Looks, is_rare, is_template};
+use crate::{drawn, shape};
+
+/// A row of `gate.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Row {
+    reason: String,
+    /// Expression; its first group that takes part in a match is the value.
+    pattern: String,
+    /// Expression that matches elsewhere in the sentence.
+    near: Option<String>,
+    value: Judge,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
+    example: String,
+}
+
+/// Test that a value has to pass.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Judge {
+    /// Anything but a placeholder, a path or a number.
+    Any,
+    /// No word of plain language: with a digit or a sign, rare, or in quotes.
+    Marked,
+    /// The same, or a name.
+    Named,
+    /// A word that looks like a credential by itself.
+    Looks,
+    /// Plain words without those of grammar, as many rare as common ones.
+    Phrase,
+    /// A segment of the address looks drawn at random.
+    Address,
+}
+
+struct Form {
+    row: Row,
+    pattern: Regex,
+    near: Option<Regex>,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+    // Proved by the test `each_form_finds_its_example`.
+    let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
+    let form =
+        |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
+    super::rows().form.into_iter().map(form).collect()
+});
+
+/// Returns each example with its reason.
+#[cfg(test)]
+pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FORMS.iter().map(|form| (form.row.example.as_str(), form.row.reason.as_str()))
+}
+
+/// Returns the places of values that a sentence gives in one of the forms, each with the reason.
+pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
+    let mut found = Vec::new();
+    let is_near = |form: &&Form| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
+    for form in FORMS.iter().filter(is_near) {
+        for captures in form.pattern.captures_iter(sentence) {
+            let Some(value) = captures.iter().skip(1).flatten().next() else { continue };
+            let range = form.row.value.part_of(sentence, value.range());
+            found.extend(range.map(|range| (range, form.row.reason.as_str())));
+        }
+    }
+    found
+}
+
+impl Judge {
+    /// Returns the part of a value that is the credential, if it is one.
+    fn part_of(self, sentence: &str, range: Range<usize>) -> Option<Range<usize>> {
+        let is_quote = |c: char| "\"'".contains(c);
+        let is_quoted = sentence[..range.start].ends_with(is_quote)
+            && sentence[range.end..].starts_with(is_quote);
+        let value = match is_quoted {
+            true => &sentence[range.clone()],
+            false => sentence[range.clone()].trim_end_matches(|c: char| ".,:;!?)]}`*".contains(c)),
+        };
+        let is_value = match self {
+            Self::Any => !is_refused(value),
+            Self::Marked => !is_refused(value) && is_marked(value, is_quoted),
+            Self::Named => {
+                let is_name = value.starts_with(char::is_uppercase);
+                !is_refused(value) && (is_quoted || is_name || is_marked(value, false))
+            }
+            Self::Looks => !matches!(Looks::of(value), None | Some(Looks::Number | Looks::Digits)),
+            Self::Phrase => {
+                let words: Vec<&str> = value.split([' ', '-']).collect();
+                let rare = words.iter().filter(|word| is_rare(word.as_bytes())).count();
+                rare * 2 >= words.len() && !words.into_iter().any(text::is_stop_word)
+            }
+            Self::Address => {
+                let start = range.start + drawn_segment(value)?;
+                return Some(start..range.start + value.len());
+            }
+        };
+        is_value.then(|| range.start..range.start + value.len())
+    }
+}
+
+/// Returns whether a value stands for another one, or is a word of grammar.
+fn is_refused(value: &str) -> bool {
+    let lowered = value.to_lowercase();
+    let is_name = value.bytes().all(|byte| byte.is_ascii_uppercase() || b"_".contains(&byte));
+    value.starts_with(['$', '%', '<', '{', '@', '-', '(', '[', '~'])
+        || is_name && value.contains('_')
+        || is_template(value)
+        || value.is_ascii() && drawn::stands_for_something(value.as_bytes())
+        || shape::is_numbered_algorithm(value.as_bytes())
+        || text::is_stop_word(&lowered)
+        || super::WORDS.kinds.is_in_whole(&lowered)
+}
+
+/// Returns whether a value is no word of plain language.
+fn is_marked(value: &str, is_quoted: bool) -> bool {
+    const RARE_LETTERS_MIN: usize = 5;
+    let (letters, digits) = super::count(value);
+    let is_phrase = value.contains(' ') && !value.split(' ').any(text::is_stop_word);
+    let is_rare_word = || {
+        letters >= RARE_LETTERS_MIN
+            && value.chars().all(char::is_lowercase)
+            && is_rare(value.as_bytes())
+    };
+    letters > 0 && digits > 0
+        || has_inner_sign(value)
+        || is_rare_word()
+        || is_quoted && (is_phrase || value.contains(char::is_uppercase))
+}
+
+/// Returns whether a sign that names do not have stands between letters.
+pub(super) fn has_inner_sign(value: &str) -> bool {
+    let chars: Vec<char> = value.chars().collect();
+    let is_inner = |three: &[char]| {
+        three[0].is_alphanumeric() && "!#%^&?+*~$".contains(three[1]) && three[2].is_alphanumeric()
+    };
+    chars.windows(3).any(is_inner)
+}
+
+/// Returns where the first segment of an address begins that looks drawn at random. A number is none, nor is a commit,
+/// unless the address is a hook.
+fn drawn_segment(address: &str) -> Option<usize> {
+    const BYTES_MIN: usize = 8;
+    const HEX_BYTES_MIN: usize = 16;
+    let is_hook = address.contains("hook");
+    let mut at = address.find("://")? + 3;
+    for segment in address[at..].split(['/', '?', '&', '=', '#']) {
+        let bytes = segment.as_bytes();
+        let is_hex = bytes.iter().all(u8::is_ascii_hexdigit);
+        let is_drawn = match is_hex {
+            true => is_hook && segment.len() >= HEX_BYTES_MIN && !shape::is_numeric(bytes),
+            false => drawn::is_drawn(bytes) || shape::is_random(bytes, HEX_BYTES_MIN),
+        };
+        if segment.len() >= BYTES_MIN && !segment.contains('.') && is_drawn {
+            return Some(at);
+        }
+        at += segment.len() + 1;
+    }
+    None
+}
