@@ -134,6 +134,7 @@ fn is_marked(value: &str, is_quoted: bool) -> bool {
     };
     letters > 0 && digits > 0
         || has_inner_sign(value)
+        || super::is_joined_words(value)
         || is_rare_word()
         || is_quoted && (is_phrase || value.contains(char::is_uppercase))
 }
