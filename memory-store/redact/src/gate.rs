@@ -412,7 +412,6 @@ impl<'t> Sentence<'t> {
         }
         found.extend(self.joined_phrase());
         found.extend(self.opening_phrase());
-        found.extend(self.groups());
         for (range, reason) in forms::find(&self.text[self.range.clone()]) {
             let range = self.range.start + range.start..self.range.start + range.end;
             found.push(Suspect { range, points: ENOUGH, reasons: vec![reason] });
@@ -433,41 +432,6 @@ impl<'t> Sentence<'t> {
         let range = words(self.text, &self.range).into_iter().find(is_given)?;
         let reasons = vec!["a phrase of plain words where a secret is given"];
         Some(Suspect { range, points: ENOUGH, reasons })
-    }
-
-    /// Four letters and digits at a time, as the seed of a second factor is printed.
-    fn groups(&self) -> Option<Suspect> {
-        const GROUPS_MIN: usize = 3;
-        let sentence = &self.text[self.range.clone()];
-        let is_group = |word: &str| {
-            word.len() == 4
-                && word
-                    .bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || (b'2'..=b'7').contains(&byte))
-        };
-        let is_mixed = |range: &Range<usize>| {
-            let group = &sentence[range.clone()];
-            group.contains(|c: char| c.is_ascii_digit())
-                && group.contains(|c: char| c.is_ascii_uppercase())
-        };
-        let (mut run, mut at): (Vec<Range<usize>>, usize) = (Vec::new(), 0);
-        for word in sentence.split_inclusive(' ') {
-            let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let start = at + word.find(inner).unwrap_or_default();
-            at += word.len();
-            if is_group(inner) {
-                run.push(start..start + inner.len());
-                continue;
-            }
-            if is_seed(&run, GROUPS_MIN, &is_mixed) {
-                break;
-            }
-            run.clear();
-        }
-        let is_seed = is_seed(&run, GROUPS_MIN, &is_mixed);
-        let range = self.range.start + run.first()?.start..self.range.start + run.last()?.end;
-        let reasons = vec!["letters and digits in groups"];
-        is_seed.then_some(Suspect { range, points: ENOUGH, reasons })
     }
 
     /// The words behind "opens with", to the end of the sentence, if they are no clause.
@@ -545,16 +509,6 @@ impl<'t> Sentence<'t> {
         let is_sign = |c: char| c.is_whitespace() || "\"'`*_)]}>»”’›」』）,!?".contains(c);
         format!("{} ", behind.trim_start_matches(is_sign))
     }
-}
-
-/// Returns whether groups are enough, and most of them have letters and digits.
-fn is_seed(
-    groups: &[Range<usize>],
-    least: usize,
-    is_mixed: &dyn Fn(&Range<usize>) -> bool,
-) -> bool {
-    groups.len() >= least
-        && groups.iter().filter(|group| is_mixed(group)).count() * 2 > groups.len()
 }
 
 /// Sum of points, with their reasons.
