@@ -80,7 +80,7 @@ pub struct Init {
 
 impl Init {
     /// Returns whether it decides something for the person: it trusts memory files that are there, names the reader of
-    /// sessions, or moves memories. A folder without memories is set up for whoever asks.
+    /// sessions, decides whose earlier sessions are, or moves memories. A folder without memories is set up for whoever asks.
     pub fn decides(&self, world: &World) -> bool {
         if self.dry_run || self.preview || self.register_only {
             return false;
@@ -88,7 +88,8 @@ impl Init {
         let is_trusted = matches!(Tree::locate(&world.dirs, &world.cwd), Some(Place::Trusted(_)));
         let folder = world.root().join(STORE_DIR).join("memories");
         let has_memories = folder.read_dir().is_ok_and(|mut files| files.next().is_some());
-        self.llm.is_some() || if is_trusted { self.mode().is_some() } else { has_memories }
+        let is_named = self.llm.is_some() || self.earlier.is_some();
+        is_named || if is_trusted { self.mode().is_some() } else { has_memories }
     }
 
     /// How memories are kept, where that is said.

@@ -62,7 +62,7 @@ pub struct Sync {
 impl Sync {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run && (self.from.is_some() || self.apply)
+        !self.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
     }
 }
 
