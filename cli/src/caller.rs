@@ -29,31 +29,26 @@ const MARKS: [&str; 4] =
 pub enum Caller {
     /// A person, or a script of theirs.
     Person,
-    /// Claude, in a tool call: its client is one of the processes above.
+    /// Claude, in a tool call: its client is one of the processes above, or a session left its mark in an environment.
     Claude,
-    /// One of the two: a session left its mark in the environment, and its client is not above. A person may sit at a
-    /// terminal that a session opened once.
-    Unclear,
 }
 
 impl Caller {
-    /// Finds the caller of this process. `get` reads its environment.
+    /// Finds the caller of this process. A terminal is no evidence of a person: a process that Claude detached can open one,
+    /// and answer a question in it. `get` reads its environment.
     pub fn find(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let is_marked = MARKS.iter().any(|name| get(name).is_some_and(|value| !value.is_empty()));
         Self::of(std::os::unix::process::parent_id(), is_marked, &Processes::read(get))
     }
 
     fn of(parent: u32, is_marked: bool, processes: &Processes) -> Self {
-        let (mut is_marked, mut pid) = (is_marked, parent);
-        for _ in 0..ANCESTORS_MAX {
-            let Some(process) = processes.of(pid).filter(|_| pid > 1) else { break };
-            if process.is_client {
-                return Self::Claude;
-            }
-            is_marked |= process.is_marked;
-            pid = process.parent;
+        let next = |process: &Process| processes.of(process.parent).filter(|_| process.parent > 1);
+        let first = processes.of(parent).filter(|_| parent > 1);
+        let mut above = std::iter::successors(first, next).take(ANCESTORS_MAX);
+        match is_marked || above.any(|process| process.is_client || process.is_marked) {
+            true => Self::Claude,
+            false => Self::Person,
         }
-        if is_marked { Self::Unclear } else { Self::Person }
     }
 }
 
@@ -236,8 +231,8 @@ mod tests {
                 assert_eq!(caller(&[shell, marked, client, shell], is_marked), Caller::Claude);
             }
         }
-        assert_eq!(caller(&[shell, marked, shell], false), Caller::Unclear);
-        assert_eq!(caller(&[shell], true), Caller::Unclear);
+        assert_eq!(caller(&[shell, marked, shell], false), Caller::Claude);
+        assert_eq!(caller(&[shell], true), Caller::Claude);
         for (program, arguments) in [
             ("/usr/bin/bash", vec!["/bin/bash", "/home/a/bin/claude"]),
             ("/usr/bin/vim", vec!["vim", "/src/claude-code/cli.js.md"]),
@@ -257,7 +252,7 @@ mod tests {
         process(folder.path(), 100, 99, "/usr/bin/sh", (&[], &[]));
         process(folder.path(), 99, 100, "/usr/bin/sh", (&[], &[]));
         assert_eq!(Caller::of(100, false, &processes), Caller::Person);
-        assert_eq!(Caller::of(100, true, &processes), Caller::Unclear);
+        assert_eq!(Caller::of(100, true, &processes), Caller::Claude);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use memory_store::{Kind, MemoryId};
 use super::changes::line;
 use super::stores::Stores;
 use super::{ask, neighbours, person, view};
+use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
@@ -79,7 +80,7 @@ enum NeighbourWord {
 
 /// Runs the command.
 pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
-    let is_persons = person::runs(world, TYPED)?;
+    let is_persons = world.caller == Caller::Person;
     if args.user && !is_persons {
         return Err(person::refused("`--user` decides for all of your projects", TYPED));
     }

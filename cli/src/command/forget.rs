@@ -9,10 +9,10 @@ use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::person;
 use super::removal;
 use super::stores::Stores;
 use super::view::{self, Sentences};
+use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -68,9 +68,9 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         });
         return view::would(&told.collect::<Vec<_>>(), args.json, out);
     }
-    let left = match person::runs(world, "throughline forget")? {
-        true => None,
-        false => leave_users_words(world, &mut found, &mut aside)?,
+    let left = match world.caller {
+        Caller::Person => None,
+        Caller::Claude => leave_users_words(world, &mut found, &mut aside)?,
     };
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {

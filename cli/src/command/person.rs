@@ -1,7 +1,7 @@
 //! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run them,
 //! whatever a page or a file told it. `docs/speakers.md` has the table.
 
-use super::{Command, ask};
+use super::Command;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -15,7 +15,7 @@ impl Command {
             Self::Uninstall(args) => (args.decides(), "throughline uninstall"),
             Self::Trust(args) => (args.decides(), "throughline trust"),
             Self::Link(args) => (args.decides(), "throughline link"),
-            Self::Sync(args) => (args.decides(), "throughline sync --from or --apply"),
+            Self::Sync(args) => (args.decides(), "throughline sync --from, --earlier or --apply"),
             Self::Browse(args) => (args.decides(), "throughline browse"),
             Self::Restore(args) => (args.decides(), "throughline restore"),
             Self::Review(args) => (args.decides(world), "throughline review"),
@@ -63,25 +63,9 @@ impl Command {
 
 /// Fails unless the person runs a command that decides for them, which they type as `typed`.
 pub fn require(world: &World, typed: &str) -> Result {
-    match runs(world, typed)? {
-        true => Ok(()),
-        false => Err(refused(&format!("`{typed}` decides something for you"), typed)),
-    }
-}
-
-/// Returns whether the person runs a command, which they type as `typed`. Where that is unclear, the person at the
-/// terminal is asked.
-pub fn runs(world: &World, typed: &str) -> Result<bool> {
     match world.caller {
-        Caller::Person => Ok(true),
-        Caller::Claude => Ok(false),
-        Caller::Unclear if !world.interactive => Ok(false),
-        Caller::Unclear => {
-            let question = format!(
-                "A session of Claude Code opened this terminal. Do you run `{typed}` yourself?"
-            );
-            ask::confirm(world, &question, false)
-        }
+        Caller::Person => Ok(()),
+        Caller::Claude => Err(refused(&format!("`{typed}` decides something for you"), typed)),
     }
 }
 
@@ -90,7 +74,7 @@ pub fn refused(why: &str, typed: &str) -> Failure {
     Failure::new(format!("{why}, and Claude Code runs it here: nothing was changed"))
         .code(exit::NEEDS_PERSON)
         .hint(format!(
-            "Run `{typed}` in a terminal of your own, outside of Claude Code. Typed with `!` in Claude Code it looks like \
-             a command that Claude runs."
+            "Run `{typed}` in a new terminal of your own, opened outside of Claude Code. Typed with `!` in Claude Code, or in \
+             a terminal that a session opened, it looks like a command that Claude runs."
         ))
 }
