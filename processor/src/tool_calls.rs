@@ -18,7 +18,8 @@ use crate::collect::configurations;
 use crate::collect::discover::{self, Transcript};
 use crate::transcript::read::Redact;
 use crate::transcript::record::{Record, RecordWhat};
-use crate::transcript::session::Input;
+use crate::transcript::claude_code::prompt_by;
+use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
 
 /// Bytes of transcripts that are read for one question, those that were written last first.
@@ -130,7 +131,8 @@ impl ToolCalls {
         while let Ok(Some(line)) = lines.next_whole() {
             last = last.max(timestamp(line).unwrap_or_default());
             let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-            if has("<bash-input>") || has("<bash-stdout>") {
+            let is_persons = transcript.name.agent.is_none();
+            if is_persons && (has("<bash-input>") || has("<bash-stdout>")) {
                 self.read_typed(line, &session);
             }
             if !(has("\"tool_use\"") || has("\"tool_result\"")) {
@@ -172,10 +174,9 @@ impl ToolCalls {
         else {
             return;
         };
-        // A program may give such a prompt, with `claude -p`, and so may Claude.
-        let is_programs =
-            |field: &str| value[field].as_str().is_some_and(|by| by.starts_with("sdk"));
-        if ["entrypoint", "promptSource", "turnOrigin"].into_iter().any(is_programs) {
+        // A program may give such a prompt, with `claude -p`, and so may another agent, and Claude.
+        let is_meta = value["isMeta"].as_bool().unwrap_or_default();
+        if is_meta || prompt_by(&value) != PromptBy::User {
             return;
         }
         let at = value["timestamp"].as_str().and_then(Timestamp::parse).unwrap_or_default();

@@ -96,6 +96,22 @@ fn people_machines_and_programs_are_told_apart() {
         json!({"message": user("from a script"), "promptSource": "sdk", "turnOrigin": "sdk"}),
     );
     script.line("user", json!({"message": user("an editor"), "entrypoint": "sdk-ts"}));
+    let programs = [
+        json!({"entrypoint": "claude-code-github-action"}),
+        json!({"entrypoint": "claude-code-github-action", "origin": {"kind": "human"}}),
+        json!({"entrypoint": "remote", "promptSource": "sdk"}),
+        json!({"entrypoint": "sdk-py", "promptSource": "typed"}),
+        json!({"entrypoint": "sdk-py", "origin": {"kind": "human"}}),
+        json!({"entrypoint": "mcp"}),
+        json!({"entrypoint": "an-unknown-one"}),
+    ];
+    for mut line in programs.clone() {
+        line["message"] = user("a program");
+        script.line("user", line);
+    }
+    for entrypoint in ["cli", "claude-vscode", "claude-desktop", "remote"] {
+        script.line("user", json!({"message": user("a person"), "entrypoint": entrypoint}));
+    }
     script.line("user", json!({"message": user("woken up"), "promptSource": "system", "turnOrigin": "task_notification"}));
     script.line(
         "user",
@@ -117,6 +133,11 @@ fn people_machines_and_programs_are_told_apart() {
             ("typed by hand", PromptBy::User),
             ("from a script", PromptBy::Sdk),
             ("an editor", PromptBy::Sdk),
+        ]
+        .into_iter()
+        .chain(programs.iter().map(|_| ("a program", PromptBy::Sdk)))
+        .chain([("a person", PromptBy::User); 4])
+        .chain([
             ("woken up", PromptBy::Machine),
             ("from elsewhere", PromptBy::Machine),
             (
@@ -126,7 +147,8 @@ fn people_machines_and_programs_are_told_apart() {
             ("/review the parser", PromptBy::Command),
             ("/fix it", PromptBy::Sdk),
             ("Implement the following plan:\n\n# Plan", PromptBy::User),
-        ]
+        ])
+        .collect::<Vec<_>>()
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use memory_store::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Machine, NOW};
 
@@ -26,23 +26,30 @@ fn id_of(machine: &Machine, title: &str) -> String {
     memory.unwrap_or_else(|| panic!("{list}"))["short"].as_str().unwrap().to_owned()
 }
 
-/// Writes the transcript of a session in which a person typed a command with `!`.
-fn typed(machine: &Machine, command: &str, field: (&str, &str)) {
+/// Transcript of a session of a person.
+const SESSION: &str = "33333333-3333-4333-8333-333333333333.jsonl";
+
+/// Writes a transcript in which a prompt with these fields is a command as a person types it with `!`.
+fn typed_in(machine: &Machine, transcript: &str, command: &str, fields: &Value) {
     let record = |content: String| {
         let mut record = json!({
             "type": "user", "cwd": machine.work(), "sessionId": "s", "uuid": content.len().to_string(),
             "timestamp": NOW, "message": {"role": "user", "content": content},
         });
-        record[field.0] = json!(field.1);
+        record.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         format!("{record}\n")
     };
     let input = record(format!("<bash-input>{command}</bash-input>"));
     let output = record("<bash-stdout>done</bash-stdout><bash-stderr></bash-stderr>".to_owned());
-    let below = "home/.claude/projects/-work/33333333-3333-4333-8333-333333333333.jsonl";
-    machine.write(below, &(input + &output));
+    let below = format!("home/.claude/projects/-work/{transcript}");
+    machine.write(&below, &(input + &output));
     let at = u64::try_from(Timestamp::parse(NOW).unwrap().0).unwrap();
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(at);
-    File::options().write(true).open(machine.path(below)).unwrap().set_modified(at).unwrap();
+    File::options().write(true).open(machine.path(&below)).unwrap().set_modified(at).unwrap();
+}
+
+fn typed(machine: &Machine, command: &str, fields: &Value) {
+    typed_in(machine, SESSION, command, fields);
 }
 
 #[test]
@@ -100,7 +107,7 @@ fn a_command_that_decides_for_the_person_needs_one() {
     let machine = project();
     machine.ok(&["add", RULE]);
     let rule = id_of(&machine, RULE);
-    let refused: [&[&str]; 25] = [
+    let refused: [&[&str]; 28] = [
         &["trust", "--yes"],
         &["trust", "--revoke"],
         &["review", "--release", &rule],
@@ -126,6 +133,9 @@ fn a_command_that_decides_for_the_person_needs_one() {
         &["link", "x"],
         &["audit", "--fix"],
         &["init", "--yes", "--private"],
+        &["init", "--yes", "--earlier", "take"],
+        &["sync", "--earlier", "take"],
+        &["sync", "--earlier", "leave"],
     ];
     for args in refused {
         let said = machine.run_by_claude(args);
@@ -165,7 +175,7 @@ fn claude_sets_up_a_new_folder_and_trusts_no_memories() {
 /// Returns what `review` has about changes by Claude, by title.
 fn asked(machine: &Machine) -> Vec<(String, String)> {
     let review = machine.json(&["review", "--json"]);
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let claims = review.as_array().unwrap().iter().filter(|one| one["by_claude"].is_string());
     claims.map(|one| (text(&one["title"]), text(&one["by_claude"]))).collect()
 }
@@ -212,14 +222,29 @@ fn what_a_person_typed_with_an_exclamation_mark_is_theirs_at_the_next_sync() {
     let is_claudes = |id: &str| shown(id).contains(r#""said_by":"assistant""#);
     let note = id_of(&machine, NOTE);
     let command = format!("throughline add '{NOTE}' --kind preference; throughline forget {rule}");
-    // A program may give such a prompt as well.
-    typed(&machine, &command, ("entrypoint", "sdk-cli"));
+    // Programs and other agents may give such prompts as well.
+    let agent = "33333333-3333-4333-8333-333333333333/subagents/agent-a1b2c3d.jsonl";
+    let others = [
+        (SESSION, json!({"entrypoint": "sdk-cli"})),
+        (SESSION, json!({"entrypoint": "claude-code-github-action"})),
+        (SESSION, json!({"entrypoint": "mcp"})),
+        (SESSION, json!({"entrypoint": "remote", "promptSource": "sdk"})),
+        (SESSION, json!({"entrypoint": "cli", "isSidechain": true, "agentId": "a1b2c3d"})),
+        (SESSION, json!({"entrypoint": "cli", "teamName": "alpha", "agentName": "worker"})),
+        (SESSION, json!({"entrypoint": "cli", "origin": {"kind": "peer"}})),
+        (SESSION, json!({"entrypoint": "cli", "promptSource": "hook"})),
+        (SESSION, json!({"entrypoint": "cli", "isMeta": true})),
+        (agent, json!({"entrypoint": "cli"})),
+    ];
+    for (transcript, fields) in others {
+        typed_in(&machine, transcript, &command, &fields);
+        machine.ok(&["sync"]);
+        assert!(is_claudes(&note) && shown(&rule).contains(RULE), "{transcript} {fields}");
+    }
+    typed(&machine, &format!("throughline show {rule} # {NOTE}"), &json!({"entrypoint": "cli"}));
     machine.ok(&["sync"]);
     assert!(is_claudes(&note) && shown(&rule).contains(RULE));
-    typed(&machine, &format!("throughline show {rule} # {NOTE}"), ("entrypoint", "cli"));
-    machine.ok(&["sync"]);
-    assert!(is_claudes(&note) && shown(&rule).contains(RULE));
-    typed(&machine, &command, ("entrypoint", "cli"));
+    typed(&machine, &command, &json!({"entrypoint": "cli"}));
     machine.ok(&["sync"]);
     assert!(!is_claudes(&note), "{}", shown(&note));
     assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 1);
@@ -236,4 +261,18 @@ fn a_terminal_that_claude_opens_asks_nothing() {
         assert!(!shown.contains("[q]uit") && !shown.contains("[y/n]"), "{shown}");
     }
     assert_eq!(crate::browse::memory_files(&machine), before);
+}
+
+#[test]
+fn a_terminal_in_an_environment_of_claude_code_is_no_person() {
+    let machine = project();
+    machine.ok(&["add", RULE, "--kind", "preference"]);
+    let rule = id_of(&machine, RULE);
+    let machine = machine.with("CLAUDECODE", "1");
+    for args in [&["share", "on"][..], &["forget", &rule]] {
+        let (code, shown) = machine.declined_at_terminal(args, &[]);
+        assert_eq!(code, Some(NEEDS_PERSON), "{shown}");
+        assert!(shown.contains("terminal") && !shown.contains("[y/n]"), "{shown}");
+    }
+    assert_eq!(asked(&machine).len(), 1);
 }

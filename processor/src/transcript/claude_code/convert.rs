@@ -25,6 +25,11 @@ pub const MACHINE_BYTES_MAX: usize = 4 << 10;
 /// Objects read from one line that two writers tore.
 const OBJECTS_PER_LINE_MAX: usize = 8;
 
+/// Entry points at which a person types.
+const INTERACTIVE: [&str; 2] = ["cli", "remote"];
+/// Entry points of editors and desktop programs.
+const EDITORS: [&str; 3] = ["claude-vscode", "claude-jetbrains", "claude-desktop"];
+
 /// How often a damaged line may be looked through, all in all.
 const SALVAGE_PASSES: usize = 16;
 
@@ -178,11 +183,11 @@ impl Line<'_> {
             match said {
                 Said::Prompt(text) => {
                     words.push(text);
-                    by = Some(self.prompt_by());
+                    by = Some(prompt_by(self.value));
                 }
                 Said::Command(text) => {
                     words.push(text);
-                    let driver = self.prompt_by();
+                    let driver = prompt_by(self.value);
                     let is_driven = matches!(driver, PromptBy::Sdk | PromptBy::Agent);
                     by = by.or(Some(if is_driven { driver } else { PromptBy::Command }));
                 }
@@ -203,7 +208,7 @@ impl Line<'_> {
         }
         let by = match by {
             Some(by) => by,
-            None if images > 0 && texts.iter().all(|text| text.is_empty()) => self.prompt_by(),
+            None if images > 0 && texts.iter().all(|text| text.is_empty()) => prompt_by(self.value),
             None => return,
         };
         let max = if by == PromptBy::Machine { MACHINE_BYTES_MAX } else { TEXT_BYTES_MAX };
@@ -218,51 +223,6 @@ impl Line<'_> {
             out,
             RecordWhat::Prompt { cwd: self.cwd(), branch: self.branch(), text, by, images },
         );
-    }
-
-    /// Returns the author of the prompt by the fields that newer versions write.
-    fn prompt_by(&self) -> PromptBy {
-        let word = |key: &str| match self.value.get(key) {
-            Some(Value::String(text)) => text.to_ascii_lowercase(),
-            Some(object) => string(object, "kind").to_ascii_lowercase(),
-            None => String::new(),
-        };
-        let (origin, source, turn) = (word("origin"), word("promptSource"), word("turnOrigin"));
-        if self.flag("isSidechain") {
-            return PromptBy::Machine;
-        }
-        // The lead of a team gives a member its prompts, as a person would.
-        let is_typed = matches!(origin.as_str(), "human" | "user") && source == "typed";
-        if !is_typed && self.is_of_team_member() {
-            return PromptBy::Agent;
-        }
-        match origin.as_str() {
-            "" => {}
-            "human" | "user" => return PromptBy::User,
-            "sdk" => return PromptBy::Sdk,
-            "peer" | "teammate" | "agent" => return PromptBy::Agent,
-            _ => return PromptBy::Machine,
-        }
-        // Editors and desktop programs start sessions through the SDK, too; a person types there.
-        let entrypoint = string(self.value, "entrypoint");
-        let has_person = ["claude-", "remote"].iter().any(|start| entrypoint.starts_with(start));
-        match source.as_str() {
-            "agent" => PromptBy::Agent,
-            "system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "task-notification"
-            | "hook" => PromptBy::Machine,
-            _ if turn == "peer" => PromptBy::Agent,
-            _ if !matches!(turn.as_str(), "" | "sdk" | "user" | "human") => PromptBy::Machine,
-            _ if has_person => PromptBy::User,
-            _ if source == "sdk" || turn == "sdk" || entrypoint.starts_with("sdk") => PromptBy::Sdk,
-            _ => PromptBy::User,
-        }
-    }
-
-    /// Returns whether a line is of a session that another agent leads. The lead of a team carries its name, too.
-    fn is_of_team_member(&self) -> bool {
-        let name = self.text("agentName");
-        let is_lead = ["team-lead", "lead", "leader"].contains(&name.to_ascii_lowercase().as_str());
-        !name.is_empty() && !is_lead
     }
 
     fn assistant(&self, out: &mut Vec<Record>) {
@@ -410,6 +370,61 @@ impl Line<'_> {
     fn branch(&self) -> String {
         self.kept(self.text("gitBranch"), tool::COMMAND_BYTES_MAX)
     }
+}
+
+/// Returns the author of a prompt by the fields of its record that newer versions write.
+pub fn prompt_by(record: &Value) -> PromptBy {
+    let word = |key: &str| match record.get(key) {
+        Some(Value::String(text)) => text.to_ascii_lowercase(),
+        Some(object) => string(object, "kind").to_ascii_lowercase(),
+        None => String::new(),
+    };
+    let [origin, source, turn, entrypoint] =
+        ["origin", "promptSource", "turnOrigin", "entrypoint"].map(word);
+    if record.get("isSidechain").and_then(Value::as_bool).unwrap_or_default() {
+        return PromptBy::Machine;
+    }
+    // The lead of a team gives a member its prompts, as a person would.
+    let is_typed = matches!(origin.as_str(), "human" | "user") && source == "typed";
+    if !is_typed && is_of_team_member(record) {
+        return PromptBy::Agent;
+    }
+    match origin.as_str() {
+        "" => {}
+        "human" | "user" if is_of_program([&source, &turn], &entrypoint) => return PromptBy::Sdk,
+        "human" | "user" => return PromptBy::User,
+        "sdk" => return PromptBy::Sdk,
+        "peer" | "teammate" | "agent" => return PromptBy::Agent,
+        _ => return PromptBy::Machine,
+    }
+    match source.as_str() {
+        "agent" => PromptBy::Agent,
+        "system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "task-notification"
+        | "hook" => PromptBy::Machine,
+        _ if turn == "peer" => PromptBy::Agent,
+        _ if !matches!(turn.as_str(), "" | "sdk" | "user" | "human") => PromptBy::Machine,
+        _ if is_of_program([&source, &turn], &entrypoint) => PromptBy::Sdk,
+        _ => PromptBy::User,
+    }
+}
+
+/// Returns whether a program gives the prompts of a session. Entry points that are not known are no person's: a missed wish
+/// can be repeated, a false one is followed.
+fn is_of_program(origins: [&str; 2], entrypoint: &str) -> bool {
+    // They start their sessions through the SDK, and a person types there.
+    if EDITORS.contains(&entrypoint) {
+        return false;
+    }
+    // Older versions do not record it.
+    let is_interactive = entrypoint.is_empty() || INTERACTIVE.contains(&entrypoint);
+    !is_interactive || origins.iter().any(|origin| origin.starts_with("sdk"))
+}
+
+/// Returns whether a record is of a session that another agent leads. The lead of a team carries its name, too.
+fn is_of_team_member(record: &Value) -> bool {
+    let name = string(record, "agentName");
+    let is_lead = ["team-lead", "lead", "leader"].contains(&name.to_ascii_lowercase().as_str());
+    !name.is_empty() && !is_lead
 }
 
 /// The id of a record whose line has none: the same line always has the same.

@@ -20,6 +20,8 @@ use super::read::Redact;
 use super::record::Record;
 use super::source::{LineOutcome, Place, TranscriptSource};
 
+pub use convert::prompt_by;
+
 /// Claude Code as a source of transcripts.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
