@@ -13,7 +13,7 @@ use memory_store::store::{Store, Stored, Written};
 use memory_store::{Timestamp, trust};
 
 use crate::tool_calls::{ToolCalls, earliest_change};
-use crate::trust as pulls;
+use crate::{git, trust as pulls};
 
 /// Wait for the transcript of a call that wrote a file a moment ago.
 const FLUSH_WAIT: Duration = Duration::from_millis(300);
@@ -26,6 +26,8 @@ pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
 /// A store with what is to be looked at in it.
 struct Place {
     store: Store,
+    /// Where git was when the files of its tree were last looked at.
+    position: Option<String>,
     /// Files whose texts nobody has noted.
     unseen: Vec<Stored>,
     /// Files that are gone.
@@ -38,6 +40,7 @@ impl Place {
         let ledger = Ledger::open(&store.home)?;
         let looked = Progress::read(&dirs.tree(&tree.root).progress).last_run;
         Ok(Self {
+            position: pulls::position_of(&store.home, &tree.root),
             unseen: trust::unseen(&store)?,
             missing: ledger.missing_of_person(store.root.as_deref(), &store.folder),
             looked,
@@ -78,6 +81,13 @@ impl Place {
         others.extend(git.into_iter().map(|written| written.stored));
         (written, others)
     }
+
+    /// Returns whether git may be what took files away: a branch, a stash or the index is another one, or cannot be told.
+    fn has_git_moved(&self) -> bool {
+        let Some(root) = self.store.root.as_deref() else { return false };
+        let position = git::memory_position(root);
+        position.is_none() || position != self.position || !self.store.folder.exists()
+    }
 }
 
 /// Looks at the stores of a project and at the user's own, and notes what Claude did. Returns the files that tool calls
@@ -108,10 +118,10 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
         let (written, others) = place.written(&calls);
         // Of a committed folder the reconciliation decides what the others are.
         store.note_written(&written, &others, store.root.is_none(), now)?;
+        let by_git = !place.missing.is_empty() && place.has_git_moved();
         for (id, name) in &place.missing {
-            let Some(session) = calls.remover(&store.folder.join(name), place.looked) else {
-                continue;
-            };
+            let file = store.folder.join(name);
+            let Some(session) = calls.remover(&file, place.looked, by_git) else { continue };
             let session = Some(session.to_owned()).filter(|session| !session.is_empty());
             let change = PendingChange::new(*id, Asked::Remove, session, now);
             if store.is_user_store() {

@@ -170,6 +170,19 @@ pub fn position(root: &Path) -> String {
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
 }
 
+/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
+/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
+pub fn memory_position(root: &Path) -> Option<String> {
+    if !is_repository(root) {
+        return Some(String::new());
+    }
+    let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+    let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
+    let staged = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
+    let staged = &blake3::hash(&staged).to_hex()[..32];
+    Some(format!("{} {staged} {}", refs.join(" "), stash.unwrap_or_default()))
+}
+
 /// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;
 /// `None` when git does not tell.
 pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {

@@ -16,9 +16,9 @@ use serde_json::Value;
 
 use crate::collect::configurations;
 use crate::collect::discover::{self, Transcript};
+use crate::transcript::claude_code::prompt_by;
 use crate::transcript::read::Redact;
 use crate::transcript::record::{Record, RecordWhat};
-use crate::transcript::claude_code::prompt_by;
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
 
@@ -39,12 +39,18 @@ const TYPED_MS: i64 = 60_000;
 const BEFORE_MS: i64 = 60_000;
 
 /// Programs that write files, as the words of a command line have them.
-const WRITERS: [&str; 40] = [
+const WRITERS: [&str; 43] = [
     "tee", "mv", "cp", "rm", "touch", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "install", "rsync", "ln", "dd", "truncate", "patch", "ed", "ex", "vi", "vim", "awk", "gawk",
     "unlink", "bash", "sh", "zsh", "make", "npm", "cargo", "xargs", "checkout", "restore", "stash",
-    "reset", "apply", "revert", "clean", "unzip",
+    "reset", "apply", "revert", "clean", "unzip", "-delete", "shred", "trash",
 ];
+
+/// Programs that let a command go on after the tool call, wherever a command line has them.
+const DETACHERS: [&str; 6] = ["nohup", "setsid", "disown", "daemonize", "tmux", "systemd-run"];
+
+/// Such programs whose names are words, which count only where a command begins.
+const DETACHERS_FIRST: [&str; 4] = ["at", "batch", "screen", "crontab"];
 
 /// Names of our own tools: what they write is in the ledger.
 const OWN_TOOL: &str = "throughline";
@@ -77,6 +83,10 @@ struct Call {
     target: Target,
     start: Timestamp,
     end: Option<Timestamp>,
+    /// Whether it goes on after its result.
+    is_detached: bool,
+    /// When the last record of its session was written.
+    last: Timestamp,
     /// Whether its times can be compared with those of files.
     has_times: bool,
 }
@@ -143,9 +153,30 @@ impl ToolCalls {
             for record in records.drain(..) {
                 self.add(record, &session, first_call);
             }
+            if has("run_in_background") || has("backgroundTaskId") {
+                self.detach(line, first_call);
+            }
         }
         let has_times = (transcript.modified().0 - last.0).abs() <= STALE_MS;
-        self.calls[first_call..].iter_mut().for_each(|call| call.has_times = has_times);
+        for call in &mut self.calls[first_call..] {
+            (call.has_times, call.last) = (has_times, last);
+        }
+    }
+
+    /// Notes which calls of a line run in the background, as they were asked to, or because they took long.
+    fn detach(&mut self, line: &[u8], first: usize) {
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
+        let was_moved = value["toolUseResult"]["backgroundTaskId"].is_string();
+        let blocks = value["message"]["content"].as_array().map_or(&[][..], Vec::as_slice);
+        for block in blocks {
+            let id = match block["input"]["run_in_background"].as_bool() {
+                Some(true) => &block["id"],
+                Some(false) | None if was_moved => &block["tool_use_id"],
+                Some(false) | None => continue,
+            };
+            let is_it = |call: &&mut Call| id == call.id.as_str();
+            self.calls[first..].iter_mut().filter(is_it).for_each(|call| call.is_detached = true);
+        }
     }
 
     fn add(&mut self, record: Record, session: &str, first: usize) {
@@ -154,8 +185,17 @@ impl ToolCalls {
             RecordWhat::Call { id, tool, what, .. } => {
                 if let Some(target) = target(&tool, what) {
                     let session = session.to_owned();
-                    let call = Call { session, id, target, start: at, end: None, has_times: false };
-                    self.calls.push(call);
+                    let is_detached = matches!(&target, Target::Command(line) if detaches(line));
+                    self.calls.push(Call {
+                        session,
+                        id,
+                        target,
+                        start: at,
+                        end: None,
+                        is_detached,
+                        last: at,
+                        has_times: false,
+                    });
                 }
             }
             RecordWhat::Result(result) => {
@@ -196,13 +236,16 @@ impl ToolCalls {
         let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
         let wrote = |call: &&Call| {
             let names = call.names(file);
-            let is_at = |at: &i64| call.covers(*at, SLACK_MS);
+            let is_at = |at: &i64| call.covers(*at, call.end(), SLACK_MS);
+            // Of a command in the background nothing shows the end; what names no file is believed to run as long as the
+            // session.
+            let end = if call.is_detached { Some(call.last) } else { call.end };
             match call.has_times {
                 true if names => times.iter().any(is_at),
                 // A call that names nothing wrote it if it ran just then, unless git did.
                 true => {
                     !was_brought
-                        && times.iter().any(|at| call.covers(*at, 0))
+                        && times.iter().any(|at| call.covers(*at, end, 0))
                         && call.is_open_ended()
                 }
                 false => names,
@@ -211,13 +254,18 @@ impl ToolCalls {
         self.calls.iter().rev().find(wrote).map(|call| call.session.as_str())
     }
 
-    /// Returns the session of a tool call that removed a file since the last look.
-    pub fn remover(&self, file: &Path, looked: Timestamp) -> Option<&str> {
+    /// Returns the session of a tool call that removed a file between the last look and now. One that names nothing
+    /// counts if it may write, for a variable or a pattern may be the name; `was_brought` if git may be the one that did.
+    pub fn remover(&self, file: &Path, looked: Timestamp, was_brought: bool) -> Option<&str> {
         let removed = |call: &&Call| {
-            let is_since = call.end.is_none_or(|end| end.0 + SLACK_MS >= looked.0);
-            call.names(file)
-                && matches!(call.target, Target::Command(_))
-                && (!call.has_times || is_since)
+            let is_since = call.end().is_none_or(|end| end.0 + SLACK_MS >= looked.0);
+            let may_remove = match &call.target {
+                Target::File(_) => false,
+                Target::Command(_) if call.names(file) => true,
+                Target::Command(line) => call.has_times && !was_brought && may_write(line),
+                Target::Other(_) => call.names(file),
+            };
+            may_remove && (!call.has_times || is_since)
         };
         self.calls.iter().rev().find(removed).map(|call| call.session.as_str())
     }
@@ -233,9 +281,14 @@ impl ToolCalls {
 }
 
 impl Call {
-    /// Returns whether it ran at a moment.
-    fn covers(&self, at: i64, slack: i64) -> bool {
-        at >= self.start.0 - slack && self.end.is_none_or(|end| at <= end.0 + slack)
+    /// Returns when it ended; `None` where it may still run.
+    fn end(&self) -> Option<Timestamp> {
+        self.end.filter(|_| !self.is_detached)
+    }
+
+    /// Returns whether it ran at a moment, if this is its end.
+    fn covers(&self, at: i64, end: Option<Timestamp>, slack: i64) -> bool {
+        at >= self.start.0 - slack && end.is_none_or(|end| at <= end.0 + slack)
     }
 
     /// Returns whether it may write any file, not only one that it names.
@@ -302,6 +355,32 @@ fn may_write(command: &str) -> bool {
         || command
             .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`'))
             .any(is_writer)
+}
+
+/// Returns whether what a command line starts may go on after it.
+fn detaches(command: &str) -> bool {
+    let is_one_of = |list: &[&str], word: &str| {
+        let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
+        list.contains(&word.rsplit('/').next().unwrap_or(word))
+    };
+    let mut commands = command.split(|c: char| matches!(c, ';' | '|' | '&' | '(' | '`' | '\n'));
+    command.split_whitespace().any(|word| is_one_of(&DETACHERS, word))
+        || commands.any(|command| {
+            let first = command.split_whitespace().next().unwrap_or_default();
+            is_one_of(&DETACHERS_FIRST, first)
+        })
+        || has_background_sign(command.as_bytes())
+}
+
+/// Returns whether a command line has a `&` that leaves a command running: no `&&`, no redirection, not inside a word.
+fn has_background_sign(command: &[u8]) -> bool {
+    memchr::memchr_iter(b'&', command).any(|at| {
+        let before = at.checked_sub(1).map_or(b' ', |before| command[before]);
+        let after = command.get(at + 1).copied().unwrap_or(b' ');
+        let is_other = matches!(before, b'&' | b'>' | b'<' | b'|') || matches!(after, b'&' | b'>');
+        let is_apart = |byte: u8| byte.is_ascii_whitespace() || b")}'\";".contains(&byte);
+        !is_other && (is_apart(before) || is_apart(after))
+    })
 }
 
 /// When a file was changed: its text, and its name or place. Claude may set the first one, not the second.

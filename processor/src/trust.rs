@@ -12,7 +12,7 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
-use memory_store::layout::{Tree, UserDirs};
+use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored, read_below};
 use memory_store::trust::{self, Trust};
@@ -24,8 +24,8 @@ use crate::private_files::{read_json, write_json};
 /// Files that git is asked about in one look; of more all count as brought by it.
 const FILES_MAX: usize = 200;
 
-/// The roots of the working trees whose files were looked at. Earlier versions stored where git was at that time.
-type Looked = BTreeMap<PathBuf, String>;
+/// Where git was in each working tree, by its root, when its files were last looked at.
+type Positions = BTreeMap<PathBuf, String>;
 
 /// Notes which memory files of a project git brought since the last look, and counts them. What git does while
 /// this runs is for whoever calls it to notice.
@@ -33,18 +33,20 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
     let Some(main) = trees.first() else { return Ok(()) };
     let home = dirs.project(main.project);
     let path = &home.git_positions;
-    let mut looked: Looked = read_json(path).unwrap_or_default();
-    if looked.is_empty() {
+    let mut positions: Positions = read_json(path).unwrap_or_default();
+    if positions.is_empty() {
         // Older versions asked who committed what.
         for name in ["committers.json", "withheld.json"] {
             memory_store::store::remove(&home.folder.join(name))?;
         }
     }
-    let before = looked.clone();
-    looked.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
+    let before = positions.clone();
+    positions.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
     for tree in trees {
         let store = Store::open(dirs, tree)?;
         let Some(root) = store.root.as_deref() else { return Ok(()) };
+        // Before the files are read: what git does meanwhile is a move for the next look.
+        let position = git::memory_position(root);
         let mut unknown = trust::unknown(&store)?;
         if !unknown.is_empty() && git::marks(root).is_unfinished {
             continue;
@@ -58,9 +60,14 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
             let holds = Trust::of(&store, settings)?.holds_unreleased();
             note_arrival(dirs, root, unknown.len(), holds, now)?;
         }
-        looked.entry(root.to_owned()).or_default();
+        positions.insert(root.to_owned(), position.unwrap_or_default());
     }
-    if looked == before { Ok(()) } else { write_json(path, &looked) }
+    if positions == before { Ok(()) } else { write_json(path, &positions) }
+}
+
+/// Returns where git was in a working tree when its files were last looked at.
+pub fn position_of(home: &ProjectDir, root: &Path) -> Option<String> {
+    read_json::<Positions>(&home.git_positions)?.remove(root)
 }
 
 /// Leaves the files whose text others wrote: those that a commit of others had first, and those of a repository of their

@@ -63,10 +63,24 @@ fn file_of(sealed: &Sealed, name: &str) -> PathBuf {
 
 /// Writes the transcript of a session with one tool call, which begins so long before the present, and ends a step later.
 fn session(sealed: &Sealed, before_ms: i64, tool: &str, input: Value) {
+    session_of(sealed, before_ms, (tool, input), json!({}), 0);
+}
+
+/// Writes such a transcript with this result of the call, and so many answers after it, a step each.
+fn session_of(
+    sealed: &Sealed,
+    before_ms: i64,
+    (tool, input): (&str, Value),
+    result: Value,
+    answers: usize,
+) {
     let start = Timestamp(clock().0 - before_ms - STEP_MS);
     let mut script = Script::new("s1", sealed.root()).starting(&start.to_string());
     let id = script.call(tool, input);
-    script.result(&id, "done", json!({}));
+    script.result(&id, "done", result);
+    for _ in 0..answers {
+        script.say("I go on.");
+    }
     let path = sealed.write_script(&script);
     let end = Timestamp::parse(&script.time()).unwrap();
     let end =
@@ -266,4 +280,85 @@ fn a_persons_memory_that_a_tool_call_changed_or_removed_stays_in_force() {
         assert_eq!(claimed(&sealed), 1, "{is_committed}");
         assert_eq!(memory(&sealed, RULE).memory.id, MemoryId([7; 16]));
     }
+}
+
+#[test]
+fn a_command_that_goes_on_after_its_result_writes_later() {
+    let bash = |command: &str| ("Bash", json!({"command": command}));
+    let named = "sleep 4; cp /tmp/a .throughline/memories/claim.md";
+    let background = ("Bash", json!({"command": named, "run_in_background": true}));
+    let none = json!({});
+    let rows = [
+        (background, none.clone(), 0, true),
+        (bash(named), json!({"backgroundTaskId": "b1"}), 0, true),
+        (bash(&format!("({named}) &")), none.clone(), 0, true),
+        (bash(&format!("nohup sh -c '{named}'")), none.clone(), 0, true),
+        (bash(&format!("echo x; setsid sh -c '{named}'")), none.clone(), 0, true),
+        (bash(&format!("echo '{named}' | at now")), none.clone(), 0, true),
+        (bash(&format!("tmux new -d '{named}'")), none.clone(), 0, true),
+        (bash(&format!("screen -dm sh -c '{named}'")), none.clone(), 0, true),
+        // What names no file is believed to run as long as the session.
+        (bash("nohup ./gen &"), none.clone(), 10, true),
+        (bash("./gen & disown"), none.clone(), 10, true),
+        (bash("nohup ./gen &"), none.clone(), 0, false),
+        (bash(&format!("{named} && echo \"look at it?a=1&b=2\" 2>&1")), none.clone(), 0, false),
+        (bash("./gen && ls"), none, 10, false),
+    ];
+    for (call, result, answers, is_claudes) in rows {
+        let sealed = repository();
+        let shown = format!("{call:?} {result}");
+        fs::write(file_of(&sealed, "claim.md"), wish(CLAIM)).unwrap();
+        session_of(&sealed, 8_000, call, result, answers);
+        sync_now(&sealed);
+        assert_eq!(is_note(&sealed, CLAIM), is_claudes, "{shown}");
+    }
+}
+
+#[test]
+fn a_removal_that_names_no_file_is_claudes_unless_git_did_it() {
+    for command in ["find . -name '*never*' -delete", "D=.through*; rm $D/*/*never*"] {
+        let sealed = repository();
+        let rule = store(&sealed).save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
+        git(&sealed.tree.root, &["add", "-A"]);
+        git(&sealed.tree.root, &["commit", "-q", "-m", "work"]);
+        sync_now(&sealed);
+        fs::remove_file(&rule.path).unwrap();
+        session(&sealed, 0, "Bash", json!({"command": command}));
+        sync_now(&sealed);
+        assert!(rule.path.exists() && given(&sealed).contains(RULE), "{command}");
+        assert_eq!(claimed(&sealed), 1, "{command}");
+        // The person goes to a branch without it while Claude works.
+        git(&sealed.tree.root, &["checkout", "-q", "--orphan", "other"]);
+        git(&sealed.tree.root, &["rm", "-q", "-r", "-f", ".throughline/memories"]);
+        git(&sealed.tree.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
+        sync_now(&sealed);
+        assert!(!rule.path.exists(), "{command}");
+    }
+    // What only reads removes nothing.
+    let sealed = repository();
+    let rule = store(&sealed).save(memory_of(RULE), &redactor(&sealed), now()).unwrap().stored;
+    sync_now(&sealed);
+    fs::remove_file(&rule.path).unwrap();
+    session(&sealed, 0, "Bash", json!({"command": "ls; grep -r never ."}));
+    sync_now(&sealed);
+    assert!(!rule.path.exists() && claimed(&sealed) == 0);
+}
+
+#[test]
+fn a_note_in_the_words_of_the_users_rule_is_given_behind_it() {
+    let sealed = repository();
+    let mut rule = memory_of(RULE);
+    rule.pinned = false;
+    let mut note = memory_of(&format!("{RULE}!"));
+    note.id = MemoryId([8; 16]);
+    note.body = "Except on Fridays.".to_owned();
+    note.source.said_by = Some(SaidBy::Assistant);
+    note.source.extractor = Some(Source::NOTED.to_owned());
+    for memory in [rule, note] {
+        store(&sealed).save(memory, &redactor(&sealed), now()).unwrap();
+    }
+    sync_now(&sealed);
+    let given = given(&sealed);
+    let (rule, note) = (given.find("Never push without a review\n"), given.find("review!"));
+    assert!(rule.is_some() && note.is_some() && rule < note, "{given}");
 }
