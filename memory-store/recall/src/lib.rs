@@ -441,6 +441,7 @@ impl Recall {
                 recalled.hits.push(Hit { why, score, ..hit });
             }
         }
+        put_notes_behind(&mut recalled.hits);
         self.finish(recalled)
     }
 
@@ -815,4 +816,19 @@ fn is_paths_only(candidate: &Candidate) -> bool {
 /// Returns whether a person pinned it.
 fn is_pinned(candidate: &Candidate) -> bool {
     candidate.entry.has(FLAG_PINNED)
+}
+
+/// Puts a note of Claude's behind what the user said in nearly the same words: of two that differ in an exception, the
+/// first one is followed.
+fn put_notes_behind(hits: &mut Vec<Hit>) {
+    let is_users = |hit: &Hit| !hit.noted && matches!(hit.said_by, None | Some(SaidBy::User));
+    let place = |(at, hit): (usize, &Hit)| {
+        let is_same = |user: &Hit| is_users(user) && likeness(&user.title, &hit.title) >= SAME;
+        let users = hits.iter().rposition(is_same).filter(|_| hit.noted);
+        users.filter(|user| *user > at).map_or((at, false), |user| (user, true))
+    };
+    let places: Vec<_> = hits.iter().enumerate().map(place).collect();
+    let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(hits)).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    hits.extend(placed.into_iter().map(|(_, hit)| hit));
 }
