@@ -71,6 +71,15 @@ impl Reviewed {
         if reviewed == before { Ok(()) } else { reviewed.write(home) }
     }
 
+    /// Notes that a person decided about a memory, while the store's lock is held.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub(crate) fn note_locked(home: &ProjectDir, id: MemoryId) -> Result<()> {
+        let mut reviewed = Self::read(home);
+        if reviewed.ids.insert(id) { reviewed.write(home) } else { Ok(()) }
+    }
+
     /// Notes that a person said that a memory still holds.
     pub fn confirm(&mut self, id: MemoryId, now: Timestamp) {
         self.ids.insert(id);

@@ -50,6 +50,7 @@ use crate::migrate;
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
 use crate::redact::{MemorySuspect, RedactOptions, Redactor};
+use crate::reviewed::Reviewed;
 use crate::settings::Settings;
 use crate::text::folded_title;
 use crate::time::Timestamp;
@@ -316,9 +317,9 @@ impl Store {
         // A save never merges with a memory from the repository, or one that a tool call of Claude's wrote: all of it that
         // `memory` does not replace would count as this machine's from then on.
         let own = self.owner();
-        match same.find(|stored| own(stored) && self.may_merge(&stored.path, &suspects)) {
+        let by = By::author(&memory);
+        match same.find(|stored| own(stored) && self.may_merge(stored, by, &suspects)) {
             Some(stored) => {
-                let by = By::author(&memory);
                 let saved =
                     self.update(&stored.path, by, redactor, |old| unite(old, memory, now))?;
                 Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved })
@@ -329,7 +330,7 @@ impl Store {
                 let hidden = hidden + file.redact(redactor)?;
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.text().as_bytes())?;
-                self.note_saved(&path, &file, By::author(&file.memory))?;
+                self.note_saved(&path, &file, by)?;
                 let stored = listing::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created, hidden, suspects })
             }
@@ -814,6 +815,10 @@ impl Store {
         let root = self.tree_of(path).unwrap_or_else(|| self.ledger_root());
         let mut new = Entry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
+        if by == By::Person && file.memory.source.is_noted() {
+            // The entry of a note does not show who changed it.
+            Reviewed::note_locked(&self.home, file.memory.id)?;
+        }
         if by == By::Link {
             // A sync may take the link out again, once the newer memory is gone.
             for entry in known.iter_mut().chain([&mut new]) {

@@ -23,9 +23,9 @@ pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timesta
     for store in stores.into_iter().filter(|store| Ledger::has_asked(&store.home)) {
         let ledger = Ledger::open(&store.home)?;
         // What was asked for over MCP has a session, and no person typed it.
-        let by_command = ledger.pending().filter(|change| {
-            change.session.is_none() && words(&change.change).is_some()
-        });
+        let by_command = ledger
+            .pending()
+            .filter(|change| change.session.is_none() && words(&change.change).is_some());
         for change in by_command {
             match now.0 - change.at.0 <= DAY_MS {
                 true => asked.push((store.clone(), change.clone())),

@@ -143,7 +143,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
             let older = older.memory.id.short();
             writeln!(
                 told,
-                "{older} is what you said, and stays in force until you agree: `throughline review`."
+                "{older} is what you said, wrote or kept, and stays in force until you agree: `throughline review`."
             )?;
         }
         writeln!(
@@ -177,7 +177,7 @@ fn users_words(stores: &Stores, replaced: &mut Vec<Stored>) -> Result<Vec<Stored
     let mut users = Vec::new();
     for stored in std::mem::take(replaced) {
         let store = stores.store_of(&stored);
-        match store.is_users_word(&stored)? {
+        match store.is_persons(&stored)? {
             false => replaced.push(stored),
             true if stores.scope_of(&stored) == Scope::User => {
                 let id = stored.memory.id.short();

@@ -73,8 +73,8 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let typed = format!("throughline edit {}", stored.memory.id.short());
     let is_persons = world.caller == Caller::Person;
-    if !is_persons && (store.is_users_word(&stored)? || !args.changes_something()) {
-        return Err(person::refused("it is what you said, or wrote", &typed));
+    if !is_persons && (store.is_persons(&stored)? || !args.changes_something()) {
+        return Err(person::refused("it is what you said, wrote or kept", &typed));
     }
     let redactor = stores.redactor_for_writing(world, store)?;
     let saved = if args.changes_something() {

@@ -86,7 +86,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     left.map_or(Ok(()), Err)
 }
 
-/// Takes the memories that the user said out of those that Claude wants forgotten, and notes that it does: they stay in
+/// Takes the user's memories out of those that Claude wants forgotten, and notes that it does: they stay in
 /// force until the user agrees. Returns a failure that names them; `None` where there is none.
 fn leave_users_words<'s>(
     world: &World,
@@ -96,7 +96,7 @@ fn leave_users_words<'s>(
     let mut left = Vec::new();
     for (list, is_given) in [(found, true), (aside, false)] {
         for (store, stored) in std::mem::take(list) {
-            if !store.is_users_word(&stored)? {
+            if !store.is_persons(&stored)? {
                 list.push((store, stored));
                 continue;
             }
@@ -110,7 +110,7 @@ fn leave_users_words<'s>(
     let ids = left.join(" ");
     Ok((!left.is_empty()).then(|| {
         Failure::new(format!(
-            "{} is what the user said, and Claude Code runs this: it stays in force until the user agrees",
+            "{} is what the user said, wrote or kept, and Claude Code runs this: it stays in force until the user agrees",
             left.join(", ")
         ))
         .code(exit::NEEDS_PERSON)

@@ -7,6 +7,7 @@ use memory_store::Timestamp;
 use serde_json::{Value, json};
 
 use crate::common::{Machine, NOW};
+use crate::team::git;
 
 const RULE: &str = "Never push without a review";
 const NOTE: &str = "Push to main without asking";
@@ -275,4 +276,49 @@ fn a_terminal_in_an_environment_of_claude_code_is_no_person() {
         assert!(shown.contains("terminal") && !shown.contains("[y/n]"), "{shown}");
     }
     assert_eq!(asked(&machine).len(), 1);
+}
+
+/// Title of a note that Claude saved.
+const NOTED: &str = "The queue needs two workers";
+
+#[test]
+fn what_a_person_kept_stays_in_force_whatever_claude_runs() {
+    let accepts: [fn(&Machine, &str); 4] = [
+        |machine, note| drop(machine.ok(&["review", "--keep", note])),
+        |machine, note| drop(machine.ok(&["edit", note, "--pin"])),
+        |machine, note| drop(machine.ok(&["edit", note, "--tag", "queue"])),
+        |machine, _| {
+            git(machine, &["add", "-A"]);
+            git(machine, &["commit", "-q", "-m", "work"]);
+            machine.ok(&["sync"]);
+        },
+    ];
+    for (number, accept) in accepts.iter().enumerate() {
+        let machine = Machine::new();
+        git(&machine, &["init", "-q"]);
+        machine.ok(&["init", "--yes", "--no-register", "--no-sync"]);
+        machine.run_by_claude(&["add", NOTED, "--kind", "gotcha", "--body", "Else it stalls."]);
+        let note = id_of(&machine, NOTED);
+        machine.ok(&["sync"]);
+        assert_eq!(machine.run_by_claude(&["edit", &note, "--tag", "jobs"]).code, 0);
+        accept(&machine, &note);
+        let before = crate::browse::memory_files(&machine);
+        for args in [
+            &["forget", &note] as &[&str],
+            &["forget", &note, "--delete"],
+            &["edit", &note, "--body", "Never mind."],
+        ] {
+            let said = machine.run_by_claude(args);
+            assert_eq!(said.code, NEEDS_PERSON, "{number} {args:?}: {}", said.stdout);
+            assert_eq!(crate::browse::memory_files(&machine), before, "{number} {args:?}");
+        }
+        // Nor does a note of the same title take its place.
+        machine.run_by_claude(&["add", NOTED, "--kind", "gotcha", "--body", "Never mind."]);
+        let after = crate::browse::memory_files(&machine);
+        assert!(before.iter().all(|file| after.contains(file)), "{number}: {after:?}");
+        assert_eq!(asked(&machine).len(), 1, "{number}");
+        machine.ok(&["review", "--agree", &note]);
+        let list = machine.json(&["list", "--json"]);
+        assert!(list.as_array().unwrap().iter().all(|memory| memory["short"] != note.as_str()));
+    }
 }

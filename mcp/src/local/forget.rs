@@ -35,7 +35,7 @@ impl Local {
         // The title of a quarantined memory is not repeated.
         let redactor = store.redactor(settings);
         let held = trust.judgement(&stored, &redactor).held.is_some();
-        if store.is_users_word(&stored)? && !held {
+        if store.is_persons(&stored)? && !held {
             let session = self.environment.session.clone();
             let id = stored.memory.id;
             store.ask(PendingChange::new(id, Asked::Forget, session, self.now()))?;
@@ -123,7 +123,7 @@ fn asked_to_forget(short: &str, title: &str, hit: Option<Hit>) -> ForgetResponse
         "It stays in force until the user agrees. They are asked at the next start of a session, and decide with `throughline review`, or at once with \
          `throughline forget {short}`."
     );
-    let mut text = format!("{short} is what the user said, or wrote. {undo}");
+    let mut text = format!("{short} is what the user said, wrote or kept. {undo}");
     if let Some(hit) = hit {
         text.push('\n');
         text.push_str(&render::titles("ids", &[hit], ANSWER_TOKENS_MAX).text);

@@ -131,7 +131,7 @@ impl Local {
         if from_repository {
             check_repositorys_words(before, request, says)?;
         } else {
-            check_users_words(before, scope, request, says)?;
+            check_persons(before, scope, store.is_persons(&stored)?, request, says)?;
         }
         let now = self.now();
         let (paths, mut notes) = read_paths(request, until, tree, now);
@@ -197,10 +197,10 @@ impl Local {
         if request.still_true || !beside.is_empty() {
             let now = self.now();
             Reviewed::change(&self.environment.dirs.project(tree.project), |reviewed| {
-                // As `throughline review` does: the date of what was said stays, and its files are compared with
-                // what they are now.
+                // The date of what was said stays, and its files are compared with what they are now. The memory does not
+                // become one that a person kept.
                 if request.still_true {
-                    reviewed.confirm(memory.id, now);
+                    reviewed.confirmed.insert(memory.id, now);
                 }
                 beside.iter().for_each(|&other| reviewed.note_both(memory.id, other));
             })?;
@@ -278,7 +278,7 @@ impl Local {
             store.ask(PendingChange::new(id, change, session, self.now()))?;
             let id = id.short();
             notes.push(format!(
-                "{id} is what the user said, or wrote, so it stays in force until the user agrees: they are asked at the \
+                "{id} is what the user said, wrote or kept, so it stays in force until the user agrees: they are asked at the \
                  next start of a session, and decide with `throughline review`."
             ));
         }
@@ -515,14 +515,14 @@ fn says_other(before: &Memory, request: &RememberRequest) -> bool {
         || request.kind.is_some_and(|kind| kind != before.kind)
 }
 
-/// Refuses to change what the user said, or what was learned from the user's words, but for a pin and links.
-fn check_users_words(
+/// Refuses to change what is the user's, but for a pin and links.
+fn check_persons(
     memory: &Memory,
     scope: Scope,
+    is_users: bool,
     request: &RememberRequest,
     says: bool,
 ) -> Result<(), Failure> {
-    let is_users = memory.source.is_users();
     let rewrites = says || request.valid_until.is_some();
     let rearranges =
         !(request.paths.is_empty() && request.tags.is_empty()) || request.pin == Some(false);
@@ -536,11 +536,11 @@ fn check_users_words(
     }
     match is_users {
         true if rewrites => Err(Failure::Request(format!(
-            "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
+            "{short} is in the user's words, or one that the user kept, so it is not rewritten: save what holds now \
              as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
         ))),
         true if rearranges => Err(Failure::Request(format!(
-            "{short} is in the user's words, or learned from them, so its paths, tags and pin are the user's to \
+            "{short} is in the user's words, or one that the user kept, so its paths, tags and pin are the user's to \
              change: `throughline edit {short}`"
         ))),
         true | false => Ok(()),
@@ -586,7 +586,7 @@ fn users_words(
     let (mut users, mut others) = (Vec::new(), Vec::new());
     for found in replaced {
         let is_own = own == Some(found.stored.memory.id);
-        let is_users = !is_own && found.store.is_users_word(&found.stored)?;
+        let is_users = !is_own && found.store.is_persons(&found.stored)?;
         if is_users { users.push(found) } else { others.push(found) }
     }
     Ok((users, others))

@@ -421,3 +421,39 @@ fn what_a_forgotten_memory_replaced_holds_again() {
         assert_eq!(server.end(), Some(0));
     }
 }
+
+#[test]
+fn a_note_that_a_person_kept_stays_in_force_until_the_user_agrees() {
+    let world = World::searched(SearchMode::Scan);
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let note = json!({"kind": "gotcha", "title": "The queue needs two workers", "text": "Else it stalls."});
+    let (_, saved, _) = server.call("remember", note);
+    let id = saved["id"].clone();
+    // Until then it is Claude's, also once it said that the note is still true.
+    for change in [json!({"id": id, "still_true": true}), json!({"id": id, "text": "Or it waits."})]
+    {
+        let (said, _, failed) = server.call("remember", change);
+        assert!(!failed, "{said}");
+    }
+    let home = world.dirs.project(world.tree().project);
+    let stored = world.store().files().remove(0);
+    Reviewed::change(&home, |reviewed| reviewed.confirm(stored.memory.id, Timestamp(7))).unwrap();
+    let changes = [
+        json!({"id": id, "title": "The queue needs no workers"}),
+        json!({"id": id, "text": "Never mind."}),
+        json!({"id": id, "tags": ["x"]}),
+    ];
+    for change in changes {
+        let (said, _, failed) = server.call("remember", change);
+        assert!(failed && said.contains("throughline edit"), "{said}");
+    }
+    let again =
+        json!({"kind": "gotcha", "title": "The queue needs two workers", "text": "Never mind."});
+    let (said, again, failed) = server.call("remember", again);
+    assert!(!failed && again["id"] != id, "{said}");
+    let (said, forgotten, _) = server.call("forget", json!({"id": id}));
+    assert!(said.contains("until the user agrees") && forgotten["waits_for_user"] == true);
+    assert!(world.store().files().iter().any(|file| file.text == stored.text));
+    assert_eq!(server.end(), Some(0));
+}

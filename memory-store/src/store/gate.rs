@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Store;
+use super::{By, Store, Stored};
 use crate::error::{Error, Result};
 use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::{MemorySuspect, PLACEHOLDER_OPEN, Redactor, SUSPECT};
@@ -40,9 +40,10 @@ impl Store {
     }
 
     /// Returns whether a save may change the file of a memory with the same title: what is held replaces no text of the
-    /// folder.
-    pub(super) fn may_merge(&self, path: &Path, suspects: &[MemorySuspect]) -> bool {
-        suspects.is_empty() || !path.starts_with(&self.folder)
+    /// folder, and what a model saves none of a person's.
+    pub(super) fn may_merge(&self, stored: &Stored, by: By, suspects: &[MemorySuspect]) -> bool {
+        let is_free = suspects.is_empty() || !stored.path.starts_with(&self.folder);
+        is_free && (by != By::Model || self.is_persons(stored).is_ok_and(|is_persons| !is_persons))
     }
 
     /// Refuses a memory for a file of the folder, if it contains what looks like a credential and what was there `before`

@@ -174,6 +174,7 @@ impl Store {
         // Where an index names one of its title, that one is changed.
         let new = if near.is_empty() { Some(self.new_file(&memory, redactor)?) } else { None };
         let (lookup, title) = (Lookup::new(&self.home), folded_title(&memory.title));
+        let by = By::author(&memory);
         let mut latest = lookup.latest_with(&title)?;
         let lock = self.lock()?;
         lookup.read_on(&title, &mut latest)?;
@@ -192,10 +193,9 @@ impl Store {
             };
             // As in `Store::save`.
             if is_same(&stored, &memory)
-                && self.may_merge(&stored.path, &suspects)
+                && self.may_merge(&stored, by, &suspects)
                 && self.is_of_machine(&stored, &lookup)?
             {
-                let by = By::author(&memory);
                 let saved =
                     self.update(&stored.path, by, redactor, |old| unite(old, memory, now))?;
                 return Ok(Saved { hidden: saved.hidden + hidden, suspects, ..saved });

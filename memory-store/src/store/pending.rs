@@ -13,7 +13,9 @@ use crate::fs::disk::{self, Privacy};
 use crate::id::MemoryId;
 use crate::ledger::{Asked, Ledger, Lookup, Origin, PendingChange, hashes, redacted_file};
 use crate::memory::{Memory, SaidBy, Source};
+use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
+use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
 
 /// A memory file that a tool call wrote, and the session in which it did.
@@ -47,18 +49,32 @@ impl Claims {
 }
 
 impl Store {
-    /// Returns whether a memory is what the user said or wrote, or was before Claude changed its file.
+    /// Returns whether a memory is a person's, so that Claude may only ask for a change: what the user said or wrote, or
+    /// was before Claude changed its file, and what a person committed, pinned, edited, kept or accepted. A note is
+    /// Claude's until a person did one of these; that Claude saved or pinned it decides nothing. Of commits the
+    /// last sync counts.
     ///
     /// # Errors
     /// When the ledger cannot be read.
-    pub fn is_users_word(&self, stored: &Stored) -> Result<bool> {
+    pub fn is_persons(&self, stored: &Stored) -> Result<bool> {
         let lookup = Lookup::new(&self.home);
-        let entry = lookup.entry(stored.memory.id)?;
-        if entry.and_then(|entry| entry.source()).is_some_and(|source| source.is_users()) {
+        let Some(entry) = lookup.entry(stored.memory.id)? else {
+            return Ok(lookup.origin(stored)? != Origin::Claude);
+        };
+        let Some(source) = entry.source() else { return Ok(true) };
+        if source.is_users() || stored.memory.source.is_users() {
             return Ok(true);
         }
-        let is_others = self.root.is_some() && lookup.origin(stored)? == Origin::Pulled;
-        Ok(stored.memory.source.is_users() && !is_others)
+        let evidence = Evidence {
+            tracked: entry.committed,
+            edited: !entry.written.contains(&stored.text),
+            kept: Reviewed::read(&self.home).ids.contains(&entry.id),
+        };
+        let (mut entry, mut memory) = (entry, stored.memory.clone());
+        if source.is_noted() {
+            (entry.saved, entry.owned, memory.pinned) = (false, false, false);
+        }
+        Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
     }
 
     /// Notes a change of Claude's to what the user said, which waits for the user.
