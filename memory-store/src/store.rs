@@ -45,7 +45,7 @@ use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
-use crate::memory::{HeldFor, Memory, Scope, Status};
+use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
 use crate::migrate;
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
@@ -120,7 +120,10 @@ pub enum By {
 impl By {
     /// Returns the author of a memory that is saved.
     fn author(memory: &Memory) -> Self {
-        if memory.source.is_noted() { Self::Model } else { Self::Person }
+        match memory.source.said_by {
+            Some(SaidBy::Assistant) => Self::Model,
+            Some(SaidBy::User | SaidBy::Tool) | None => Self::Person,
+        }
     }
 }
 
@@ -815,7 +818,7 @@ impl Store {
         let root = self.tree_of(path).unwrap_or_else(|| self.ledger_root());
         let mut new = Entry::new(file.memory.id, root);
         let mut known = lookup.entry(file.memory.id)?;
-        if by == By::Person && file.memory.source.is_noted() {
+        if by == By::Person && file.memory.source.said_by == Some(SaidBy::Assistant) {
             // The entry of a note does not show who changed it.
             Reviewed::note_locked(&self.home, file.memory.id)?;
         }

@@ -59,7 +59,9 @@ impl Store {
     pub fn is_persons(&self, stored: &Stored) -> Result<bool> {
         let lookup = Lookup::new(&self.home);
         let Some(entry) = lookup.entry(stored.memory.id)? else {
-            return Ok(lookup.origin(stored)? != Origin::Claude);
+            // Drafts of Claude's have no entry.
+            let is_draft = self.is_private(&stored.path) && !stored.memory.source.is_users();
+            return Ok(!is_draft && lookup.origin(stored)? != Origin::Claude);
         };
         let Some(source) = entry.source() else { return Ok(true) };
         if source.is_users() || stored.memory.source.is_users() {
@@ -71,7 +73,7 @@ impl Store {
             kept: Reviewed::read(&self.home).ids.contains(&entry.id),
         };
         let (mut entry, mut memory) = (entry, stored.memory.clone());
-        if source.is_noted() {
+        if entry.saved && source.said_by == Some(SaidBy::Assistant) {
             (entry.saved, entry.owned, memory.pinned) = (false, false, false);
         }
         Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
