@@ -347,10 +347,9 @@ fn a_removal_that_names_no_file_is_claudes_unless_git_did_it() {
 #[test]
 fn a_note_in_the_words_of_the_users_rule_is_given_behind_it() {
     let sealed = repository();
-    let mut rule = memory_of(RULE);
-    rule.pinned = false;
-    let mut note = memory_of(&format!("{RULE}!"));
-    note.id = MemoryId([8; 16]);
+    let rule = memory_of(RULE);
+    let mut note = memory_of(&format!("{RULE} at all"));
+    (note.id, note.confidence) = (MemoryId([6; 16]), 0.9);
     note.body = "Except on Fridays.".to_owned();
     note.source.said_by = Some(SaidBy::Assistant);
     note.source.extractor = Some(Source::NOTED.to_owned());
@@ -359,6 +358,6 @@ fn a_note_in_the_words_of_the_users_rule_is_given_behind_it() {
     }
     sync_now(&sealed);
     let given = given(&sealed);
-    let (rule, note) = (given.find("Never push without a review\n"), given.find("review!"));
+    let (rule, note) = (given.find("Never push without a review\n"), given.find("review at all"));
     assert!(rule.is_some() && note.is_some() && rule < note, "{given}");
 }
