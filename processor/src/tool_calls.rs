@@ -363,7 +363,7 @@ fn detaches(command: &str) -> bool {
         let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
         list.contains(&word.rsplit('/').next().unwrap_or(word))
     };
-    let mut commands = command.split(|c: char| matches!(c, ';' | '|' | '&' | '(' | '`' | '\n'));
+    let mut commands = command.split([';', '|', '&', '(', '`', '\n']);
     command.split_whitespace().any(|word| is_one_of(&DETACHERS, word))
         || commands.any(|command| {
             let first = command.split_whitespace().next().unwrap_or_default();
