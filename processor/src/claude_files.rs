@@ -119,9 +119,12 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
         // Of a committed folder the reconciliation decides what the others are.
         store.note_written(&written, &others, store.root.is_none(), now)?;
         let by_git = !place.missing.is_empty() && place.has_git_moved();
+        let present = file_system_now(store).unwrap_or(now);
         for (id, name) in &place.missing {
             let file = store.folder.join(name);
-            let Some(session) = calls.remover(&file, place.looked, by_git) else { continue };
+            let Some(session) = calls.remover(&file, (place.looked, present), by_git) else {
+                continue;
+            };
             let session = Some(session.to_owned()).filter(|session| !session.is_empty());
             let change = PendingChange::new(*id, Asked::Remove, session, now);
             if store.is_user_store() {

@@ -256,8 +256,16 @@ impl ToolCalls {
 
     /// Returns the session of a tool call that removed a file between the last look and now. One that names nothing
     /// counts if it may write, for a variable or a pattern may be the name; `was_brought` if git may be the one that did.
-    pub fn remover(&self, file: &Path, looked: Timestamp, was_brought: bool) -> Option<&str> {
+    pub fn remover(
+        &self,
+        file: &Path,
+        (looked, now): (Timestamp, Timestamp),
+        was_brought: bool,
+    ) -> Option<&str> {
         let removed = |call: &&Call| {
+            if call.has_times && call.start.0 > now.0 + SLACK_MS {
+                return false;
+            }
             let is_since = call.end().is_none_or(|end| end.0 + SLACK_MS >= looked.0);
             let may_remove = match &call.target {
                 Target::File(_) => false,

@@ -328,8 +328,10 @@ fn saved_with_value(sealed: &Sealed) -> Stored {
     // The user saw what looks like a password, and said that it is none.
     let store = store.accepting_credentials();
     let saved = store.save(memory, &Redactor::default(), now()).unwrap().stored;
-    assert!(saved.path.to_str().unwrap().contains("brightotter7714"));
-    saved
+    // Names leave such a word out; an earlier version's did not.
+    let path = saved.path.with_file_name("operators-all-have-brightotter7714-303030.md");
+    fs::rename(&saved.path, &path).unwrap();
+    Stored { path, ..saved }
 }
 
 fn tells_password(sealed: &Sealed) {

@@ -15,8 +15,7 @@ use super::ask;
 use super::view::{self, Sentences};
 use crate::claude::replace::Run;
 use crate::elsewhere::memories;
-use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{At as _, Result};
 use crate::world::World;
 
 mod account;
@@ -83,12 +82,6 @@ struct Would {
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return would(args, world, out);
-    }
-    if !args.yes && !world.interactive {
-        would(args, world, &mut std::io::stderr())?;
-        return Err(Failure::new("nothing was changed: nobody could be asked")
-            .code(exit::USAGE)
-            .hint("`throughline uninstall --yes` takes all of this out."));
     }
     let told = &mut Sentences::of(args.json, out);
     // Asked first: who declines has changed nothing.

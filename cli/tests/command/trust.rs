@@ -46,7 +46,8 @@ impl Team {
 
     fn git_command(&self) -> Command {
         let mut git = testutils::sealed("git", &self.0.path("home"));
-        git.current_dir(self.0.work());
+        // Whatever this repository commits stands for what others committed and a pull brought.
+        git.current_dir(self.0.work()).env("GIT_REFLOG_ACTION", "pull");
         git
     }
 

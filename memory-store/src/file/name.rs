@@ -73,10 +73,7 @@ mod tests {
     #[test]
     fn a_name_has_no_word_that_may_be_a_password() {
         assert_eq!(slug("Open the nas with cedar-Wave-9 or Moss!fern"), "open-the-nas-with-or");
-        assert_eq!(
-            slug("Unlock the vault by typing cold amber tin boats"),
-            "unlock-the-vault-by-typing"
-        );
+        assert_eq!(slug("Unlock the vault by typing cold amber tin boats"), "unlock-the-vault-by");
         assert_eq!(slug("Tr0ut"), "memory");
     }
 
