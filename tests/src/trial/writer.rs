@@ -107,7 +107,12 @@ impl Writer {
                 let lines = run.stdout.split(|&byte| byte == b'\n');
                 let answers = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
                 let mut answers = answers.filter(|answer| answer["id"] == 2);
-                answers.any(|answer| answer["result"]["isError"] == false)
+                // What the user wrote stays until they agree: then nothing is put aside.
+                answers.any(|answer| {
+                    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+                    answer["result"]["isError"] == false
+                        && (self == Self::Remember || text.contains(" is put aside."))
+                })
             }
             _ => run.status.success(),
         }
