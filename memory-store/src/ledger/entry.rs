@@ -8,6 +8,7 @@ use super::Tombstone;
 use crate::file::MemoryFile;
 use crate::id::MemoryId;
 use crate::memory::Source;
+use crate::reviewed::Reviewed;
 
 /// Number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
@@ -124,6 +125,11 @@ impl Entry {
     /// Returns whether we wrote this text.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         self.written.contains(&text_hash(text))
+    }
+
+    /// Returns whether a person kept the memory in a review, and it is not parked.
+    pub(crate) fn was_kept(&self, reviewed: &Reviewed) -> bool {
+        reviewed.ids.contains(&self.id) && self.aside == Aside::No
     }
 
     /// Returns whether the last text seen was written on this machine, by us or for somebody.

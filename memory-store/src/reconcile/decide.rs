@@ -203,7 +203,7 @@ impl<'r> Decision<'r, '_> {
         entry.placed = true;
         entry.aside = Aside::No;
         let is_ours = before.wrote(found) || found == wanted.text;
-        match self.owner(before, file, is_ours) {
+        match self.survey.owner(before, file, is_ours) {
             Owner::Program => self.untouched(before, entry, file, wanted),
             Owner::Person if is_ours => self.linked(before, entry, file, wanted),
             Owner::Person => self.edited(before, entry, file, wanted.memory.superseded_by),
@@ -249,11 +249,6 @@ impl<'r> Decision<'r, '_> {
         }
         let folder = &self.survey.store(&entry.root).folder;
         free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
-    }
-
-    /// Returns whose a file is.
-    fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
-        self.survey.owner(entry, file, is_ours)
     }
 
     /// Keeps a person's file that has a text of ours: of what the reader finds now, it takes over the keys that link it

@@ -312,7 +312,7 @@ impl<'a> Survey<'a> {
     /// Returns whose a memory's file is; `is_ours` if the program wrote its text.
     pub(crate) fn owner(&self, entry: &Entry, file: &Read, is_ours: bool) -> Owner {
         let tracked = self.tracks(&file.stored.path);
-        let kept = self.reviewed.ids.contains(&entry.id) && entry.aside == Aside::No;
+        let kept = entry.was_kept(&self.reviewed);
         Owner::of(entry, &file.file.memory, Evidence { tracked, edited: !is_ours, kept })
     }
 

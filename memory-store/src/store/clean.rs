@@ -7,7 +7,7 @@ use super::{By, Read, Store, Stored, free_path_in, listing};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
-use crate::ledger::{Aside, Entry, Ledger, Origin};
+use crate::ledger::{Entry, Ledger, Origin};
 use crate::memory::Memory;
 use crate::migrate;
 use crate::reconcile::{Evidence, Owner};
@@ -214,7 +214,7 @@ impl Store {
 fn is_persons(entry: Option<&Entry>, read: &Read, tracked: bool, reviewed: &Reviewed) -> bool {
     let Some(entry) = entry else { return true };
     let edited = !entry.wrote(read.file.text());
-    let kept = reviewed.ids.contains(&entry.id) && entry.aside == Aside::No;
+    let kept = entry.was_kept(reviewed);
     Owner::of(entry, &read.stored.memory, Evidence { tracked, edited, kept }) == Owner::Person
 }
 
