@@ -1,7 +1,7 @@
 //! Questions to the person at the terminal.
 
 use std::fmt;
-use std::io::Write as _;
+use std::io::Write;
 
 use dialoguer::console::Term;
 use dialoguer::theme::Theme;
@@ -63,6 +63,26 @@ impl Theme for QuestionTheme {
         f.write_char('\n')?;
         self.format_select_prompt_item(f, chosen, true)
     }
+}
+
+/// Shows each item, and asks which of two answers holds for it, which `show` returns; `decide` is given whether it is the
+/// first. An item can be left for later. Returns whether the person goes on with other questions.
+pub fn about_each<T>(
+    items: &[T],
+    out: &mut dyn Write,
+    show: impl Fn(&T, &mut dyn Write) -> Result<[&'static str; 2]>,
+    decide: impl Fn(&T, bool, &mut dyn Write) -> Result,
+) -> Result<bool> {
+    for item in items {
+        let [first, second] = show(item, out)?;
+        out.flush()?;
+        match select("Decide", &[first, second, "Later", "Stop here"].map(str::to_owned), 2)? {
+            Some(chosen @ (0 | 1)) => decide(item, chosen == 0, out)?,
+            Some(2) => {}
+            Some(_) | None => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 /// Asks a question that is answered with yes or no. Where nobody can be asked, nobody has agreed.

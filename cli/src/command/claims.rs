@@ -122,34 +122,28 @@ pub fn go_through(
     claims: &[Claim<'_>],
     out: &mut dyn Write,
 ) -> Result<bool> {
-    for claim in claims {
+    let show = |claim: &Claim<'_>, out: &mut dyn Write| {
         view::whole(&claim.stored, out)?;
         writeln!(out, "{}", paint(CARE, view::plain(&claim.why())))?;
-        out.flush()?;
-        let [agree, refuse] = claim.words();
-        let words = [agree, refuse, "Later", "Stop here"].map(str::to_owned);
-        match ask::select("Decide", &words, 2)? {
-            Some(0) => decide(world, stores, claim, Decision::Agree, out)?,
-            Some(1) => decide(world, stores, claim, Decision::Refuse, out)?,
-            Some(2) => {}
-            Some(_) | None => return Ok(false),
-        }
-    }
-    Ok(true)
+        Ok(claim.words())
+    };
+    ask::about_each(claims, out, show, |claim, agrees, out| {
+        let decision = if agrees { Decision::Agree } else { Decision::Refuse };
+        decide(world, stores, claim, decision, out)
+    })
 }
 
 /// Decides about the change to the memory with this id, or the end of it.
 pub fn decide_by_id(
     world: &World,
     stores: &Stores,
-    id: &str,
+    id: MemoryId,
     decision: Decision,
     out: &mut dyn Write,
 ) -> Result {
-    let (_, stored) = stores.find(id)?;
     let claims = all(stores)?;
-    let Some(claim) = claims.iter().find(|claim| claim.stored.memory.id == stored.memory.id) else {
-        let id = stored.memory.id.short();
+    let Some(claim) = claims.iter().find(|claim| claim.stored.memory.id == id) else {
+        let id = id.short();
         return Err(Failure::new(format!("no change by Claude to {id} waits for you"))
             .hint("`throughline review` lists those that do."));
     };

@@ -68,13 +68,11 @@ pub fn pairs_among(all: &[Stored], stores: &Stores, held: &BTreeSet<MemoryId>) -
 pub fn settle_all(
     world: &World,
     stores: &Stores,
-    id: &str,
+    id: MemoryId,
     both: bool,
     held: &BTreeSet<MemoryId>,
     out: &mut dyn Write,
 ) -> Result {
-    let (_, stored) = stores.find(id)?;
-    let id = stored.memory.id;
     let mut pairs = pairs(stores, held)?;
     pairs.retain(|pair| pair.newer.memory.id == id || pair.older.memory.id == id);
     if pairs.is_empty() {

@@ -3,11 +3,11 @@
 
 use std::io::Write;
 
-use memory_store::Error;
 use memory_store::memory::Status;
 use memory_store::redact::Redactor;
 use memory_store::store::{Proposal, Store, Stored, places};
 use memory_store::trust::Trust;
+use memory_store::{Error, MemoryId};
 use processor::project_texts::Committed;
 use processor::secrets::{self, Decision};
 
@@ -191,38 +191,31 @@ pub fn go_through(
     proposed: &[Proposed<'_>],
     out: &mut dyn Write,
 ) -> Result<bool> {
-    for one in proposed {
+    let show = |one: &Proposed<'_>, out: &mut dyn Write| {
         view::whole(one.stored(), out)?;
         writeln!(out, "{}", paint(CARE, "It contains a value that became known as a secret:"))?;
         for (before, after) in one.changes() {
             writeln!(out, "  - {}\n  + {}", view::plain(before.trim()), view::plain(after.trim()))?;
         }
-        out.flush()?;
-        let words =
-            ["Keep it as it is: the value is no secret", "Hide the value", "Later", "Stop here"];
-        match ask::select("Decide", &words.map(str::to_owned), 2)? {
-            Some(0) => decide(world, stores, one, Decision::Keep, out)?,
-            Some(1) => decide(world, stores, one, Decision::Hide, out)?,
-            Some(2) => {}
-            Some(_) | None => return Ok(false),
-        }
-    }
-    Ok(true)
+        Ok(["Keep it as it is: the value is no secret", "Hide the value"])
+    };
+    ask::about_each(proposed, out, show, |one, keeps, out| {
+        let decision = if keeps { Decision::Keep } else { Decision::Hide };
+        decide(world, stores, one, decision, out)
+    })
 }
 
 /// Does what was decided about the memory with this id.
 pub fn decide_by_id(
     world: &World,
     stores: &Stores,
-    id: &str,
+    id: MemoryId,
     decision: Decision,
     out: &mut dyn Write,
 ) -> Result {
-    let (_, stored) = stores.find(id)?;
     let proposed = proposals(stores)?;
-    let one = proposed.iter().find(|one| one.stored().memory.id == stored.memory.id);
-    let Some(one) = one else {
-        let id = stored.memory.id.short();
+    let Some(one) = proposed.iter().find(|one| one.stored().memory.id == id) else {
+        let id = id.short();
         return Err(Failure::new(format!("{id} contains no value that is known as a secret"))
             .hint("`throughline review` lists the memories that do."));
     };

@@ -100,6 +100,15 @@ struct Named {
     rejected: Vec<Stored>,
     held: Vec<Stored>,
     kept: Vec<Stored>,
+    /// Memories whose known secrets are hidden, and those whose values are kept.
+    hidden: Vec<Stored>,
+    kept_values: Vec<Stored>,
+    /// Memories of changes by Claude.
+    agreed: Vec<Stored>,
+    refused: Vec<Stored>,
+    /// Memories of contradictions.
+    preferred: Vec<Stored>,
+    beside: Vec<Stored>,
 }
 
 impl Review {
@@ -121,13 +130,22 @@ impl Review {
             }
         }
         let held = self.hold.iter().map(|id| accepted_by_id(stores, id)).collect::<Result<_>>()?;
-        let kept = self.keep.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<_>>()?;
-        let others =
-            [&self.hide, &self.keep_value, &self.agree, &self.refuse, &self.prefer, &self.both];
-        for id in others.into_iter().flatten() {
-            stores.find(id)?;
-        }
-        Ok(Named { released, accepted, rejected, held, kept })
+        let find = |ids: &[String]| {
+            ids.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<Vec<Stored>>>()
+        };
+        Ok(Named {
+            released,
+            accepted,
+            rejected,
+            held,
+            kept: find(&self.keep)?,
+            hidden: find(&self.hide)?,
+            kept_values: find(&self.keep_value)?,
+            agreed: find(&self.agree)?,
+            refused: find(&self.refuse)?,
+            preferred: find(&self.prefer)?,
+            beside: find(&self.both)?,
+        })
     }
 
     /// Does what the options say, and tells it.
@@ -138,23 +156,26 @@ impl Review {
             let seen = self.has_seen(stored)?;
             accept_seen(world, stores, stored, seen, out)?;
         }
-        for (ids, decision) in [(&self.hide, Decision::Hide), (&self.keep_value, Decision::Keep)] {
-            for id in ids {
-                credentials::decide_by_id(world, stores, id, decision, out)?;
+        for (all, decision) in
+            [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
+        {
+            for Stored { memory, .. } in all {
+                credentials::decide_by_id(world, stores, memory.id, decision, out)?;
             }
         }
-        for (ids, decision) in [(&self.agree, Claimed::Agree), (&self.refuse, Claimed::Refuse)] {
-            for id in ids {
-                claims::decide_by_id(world, stores, id, decision, out)?;
+        for (all, decision) in [(&named.agreed, Claimed::Agree), (&named.refused, Claimed::Refuse)]
+        {
+            for Stored { memory, .. } in all {
+                claims::decide_by_id(world, stores, memory.id, decision, out)?;
             }
         }
         named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
         named.held.iter().try_for_each(|stored| hold(world, stores, stored, out))?;
         named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
-        for (ids, both) in [(&self.prefer, false), (&self.both, true)] {
-            for id in ids {
+        for (all, both) in [(&named.preferred, false), (&named.beside, true)] {
+            for Stored { memory, .. } in all {
                 let held = ids_of(&stores.held()?);
-                contradictions::settle_all(world, stores, id, both, &held, out)?;
+                contradictions::settle_all(world, stores, memory.id, both, &held, out)?;
             }
         }
         if self.accept_all {
@@ -214,24 +235,22 @@ impl Review {
             told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
         };
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
-        let Named { released, accepted, rejected, held, kept } = named;
-        released.iter().for_each(|stored| tell("release", stored));
-        accepted.iter().chain(&all).for_each(|stored| tell("take in", stored));
-        rejected.iter().for_each(|stored| tell("turn down", stored));
-        held.iter().for_each(|stored| tell("put back to held", stored));
-        kept.iter().for_each(|stored| tell("confirm", stored));
-        let others = [
-            ("prefer", &self.prefer),
-            ("keep beside the other one", &self.both),
-            ("hide known secrets in", &self.hide),
-            ("keep the values of", &self.keep_value),
-            ("agree to the change by Claude to", &self.agree),
-            ("refuse the change by Claude to", &self.refuse),
+        let verbs = [
+            ("release", &named.released),
+            ("take in", &named.accepted),
+            ("take in", &all),
+            ("turn down", &named.rejected),
+            ("put back to held", &named.held),
+            ("confirm", &named.kept),
+            ("prefer", &named.preferred),
+            ("keep beside the other one", &named.beside),
+            ("hide known secrets in", &named.hidden),
+            ("keep the values of", &named.kept_values),
+            ("agree to the change by Claude to", &named.agreed),
+            ("refuse the change by Claude to", &named.refused),
         ];
-        for (verb, ids) in others {
-            for id in ids {
-                tell(verb, &stores.find(id)?.1);
-            }
+        for (verb, memories) in verbs {
+            memories.iter().for_each(|stored| tell(verb, stored));
         }
         view::would(&told, self.json, out)
     }

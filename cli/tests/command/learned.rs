@@ -135,25 +135,29 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     assert_eq!(listed().len(), before.len() - 1);
 }
 
-#[test]
-fn what_replaces_a_draft_names_it() {
+/// Returns a machine with held memories, and the short id of a memory that may replace one.
+fn with_replacement() -> (Machine, String) {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
     machine.write("home/.config/throughline/config.toml", "review = true\n");
     machine.ok(&["init", "--yes", "--no-register"]);
     let better = machine.json(&["add", "Amounts are kept in whole cents", "--json"]);
+    (machine, better["short"].as_str().unwrap().to_owned())
+}
+
+/// Lets a memory replace the first one that `review` asks about, and gives more answers.
+fn replace_first(machine: &Machine, by: &str, more: &[(&str, &str)]) {
+    let by = format!("{by}\r");
+    let replace = [("[q]uit > ", "s"), ("Replaced by", ANOTHER_ONE), ("Its id", by.as_str())];
+    machine.at_terminal(&["review"], &[&replace, more, &[("[q]uit > ", "q")]].concat());
+}
+
+#[test]
+fn what_replaces_a_draft_names_it() {
+    let (machine, better) = with_replacement();
     let before = ids(&machine);
-    let by = format!("{}\r", better["short"].as_str().unwrap());
-    machine.at_terminal(
-        &["review"],
-        &[
-            ("[q]uit > ", "s"),
-            ("Replaced by", ANOTHER_ONE),
-            ("Its id", by.as_str()),
-            ("[q]uit > ", "q"),
-        ],
-    );
-    let now = machine.json(&["show", better["short"].as_str().unwrap(), "--json"]);
+    replace_first(&machine, &better, &[]);
+    let now = machine.json(&["show", &better, "--json"]);
     let [draft] = &now[0]["supersedes"].as_array().unwrap()[..] else { panic!("{now:#}") };
     let draft = draft.as_str().unwrap().to_owned();
     assert!(before.contains(&draft) && !ids(&machine).contains(&draft), "{now:#}");
@@ -161,24 +165,9 @@ fn what_replaces_a_draft_names_it() {
 
 #[test]
 fn a_replacement_is_undone_in_both_memories() {
-    let machine = Machine::new();
-    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
-    machine.write("home/.config/throughline/config.toml", "review = true\n");
-    machine.ok(&["init", "--yes", "--no-register"]);
-    let better = machine.json(&["add", "Amounts are kept in whole cents", "--json"]);
+    let (machine, better) = with_replacement();
     let before = crate::browse::memory_files(&machine);
-    let by = format!("{}\r", better["short"].as_str().unwrap());
-    machine.at_terminal(
-        &["review"],
-        &[
-            ("[q]uit > ", "s"),
-            ("Replaced by", ANOTHER_ONE),
-            ("Its id", by.as_str()),
-            ("[q]uit > ", "u"),
-            ("Undone: ", ""),
-            ("[q]uit > ", "q"),
-        ],
-    );
+    replace_first(&machine, &better, &[("[q]uit > ", "u"), ("Undone: ", "")]);
     assert_eq!(crate::browse::memory_files(&machine), before);
     machine.ok(&["sync"]);
     assert_eq!(crate::browse::memory_files(&machine), before);
