@@ -118,7 +118,10 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
         let (written, others) = place.written(&calls);
         // Of a committed folder the reconciliation decides what the others are.
         store.note_written(&written, &others, store.root.is_none(), now)?;
-        let by_git = !place.missing.is_empty() && place.has_git_moved();
+        if place.missing.is_empty() {
+            continue;
+        }
+        let by_git = place.has_git_moved();
         let present = file_system_now(store).unwrap_or(now);
         for (id, name) in &place.missing {
             let file = store.folder.join(name);

@@ -21,11 +21,11 @@ mod heal;
 pub mod history;
 mod left_out;
 mod lost;
-pub(crate) mod migrate;
 mod mine;
 mod models;
 mod names;
 mod packs;
+mod prepare;
 mod publish;
 mod reconcile;
 mod report;
@@ -49,7 +49,6 @@ use memory_store::reconcile::Replacing;
 use memory_store::{Timestamp, identity};
 
 use crate::collect::forks::Ownership;
-use crate::collect::trees;
 use crate::git;
 use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
@@ -65,6 +64,7 @@ use heal::Distrusted;
 use mine::Asked;
 use models::Models;
 use packs::PACK_FROM_BYTES;
+pub(crate) use prepare::{Prepared, prepare};
 use publish::Published;
 
 pub(crate) use context::LLM_DIR;
@@ -134,35 +134,30 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
-    let before = migrate::bring_up_to_date(options, &lock)?;
-    let mut report = sync_locked(options, &lock)?;
+    let mut report = sync_locked(options, prepare(options, &lock)?)?;
     // A person waits for all of it, and can use what is published meanwhile.
     let waits = matches!(options.busy, Busy::Wait(_)) && !options.leaves_rest;
     while waits && report.goes_on() {
         let asked = report.questions;
-        report = sync_locked(options, &lock)?.after(report);
+        report = sync_locked(options, prepare(options, &lock)?)?.after(report);
         if report.questions == asked {
             break;
         }
     }
-    report.migrated = before.migrated;
-    report.warnings.extend(before.mended);
     report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(report)
 }
 
-/// Syncs for a caller that holds the project's lock already.
-pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
+/// Syncs for a caller that holds the project's lock, and that [`prepare`] has prepared.
+pub(crate) fn sync_locked(options: &SyncOptions<'_>, prepared: Prepared) -> Result<SyncReport> {
     let open = private_folders::close_all(options.dirs);
-    let (dirs, project) = (options.dirs, options.tree.project);
-    trees::adopt(dirs, project, &options.tree.root)?;
-    let mended = trees::review(dirs, project)?;
     let report = run(options);
     options.progress.done();
     report.map(|mut report| {
         report.warnings.extend(open.iter().map(OpenFolder::told));
-        report.warnings.extend(mended);
+        report.warnings.extend(prepared.mended);
         report.warnings.extend(git::hung::told());
+        report.migrated = prepared.migrated;
         report
     })
 }

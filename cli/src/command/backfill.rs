@@ -9,13 +9,13 @@ use std::time::Duration;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
-use processor::collect::discover;
+use processor::collect::discover::Transcript;
+use processor::collect::unclaimed::Unclaimed;
 use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
 
 use super::glance::Glance;
-use super::scene::Scene;
 use super::{eval, no_sessions, sync, view};
 use crate::failure::Result;
 use crate::world::World;
@@ -34,25 +34,20 @@ pub struct Backfill {
     pub goes_on: bool,
 }
 
-/// Reads the transcripts that are there already.
+/// Reads the transcripts that are there already: those that were found, and the sessions that were named as perhaps
+/// another project's.
 pub fn run(
     world: &World,
     tree: &Tree,
-    scene: &Scene,
+    (found, unclaimed): (&[Transcript], &Unclaimed),
     out: &mut dyn Write,
 ) -> Result<Option<Backfill>> {
     let request =
         sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
-    // By now the person may have taken the sessions that were named.
-    let is_decided = scene.unclaimed.newest.is_some();
-    let has_found = match is_decided {
-        true => !discover::transcripts(&world.dirs, tree)?.transcripts.is_empty(),
-        false => !scene.found.is_empty(),
-    };
-    if !has_found {
+    if found.is_empty() {
         writeln!(out, "  sessions    none of this project yet")?;
         // Sessions of another project were named before.
-        let told = scene.unclaimed.told();
+        let told = unclaimed.told();
         let reasons = no_sessions::reasons(world, tree)?.into_iter();
         for reason in reasons.filter(|reason| !told.contains(reason)) {
             writeln!(out, "              {}", view::plain(&reason))?;

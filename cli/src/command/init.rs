@@ -221,10 +221,18 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let ignore_lines = ignore_lines::put(world, &store, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, scene, &tree, out)?;
-    decide_old(args, world, scene, &tree, out)?;
+    // By now the person may have taken sessions as this project's that were named.
+    let again = match scene.unclaimed.newest {
+        Some(_) => Some(discover::transcripts(&world.dirs, &tree)?.transcripts),
+        None => None,
+    };
+    let found = again.as_ref().unwrap_or(&scene.found);
+    let is_asked = world.interactive && !args.yes && !args.keep_all;
+    let keep = if is_asked { Keep::Ask } else { Keep::All };
+    old_sessions::decide(world, &tree, found, keep, out)?;
     let mut backfill = None;
     if !args.no_sync {
-        backfill = backfill::run(world, &tree, scene, out)
+        backfill = backfill::run(world, &tree, (found, &scene.unclaimed), out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
     if let Some(failure) = unregistered {
@@ -283,25 +291,6 @@ fn decide_earlier(
         false => EarlierSessions::Leave,
     };
     sync::decide(world, tree, decision, newest)
-}
-
-/// Names sessions that are older than the limit of archived turns, and keeps them unless a person decides otherwise.
-fn decide_old(
-    args: &Init,
-    world: &World,
-    scene: &Scene,
-    tree: &Tree,
-    out: &mut dyn Write,
-) -> Result {
-    let is_asked = world.interactive && !args.yes && !args.keep_all;
-    let keep = if is_asked { Keep::Ask } else { Keep::All };
-    // The user may have taken more sessions as this project's since the scene was looked at.
-    let again = match scene.unclaimed.newest {
-        Some(_) => discover::transcripts(&world.dirs, tree)?.transcripts,
-        None => Vec::new(),
-    };
-    let found = if again.is_empty() { &scene.found } else { &again };
-    old_sessions::decide(world, tree, found, keep, out)
 }
 
 /// Tells what happens to the memories of a project that is to keep them elsewhere. Asks before private ones come into a

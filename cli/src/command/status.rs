@@ -167,7 +167,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off_by_variable: world.mode == Mode::Off,
         review: settings.review,
         waiting_for_review: counts.held,
-        elsewhere_in_project: stores.elsewhere(),
+        elsewhere_in_project: stores.elsewhere(listing),
         forgotten: aside,
         held_back: survey.held()?.len(),
         from_repository,

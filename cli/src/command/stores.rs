@@ -277,14 +277,14 @@ impl Stores {
         MemoryCounts::of(&project.memories, is_committed, &user.memories, now)
     }
 
-    /// Counts the memories that only other working trees of the project have in their folders.
-    pub fn elsewhere(&self) -> usize {
+    /// Counts the memories that only other working trees of the project have in their folders, and that are not in `here`,
+    /// the list of this one's.
+    pub fn elsewhere(&self, here: &Listing) -> usize {
         if self.project.root.is_none() {
             return 0;
         }
-        let ids = |store: &Store| -> BTreeSet<MemoryId> {
-            let memories = store.list().unwrap_or_default().memories;
-            memories.into_iter().map(|stored| stored.memory.id).collect()
+        let ids = |listing: &Listing| -> BTreeSet<MemoryId> {
+            listing.memories.iter().map(|stored| stored.memory.id).collect()
         };
         let identity = Identity::read(&self.project.home).ok().flatten().into_iter();
         let roots = identity.flat_map(|it| [it.paths, it.worktrees].concat());
@@ -295,8 +295,8 @@ impl Stores {
                     .is_some_and(|tree| tree.root == *root && tree.project == self.tree.project)
         };
         let others = roots.filter(is_tree).map(|root| self.project.at(&root));
-        let there: BTreeSet<MemoryId> = others.flat_map(|store| ids(&store)).collect();
-        if there.is_empty() { 0 } else { there.difference(&ids(&self.project)).count() }
+        let there = others.flat_map(|store| ids(&store.list().unwrap_or_default()));
+        there.collect::<BTreeSet<_>>().difference(&ids(here)).count()
     }
 
     /// Lists both stores.

@@ -152,7 +152,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                 let counts = stores.counts(&project, &user, world.now);
                 // Counted as in every other view, not by what was published.
                 report.memories = counts.project();
-                let elsewhere_in_project = stores.elsewhere();
+                let elsewhere_in_project = stores.elsewhere(&project);
                 let outcome =
                     SyncOutcome { root: &tree.root, report, counts, elsewhere_in_project };
                 if !args.json {

@@ -822,9 +822,10 @@ fn is_pinned(candidate: &Candidate) -> bool {
 /// first one is followed.
 fn put_notes_behind(hits: &mut Vec<Hit>) {
     let is_users = |hit: &Hit| !hit.noted && matches!(hit.said_by, None | Some(SaidBy::User));
+    // Titles are compared for notes alone: most starts have none.
     let place = |(at, hit): (usize, &Hit)| {
         let is_same = |user: &Hit| is_users(user) && likeness(&user.title, &hit.title) >= SAME;
-        let users = hits.iter().rposition(is_same).filter(|_| hit.noted);
+        let users = hit.noted.then(|| hits.iter().rposition(is_same)).flatten();
         users.filter(|user| *user > at).map_or((at, false), |user| (user, true))
     };
     let places: Vec<_> = hits.iter().enumerate().map(place).collect();

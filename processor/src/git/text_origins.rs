@@ -4,6 +4,7 @@
 //! Reflogs are local: no clone or fetch transfers them (`git help reflog`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::path::Path;
 
 use memory_store::layout::STORE_DIR;
@@ -80,13 +81,16 @@ impl TextOrigins {
         content: &[u8],
         is_as_staged: bool,
     ) -> Option<Option<FirstCommit>> {
-        let mut ids = vec![blob_id(root, content)?];
-        let text = String::from_utf8_lossy(content);
-        if text.contains("\r\n") {
-            ids.push(blob_id(root, text.replace("\r\n", "\n").as_bytes())?);
-        }
         let staged = path.to_str().and_then(|path| self.staged.get(path));
-        ids.extend(staged.filter(|_| is_as_staged).cloned());
+        let ids = match staged.filter(|_| is_as_staged) {
+            Some(id) => vec![id.clone()],
+            None => {
+                let text = String::from_utf8_lossy(content);
+                let with_newlines = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
+                let other = with_newlines.map(|text| blob_id(root, text.as_bytes()));
+                iter::once(blob_id(root, content)).chain(other).collect::<Option<_>>()?
+            }
+        };
         Some(ids.iter().filter_map(|id| self.first.get(id)).min().copied())
     }
 }

@@ -137,6 +137,7 @@ impl SyncReport {
         self.second_embedded += before.second_embedded;
         self.questions += before.questions;
         self.nothing_new = false;
+        self.migrated.splice(..0, before.migrated);
         self.warn(before.warnings);
         self
     }

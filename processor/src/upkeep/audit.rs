@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::collect::trees;
 use crate::lock::Lock;
-use crate::sync::{SyncOptions, migrate, sync_locked};
+use crate::sync::{SyncOptions, prepare, sync_locked};
 use files::FILE_BYTES_MAX;
 
 /// Bytes of one line, or of several that belong together, that are looked at together.
@@ -88,11 +88,11 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     if fix {
         let lock = Lock::of_project(options.dirs, &home, options.busy)?;
         let Some(lock) = lock else { return Ok(None) };
-        migrate::bring_up_to_date(options, &lock)?;
+        let prepared = prepare(options, &lock)?;
         audit.clean(options, &settings)?;
         // Everything derived from the cleaned files is made again.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
-        sync_locked(&afresh, &lock)?;
+        sync_locked(&afresh, prepared)?;
     }
     audit.look(options, &settings)?;
     Ok(Some(audit.report))

@@ -31,7 +31,7 @@ use crate::collect::trees;
 use crate::lock::Lock;
 use crate::mining;
 use crate::state::{State, read_roots};
-use crate::sync::{LLM_DIR, SyncOptions, SyncReport, migrate, sync_locked};
+use crate::sync::{LLM_DIR, SyncOptions, SyncReport, prepare, sync_locked};
 use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::tasks::Tasks;
@@ -138,14 +138,14 @@ const PROBES_MAX: usize = 2_000;
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::of_project(options.dirs, &home, options.busy)? else { return Ok(None) };
-    migrate::bring_up_to_date(options, &lock)?;
+    let prepared = prepare(options, &lock)?;
     // Anything that would be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = Purge::begin(home)?;
     let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
-    purge.report.sync = sync_locked(&afresh, &lock)?;
+    purge.report.sync = sync_locked(&afresh, prepared)?;
     purge.forget_proven()?;
     Ledger::open(&purge.home)?.forget_history()?;
     purge.settle_memories(options, memories)?;

@@ -1,0 +1,34 @@
+//! Preparation of a sync: its working trees are checked, and stores of an earlier format migrated.
+
+use anyhow::Result;
+use memory_store::migrate::{self, Migrated, Site};
+
+use super::SyncOptions;
+use crate::collect::trees;
+use crate::lock::Lock;
+
+/// Result of the preparation.
+pub(crate) struct Prepared {
+    /// Migrations that are worth a line for a person.
+    pub migrated: Vec<Migrated>,
+    /// Report of a record of the project that was damaged or missing, and was written again.
+    pub mended: Option<String>,
+}
+
+/// Checks the working trees of a project against what was vouched for, and migrates the stores that a sync writes to the
+/// formats of this program. The caller holds the project's lock.
+///
+/// # Errors
+/// When a later version of the program has written a store, or a migration failed and was undone.
+pub(crate) fn prepare(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Prepared> {
+    let (dirs, tree) = (options.dirs, options.tree);
+    trees::adopt(dirs, tree.project, &tree.root)?;
+    let mended = trees::review(dirs, tree.project)?;
+    let roots: Vec<_> = trees::present(dirs, tree).into_iter().map(|tree| tree.root).collect();
+    let mut migrated = Vec::new();
+    for site in Site::all(dirs, tree, &roots) {
+        migrated.extend(migrate::bring_up_to_date(&site, options.now)?);
+    }
+    migrated.retain(Migrated::is_reported);
+    Ok(Prepared { migrated, mended })
+}
