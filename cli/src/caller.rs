@@ -1,41 +1,43 @@
-//! Caller of a command: the person, or Claude in a tool call. Claude does not decide for the person, whatever a page or
-//! a file told it to run.
+//! Caller of a command: the person, or Claude in a tool call. Claude does not decide for the person, even if a page or
+//! a file instructs it to run a command.
 //!
 //! A tool call is recognized by the processes above the command, so that `env -u CLAUDECODE` and `env -i` change
-//! nothing. A command that a person types with `!` in Claude Code looks the same from here: it has the same parent, the
-//! same environment and no terminal. So it is treated as Claude's, and the next sync gives what it saved to the person,
-//! once the session's transcript shows who typed it.
+//! nothing. A command that a person types with `!` in Claude Code looks the same: it has the same parent, the same
+//! environment and no terminal. So it counts as Claude's. The next sync attributes its memories to the person, once the
+//! session's transcript shows that a person typed it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Processes above a command that are looked at.
+/// Maximum number of processes above a command that are checked.
 const ANCESTORS_MAX: usize = 64;
 
 /// Name of the client's program.
 const CLIENT: &str = "claude";
 
-/// Parts of the path of the client where a JavaScript runtime runs it, or where its versions lie.
+/// Parts of the client's path if a JavaScript runtime runs it, or if it is in the folder of its versions.
 const CLIENT_PATHS: [&str; 4] =
     ["/claude-code/", "/claude-agent-sdk/", "/claude/versions/", "/claude-code-"];
 
-/// Variables that Claude Code sets for the commands of a session. Others that begin like them are a person's settings.
+/// Variables that Claude Code sets for the commands of a session. Other variables with the same prefix are a person's
+/// settings.
 const MARKS: [&str; 4] =
     ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID"];
 
 /// Caller of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// A person, or a script of theirs.
+    /// A person, or a person's script.
     Person,
-    /// Claude, in a tool call: its client is one of the processes above, or a session left its mark in an environment.
+    /// Claude, in a tool call: its client is one of the processes above, or an environment contains a session's
+    /// variables.
     Claude,
 }
 
 impl Caller {
-    /// Finds the caller of this process. A terminal is no evidence of a person: a process that Claude detached can open one,
-    /// and answer a question in it. `get` reads its environment.
+    /// Finds the caller of this process. A terminal is no evidence of a person: a process that Claude detached can open
+    /// one and answer a question in it. `get` reads the environment of this process.
     pub fn find(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let is_marked = MARKS.iter().any(|name| get(name).is_some_and(|value| !value.is_empty()));
         Self::of(std::os::unix::process::parent_id(), is_marked, &Processes::read(get))
@@ -52,27 +54,27 @@ impl Caller {
     }
 }
 
-/// A process, as far as it matters here.
+/// Properties of a process that decide about the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// Whether it is Claude Code.
+    /// Whether the process is Claude Code.
     is_client: bool,
-    /// Whether Claude Code set its environment.
+    /// Whether its environment contains a session's variables.
     is_marked: bool,
 }
 
 /// The processes of this machine.
 enum Processes {
-    /// As Linux shows them in this folder.
+    /// A folder like `/proc` on Linux, read for each process.
     Folder(PathBuf),
-    /// As `ps` listed them.
+    /// The list that `ps` printed.
     Listed(BTreeMap<u32, Process>),
 }
 
 impl Processes {
     /// Prepares to read the processes of this machine. In builds for tests, which may themselves run below Claude Code,
-    /// the variable `THROUGHLINE_TEST_PROC` names a folder with other ones.
+    /// the variable `THROUGHLINE_TEST_PROC` names a folder with other processes.
     fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let folder = get("THROUGHLINE_TEST_PROC").filter(|_| cfg!(debug_assertions));
         if let Some(folder) = folder {
@@ -105,7 +107,7 @@ fn is_client(program: &str, arguments: &[&str]) -> bool {
         || scripts.any(|script| script.ends_with("js"))
 }
 
-/// Returns whether an environment, one variable after the other, has a mark of a session.
+/// Returns whether an environment, one variable after the other, contains a session's variables.
 fn has_mark<'a>(mut environment: impl Iterator<Item = &'a str>) -> bool {
     environment.any(|variable| {
         let (name, value) = variable.split_once('=').unwrap_or_default();
@@ -113,7 +115,7 @@ fn has_mark<'a>(mut environment: impl Iterator<Item = &'a str>) -> bool {
     })
 }
 
-/// Processes as Linux shows them.
+/// Processes in `/proc`.
 mod proc {
     use std::fs::{self, File};
     use std::io::Read as _;
@@ -124,10 +126,10 @@ mod proc {
     /// Bytes of a process's arguments and of its environment that are read.
     const BYTES_MAX: u64 = 1 << 20;
 
-    /// Reads a process from its folder; `None` where it is gone.
+    /// Reads a process from its folder; `None` if the process has ended.
     pub(super) fn read(folder: &Path) -> Option<Process> {
         let stat = fs::read_to_string(folder.join("stat")).ok()?;
-        // The name stands in parentheses, and may have some itself.
+        // The name is in parentheses, and may contain parentheses itself.
         let (_, rest) = stat.rsplit_once(')')?;
         let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
         let program = fs::read_link(folder.join("exe")).unwrap_or_default();
@@ -141,7 +143,8 @@ mod proc {
         })
     }
 
-    /// Reads a file of texts; what another user's process keeps to itself is empty.
+    /// Reads a file with texts of a process; returns an empty text if the file of another user's process is not
+    /// readable.
     fn text(path: &Path) -> String {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
@@ -150,7 +153,7 @@ mod proc {
     }
 }
 
-/// Processes as `ps` lists them, where there is no `/proc`.
+/// Processes in the output of `ps`, for systems without `/proc`.
 mod ps {
     use std::collections::BTreeMap;
     use std::process::{Command, Stdio};
@@ -163,21 +166,21 @@ mod ps {
     /// Longest wait for the list.
     const LIST_MAX: Duration = Duration::from_secs(2);
 
-    /// Lists the processes with their arguments and, as far as they are shown, their environments.
+    /// Lists the processes with their arguments and, as far as `ps` shows them, their environments.
     pub(super) fn list() -> BTreeMap<u32, Process> {
         let (sender, list) = mpsc::channel();
         thread::spawn(move || {
             let mut command = Command::new("/bin/ps");
             command.args(["-axww", "-E", "-o", "pid=,ppid=,command="]).env_clear();
             let listed = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-            // Whoever waited may have gone on.
+            // The receiver may have timed out.
             drop(sender.send(listed.map(|listed| listed.stdout).unwrap_or_default()));
         });
         let listed = list.recv_timeout(LIST_MAX).unwrap_or_default();
         String::from_utf8_lossy(&listed).lines().filter_map(process).collect()
     }
 
-    /// Reads a line of the list.
+    /// Parses a line of the list.
     pub(super) fn process(line: &str) -> Option<(u32, Process)> {
         let mut words = line.split_whitespace();
         let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);

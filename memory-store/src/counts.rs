@@ -1,4 +1,4 @@
-//! Numbers of memories. Every view prints these, so that none contradicts another.
+//! Counts of memories. Every view prints these counts, so that no two views contradict each other.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::memory::{Memory, Status};
 use crate::store::Stored;
 use crate::time::Timestamp;
 
-/// State of a memory, by which it is counted once.
+/// State of a memory; each memory is counted in exactly one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is in force.
+    /// The memory is in force.
     InForce,
-    /// It is in force and private until a review accepts it.
+    /// The memory is in force, and private until a review accepts it.
     Held,
-    /// The time until which it was in force is over.
+    /// The memory is past its `valid_until`.
     Expired,
-    /// Another one replaces it, or a person turned it down.
+    /// Another memory replaces it, or a person rejected it.
     Replaced,
 }
 
 impl Standing {
-    /// Returns the state of a memory that nobody put aside.
+    /// Returns the state of a memory that no person has forgotten.
     pub fn of(memory: &Memory, now: Timestamp) -> Self {
         match memory.status {
             Status::Rejected | Status::Archived => Self::Replaced,
@@ -39,7 +39,7 @@ impl Standing {
     }
 }
 
-/// Numbers of memories that a project and its user have. A memory is in one of them.
+/// Counts of the memories of a project and its user. Each memory is in one of them, apart from `by_kind`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryCounts {
     /// In force, in the memory folder of the working tree.
@@ -50,11 +50,11 @@ pub struct MemoryCounts {
     pub held: usize,
     /// In force, of the user for every project.
     pub user_memories: usize,
-    /// Replaced by another one.
+    /// Replaced by another memory.
     pub replaced: usize,
-    /// Out of force, since their time is over.
+    /// Past their `valid_until`.
     pub expired: usize,
-    /// Those of the project that are in force, by kind.
+    /// Memories of the project that are in force, by kind.
     pub by_kind: BTreeMap<&'static str, usize>,
 }
 

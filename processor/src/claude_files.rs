@@ -1,4 +1,4 @@
-//! Looks for what Claude did to memory files without the programs: files that a tool call wrote or removed.
+//! Search for memory files that Claude's tool calls wrote or removed without our programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use memory_store::{Timestamp, trust};
 use crate::tool_calls::{ToolCalls, earliest_change};
 use crate::{git, trust as pulls};
 
-/// Wait for the transcript of a call that wrote a file a moment ago.
+/// Time to wait for the transcript record of a call that wrote a file a moment ago.
 const FLUSH_WAIT: Duration = Duration::from_millis(300);
 /// Milliseconds after which the record of a call is in its transcript.
 const FLUSHED_MS: i64 = 1_000;
@@ -23,14 +23,14 @@ const FLUSHED_MS: i64 = 1_000;
 /// Memory files that tool calls removed, below the root of their working tree.
 pub type Removed = BTreeMap<PathBuf, Vec<PathBuf>>;
 
-/// A store with what is to be looked at in it.
+/// A store with the files in it that have to be checked.
 struct Place {
     store: Store,
-    /// Where git was when the files of its tree were last looked at.
+    /// Position of git when the files of the working tree were last checked.
     position: Option<String>,
-    /// Files whose texts nobody has noted.
+    /// Files whose texts are not in the ledger.
     unseen: Vec<Stored>,
-    /// Files that are gone.
+    /// Files that are missing, with the ids of their memories.
     missing: Vec<(memory_store::MemoryId, PathBuf)>,
     looked: Timestamp,
 }
@@ -48,14 +48,14 @@ impl Place {
         })
     }
 
-    /// Returns the moment from which on transcripts matter; `None` where there is nothing to look at.
+    /// Returns the time since which transcripts have to be read; `None` if no file has to be checked.
     fn since(&self) -> Option<Timestamp> {
         let paths: Vec<&Path> = self.unseen.iter().map(|stored| stored.path.as_path()).collect();
         let looked = (!self.missing.is_empty()).then_some(self.looked);
         [earliest_change(&paths), looked].into_iter().flatten().min()
     }
 
-    /// Tells the unseen files that tool calls wrote from the others.
+    /// Separates the unseen files that tool calls wrote from the others.
     fn written(&self, calls: &ToolCalls) -> (Vec<Written>, Vec<Stored>) {
         let (mut written, mut others, mut likely) = (Vec::new(), Vec::new(), Vec::new());
         for stored in &self.unseen {
@@ -69,7 +69,7 @@ impl Place {
                 (None, None) => others.push(stored.clone()),
             }
         }
-        // Of what ran just then, git may have been the one that wrote it.
+        // Git may have written a file while a call merely ran at the same time.
         let files = likely.iter().map(|written| written.stored.clone()).collect();
         let by_git = match self.store.root.as_deref() {
             Some(root) => pulls::written_by_git(root, files),
@@ -82,7 +82,7 @@ impl Place {
         (written, others)
     }
 
-    /// Returns whether git may be what took files away: a branch, a stash or the index is another one, or cannot be told.
+    /// Returns whether git may have removed files: a branch, a stash or the index changed, or cannot be read.
     fn has_git_moved(&self) -> bool {
         let Some(root) = self.store.root.as_deref() else { return false };
         let position = git::memory_position(root);
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// Looks at the stores of a project and at the user's own, and notes what Claude did. Returns the files that tool calls
+/// Checks the stores of a project and the user's own, and records Claude's changes. Returns the files that tool calls
 /// removed: they are written again.
 pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> {
     let Some(main) = trees.first() else { return Ok(Removed::new()) };
@@ -99,7 +99,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
         let store = Store::open(dirs, tree)?;
         let is_private = store.root.is_none();
         places.push(Place::gather(dirs, store, tree)?);
-        // All trees of a private project have one store.
+        // All working trees of a private project share one store.
         if is_private {
             break;
         }
@@ -116,7 +116,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
     for place in &places {
         let store = &place.store;
         let (written, others) = place.written(&calls);
-        // Of a committed folder the reconciliation decides what the others are.
+        // In a committed folder, reconciliation decides about the other files.
         store.note_written(&written, &others, store.root.is_none(), now)?;
         if place.missing.is_empty() {
             continue;
@@ -142,7 +142,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], now: Timestamp) -> Result<Removed> 
     Ok(removed)
 }
 
-/// Whether a file was written so shortly ago that the transcript may lack the call that did.
+/// Returns whether a file was written so recently that the transcript may lack the call that wrote it.
 fn is_fresh(place: &Place, calls: &ToolCalls) -> bool {
     let paths = place.unseen.iter().filter(|stored| calls.writer(&stored.path, false).is_none());
     let paths: Vec<PathBuf> = paths.map(|stored| stored.path.clone()).collect();

@@ -1,5 +1,5 @@
-//! Programs of others, such as git and Claude Code. They are looked up in absolute folders of `PATH` alone: a relative or
-//! empty entry means the folder that a command is run in, which may be a stranger's project.
+//! External programs, such as git and Claude Code. They are looked up in absolute folders of `PATH` alone: a relative
+//! or empty entry means the current folder, which may be an untrusted project.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 /// The variable that names the folders of programs.
 const VARIABLE: &str = "PATH";
-/// Value of `PATH` where no entry is left. An empty one would mean the current folder.
+/// Value of `PATH` if no entry is left. An empty `PATH` would mean the current folder.
 const NO_FOLDER: &str = "/dev/null";
 
-/// Takes the entries that are not absolute out of this process's `PATH`. Whatever it starts inherits that, so that
-/// neither its own look-ups nor those of a script's `#!/usr/bin/env` line reach into a project.
+/// Removes the entries that are not absolute from this process's `PATH`. Child processes inherit the result, so neither
+/// look-ups of this process nor those of a script's `#!/usr/bin/env` line find a program in a project.
 ///
 /// # Safety
 /// No other thread of the process is running: call it first in `main`.
@@ -19,7 +19,7 @@ pub unsafe fn keep_absolute_folders() {
     #[expect(clippy::disallowed_methods, reason = "the environment is made safe before it is read")]
     let path = std::env::var_os(VARIABLE);
     if let Some(path) = path {
-        // SAFETY: the caller vouches that there is no other thread that could read the environment.
+        // SAFETY: the caller guarantees that there is no other thread that could read the environment.
         unsafe { std::env::set_var(VARIABLE, absolute_folders(&path)) };
     }
 }

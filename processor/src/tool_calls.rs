@@ -1,8 +1,8 @@
-//! Tool calls of Claude's that wrote or removed memory files, and commands that a person typed with `!`, as the
-//! transcripts of all projects show them. A file that a tool call wrote is Claude's, whatever it claims.
+//! Claude's tool calls that wrote or removed memory files, and commands that a person typed with `!`, read from the
+//! transcripts of all projects. A file that a tool call wrote is Claude's, regardless of its front matter.
 //!
 //! The transcripts themselves are read, not the archive: a session of one project may write into the memory folder of
-//! another one, and what is ignored or purged was written all the same.
+//! another, and the archive lacks sessions that are ignored or purged.
 
 use std::cmp::Reverse;
 use std::fs::{self, File, Metadata};
@@ -22,23 +22,23 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
 
-/// Bytes of transcripts that are read for one question, those that were written last first.
+/// Bytes of transcripts that are read in one pass, the most recently written transcripts first.
 const BYTES_MAX: u64 = 512 << 20;
 
 /// Milliseconds by which the clocks of a transcript and of a file may differ.
 const SLACK_MS: i64 = 2_000;
 
-/// Milliseconds between the last record of a transcript and its file's time from which on its times say nothing: it was
-/// copied, or its clock is another one.
+/// Milliseconds between the last record of a transcript and its file's time from which on the times of its calls are
+/// ignored: the transcript was copied, or its clock differs.
 const STALE_MS: i64 = 600_000;
 
-/// Milliseconds that a typed command may take where its end is not recorded.
+/// Milliseconds that a typed command may take if its end is not recorded.
 const TYPED_MS: i64 = 60_000;
 
 /// Milliseconds by which a transcript may have been written before the file that one of its calls wrote.
 const BEFORE_MS: i64 = 60_000;
 
-/// Programs that write files, as the words of a command line have them.
+/// Words of a command line that write files: programs, subcommands and options.
 const WRITERS: [&str; 43] = [
     "tee", "mv", "cp", "rm", "touch", "sed", "perl", "python", "python3", "node", "ruby", "php",
     "install", "rsync", "ln", "dd", "truncate", "patch", "ed", "ex", "vi", "vim", "awk", "gawk",
@@ -46,16 +46,16 @@ const WRITERS: [&str; 43] = [
     "reset", "apply", "revert", "clean", "unzip", "-delete", "shred", "trash",
 ];
 
-/// Programs that let a command go on after the tool call, wherever a command line has them.
+/// Programs that let a command run on after the tool call, anywhere in a command line.
 const DETACHERS: [&str; 6] = ["nohup", "setsid", "disown", "daemonize", "tmux", "systemd-run"];
 
-/// Such programs whose names are words, which count only where a command begins.
+/// Such programs whose names are ordinary words; they count only at the beginning of a command.
 const DETACHERS_FIRST: [&str; 4] = ["at", "batch", "screen", "crontab"];
 
-/// Names of our own tools: what they write is in the ledger.
+/// Part of the names of our own tools: the ledger contains the texts that they write.
 const OWN_TOOL: &str = "throughline";
 
-/// Redacts nothing: what is read here is not kept.
+/// Redactor that changes nothing: the texts that are read here are not kept.
 struct Unredacted;
 
 impl Redact for Unredacted {
@@ -64,14 +64,14 @@ impl Redact for Unredacted {
     }
 }
 
-/// What a tool call may have written.
+/// Files that a tool call may have written.
 #[derive(Debug)]
 enum Target {
     /// This file.
     File(String),
-    /// Whatever this command line does.
+    /// Any file that this command line may write.
     Command(String),
-    /// Whatever a tool with this input does.
+    /// Any file that a tool with this input may write.
     Other(String),
 }
 
@@ -83,11 +83,11 @@ struct Call {
     target: Target,
     start: Timestamp,
     end: Option<Timestamp>,
-    /// Whether it goes on after its result.
+    /// Whether the call runs on after its result.
     is_detached: bool,
-    /// When the last record of its session was written.
+    /// Time of the last record of its session.
     last: Timestamp,
-    /// Whether its times can be compared with those of files.
+    /// Whether the times of the call can be compared with file times.
     has_times: bool,
 }
 
@@ -100,7 +100,7 @@ struct Typed {
     end: Option<Timestamp>,
 }
 
-/// Tool calls and typed commands of the transcripts that were written to lately.
+/// Tool calls and typed commands of the transcripts that were written recently.
 #[derive(Debug, Default)]
 pub struct ToolCalls {
     calls: Vec<Call>,
@@ -108,12 +108,12 @@ pub struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// Reads the transcripts that were written to since a moment.
+    /// Reads the transcripts that were written since a time.
     pub fn read(dirs: &UserDirs, since: Timestamp) -> Self {
         let since = since.0.saturating_sub(BEFORE_MS);
         let mut transcripts = Vec::new();
         for folder in configurations::transcript_folders(dirs) {
-            // What cannot be read shows nothing.
+            // A folder that cannot be read is skipped.
             let Ok(found) = discover::transcripts_in(&folder) else { continue };
             transcripts.extend(found.transcripts);
         }
@@ -163,7 +163,7 @@ impl ToolCalls {
         }
     }
 
-    /// Notes which calls of a line run in the background, as they were asked to, or because they took long.
+    /// Marks the calls of a line that run in the background, by request or because they took long.
     fn detach(&mut self, line: &[u8], first: usize) {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
         let was_moved = value["toolUseResult"]["backgroundTaskId"].is_string();
@@ -214,7 +214,7 @@ impl ToolCalls {
         else {
             return;
         };
-        // A program may give such a prompt, with `claude -p`, and so may another agent, and Claude.
+        // A program may send such a prompt as well, with `claude -p`, and so may another agent, or Claude.
         let is_meta = value["isMeta"].as_bool().unwrap_or_default();
         if is_meta || prompt_by(&value) != PromptBy::User {
             return;
@@ -231,18 +231,19 @@ impl ToolCalls {
         }
     }
 
-    /// Returns the session of a tool call that wrote a file, as it is now.
+    /// Returns the session of the tool call that wrote the current state of a file. With `was_brought`, only calls that
+    /// name the file count, as git may have written it.
     pub fn writer(&self, file: &Path, was_brought: bool) -> Option<&str> {
         let times = fs::symlink_metadata(file).map(|metadata| change_times(&metadata)).ok()?;
         let wrote = |call: &&Call| {
             let names = call.names(file);
             let is_at = |at: &i64| call.covers(*at, call.end(), SLACK_MS);
-            // Of a command in the background nothing shows the end; what names no file is believed to run as long as the
-            // session.
+            // The end of a background command is not recorded. A command that does not name the file is assumed to run
+            // as long as its session.
             let end = if call.is_detached { Some(call.last) } else { call.end };
             match call.has_times {
                 true if names => times.iter().any(is_at),
-                // A call that names nothing wrote it if it ran just then, unless git did.
+                // A call that does not name the file wrote it if it ran at that time, unless git did.
                 true => {
                     !was_brought
                         && times.iter().any(|at| call.covers(*at, end, 0))
@@ -254,8 +255,9 @@ impl ToolCalls {
         self.calls.iter().rev().find(wrote).map(|call| call.session.as_str())
     }
 
-    /// Returns the session of a tool call that removed a file between the last look and now. One that names nothing
-    /// counts if it may write, for a variable or a pattern may be the name; `was_brought` if git may be the one that did.
+    /// Returns the session of the tool call that removed a file between the last check and now. A command that does not
+    /// name the file counts if it may write, since a variable or a pattern may expand to the name. `was_brought` is
+    /// whether git may have removed the file.
     pub fn remover(
         &self,
         file: &Path,
@@ -278,7 +280,7 @@ impl ToolCalls {
         self.calls.iter().rev().find(removed).map(|call| call.session.as_str())
     }
 
-    /// Returns whether a person typed a command with `!` that has these words, when something was noted.
+    /// Returns whether a person typed a command with `!` that contains these words and ran at this time.
     pub fn is_typed(&self, words: &[&str], at: Timestamp) -> bool {
         self.typed.iter().any(|typed| {
             let end = typed.end.map_or(typed.start.0 + TYPED_MS, |end| end.0);
@@ -289,17 +291,17 @@ impl ToolCalls {
 }
 
 impl Call {
-    /// Returns when it ended; `None` where it may still run.
+    /// Returns the time at which the call ended; `None` if it may still run.
     fn end(&self) -> Option<Timestamp> {
         self.end.filter(|_| !self.is_detached)
     }
 
-    /// Returns whether it ran at a moment, if this is its end.
+    /// Returns whether the call ran at a time, given its end.
     fn covers(&self, at: i64, end: Option<Timestamp>, slack: i64) -> bool {
         at >= self.start.0 - slack && end.is_none_or(|end| at <= end.0 + slack)
     }
 
-    /// Returns whether it may write any file, not only one that it names.
+    /// Returns whether the call may write any file, not only a file that it names.
     fn is_open_ended(&self) -> bool {
         match &self.target {
             Target::File(_) => false,
@@ -307,7 +309,7 @@ impl Call {
         }
     }
 
-    /// Returns whether it names a file, or the folder of it, and may write there.
+    /// Returns whether the call names a file or its folder, and may write there.
     fn names(&self, file: &Path) -> bool {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let folder = file.parent().and_then(Path::to_str).unwrap_or_default();
@@ -326,7 +328,7 @@ impl Call {
     }
 }
 
-/// Returns when a line was written, without parsing it.
+/// Returns the time at which a line was written, without parsing the line.
 fn timestamp(line: &[u8]) -> Option<Timestamp> {
     const KEY: &[u8] = b"\"timestamp\":\"";
     let at = memchr::memmem::rfind(line, KEY)? + KEY.len();
@@ -334,7 +336,7 @@ fn timestamp(line: &[u8]) -> Option<Timestamp> {
     Timestamp::parse(std::str::from_utf8(&line[at..at + end]).ok()?)
 }
 
-/// Returns what a call of a tool may write; `None` where it only reads, or asks.
+/// Returns the files that a tool call may write; `None` if the tool only reads or asks.
 fn target(tool: &str, input: Input) -> Option<Target> {
     match input {
         Input::Edit { path, .. } => Some(Target::File(path)),
@@ -354,7 +356,7 @@ fn target(tool: &str, input: Input) -> Option<Target> {
     }
 }
 
-/// Returns whether a command line may write a file: by a redirection, or by a program that does.
+/// Returns whether a command line may write a file, by a redirection or by one of [`WRITERS`].
 fn may_write(command: &str) -> bool {
     let redirects =
         command.replace("2>&1", "").replace(">/dev/null", "").replace("> /dev/null", "");
@@ -365,7 +367,7 @@ fn may_write(command: &str) -> bool {
             .any(is_writer)
 }
 
-/// Returns whether what a command line starts may go on after it.
+/// Returns whether a process that a command line starts may run on after it.
 fn detaches(command: &str) -> bool {
     let is_one_of = |list: &[&str], word: &str| {
         let word = word.trim_matches(|c: char| matches!(c, '\'' | '"' | '(' | ')'));
@@ -391,7 +393,8 @@ fn has_background_sign(command: &[u8]) -> bool {
     })
 }
 
-/// When a file was changed: its text, and its name or place. Claude may set the first one, not the second.
+/// Returns the times at which a file's text was changed, and its name or place. Claude can set the first time, but not
+/// the second.
 fn change_times(metadata: &Metadata) -> [i64; 2] {
     let changed = metadata.ctime().saturating_mul(1_000) + metadata.ctime_nsec() / 1_000_000;
     [modified_ms(metadata), changed]
@@ -401,7 +404,7 @@ fn modified_ms(metadata: &Metadata) -> i64 {
     metadata.mtime().saturating_mul(1_000) + metadata.mtime_nsec() / 1_000_000
 }
 
-/// Returns when the first of some files was changed; `None` where none is there.
+/// Returns the earliest time at which one of these files was changed; `None` if none of them exists.
 pub fn earliest_change(files: &[&Path]) -> Option<Timestamp> {
     let times = files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
     times.flat_map(|metadata| change_times(&metadata)).min().map(Timestamp)

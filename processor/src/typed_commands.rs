@@ -1,5 +1,5 @@
-//! Commands that were noted as Claude's though a person typed them with `!` in Claude Code: while such a command runs it
-//! looks like one of Claude's, and only the transcript shows who gave it.
+//! Commands that were recorded as Claude's although a person typed them with `!` in Claude Code. While such a command
+//! runs, it looks like a tool call; only the transcript shows that a person typed it.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -12,17 +12,17 @@ use memory_store::time::DAY_MS;
 
 use crate::tool_calls::ToolCalls;
 
-/// Extractor of what a person saved by a command.
+/// Extractor of memories that a person saved by a command.
 const CLI: &str = "cli";
 
-/// Carries out the changes that Claude asked for by a command, where a transcript shows that a person typed it. What
-/// nothing shows within a day stays Claude's.
+/// Carries out the changes that commands requested in Claude's name, if a transcript shows that a person typed the
+/// command. A change without such evidence within a day stays Claude's.
 pub fn carry_out(dirs: &UserDirs, tree: &Tree, settings: &Settings, now: Timestamp) -> Result<()> {
     let mut asked = Vec::new();
     let stores = [Store::open(dirs, tree)?, Store::user(dirs)?];
     for store in stores.into_iter().filter(|store| Ledger::has_asked(&store.home)) {
         let ledger = Ledger::open(&store.home)?;
-        // What was asked for over MCP has a session, and no person typed it.
+        // A change that was asked for over MCP has a session, and no person typed it.
         let by_command = ledger
             .pending()
             .filter(|change| change.session.is_none() && words(&change.change).is_some());

@@ -69,7 +69,7 @@ fn is_ours(text: &str) -> bool {
     text.contains(SKILL_MARK)
 }
 
-/// Removes the skill, and its folder, unless somebody made it their own. Returns whether it was there.
+/// Removes the skill and its folder, if the skill is still ours. Returns whether it was.
 pub fn remove_skill(path: &Path, run: Run) -> Result<bool> {
     // One that is somebody else's may be anything.
     if !replace::holds(path, SKILL_MARK)? {
@@ -79,7 +79,7 @@ pub fn remove_skill(path: &Path, run: Run) -> Result<bool> {
         Ok(if text.is_some_and(is_ours) { Next::Remove } else { Next::Keep })
     })?;
     if replaced.is_some() && run == Run::Real {
-        // The skill's folder, `skills` and `.claude`: each is empty now, unless somebody put more there.
+        // Remove the skill's folder, `skills` and `.claude`, as far as each is empty now.
         for folder in path.ancestors().skip(1).take(3) {
             if std::fs::remove_dir(folder).is_err() {
                 break;
@@ -111,7 +111,8 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
     Ok(replaced.is_some())
 }
 
-/// Takes the paragraph out of a file below `root`; a file that has nothing else goes with it. Returns whether it was there.
+/// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns whether the
+/// paragraph was there.
 pub fn remove_paragraph(path: &Path, root: &Path, run: Run) -> Result<bool> {
     if !path.exists() || check_inside(path, root).is_err() || !replace::holds(path, BEGIN)? {
         return Ok(false);

@@ -32,9 +32,9 @@ pub enum Purpose {
     Rules,
     /// The status line, which a person adds by hand.
     StatusLine,
-    /// What turns the plugin on, which the client writes.
+    /// The settings that turn the plugin on, which the client writes.
     Plugin,
-    /// MCP servers of ours wherever they are in the file, which a person may have added to any project.
+    /// Our MCP servers anywhere in the file: a person may have added one to any project.
     Servers,
 }
 
@@ -106,7 +106,7 @@ pub struct Insertion {
     pub created: Vec<PathBuf>,
     /// The copy beside it.
     pub backup: Option<PathBuf>,
-    /// The version of the program that made or last compared it; 0.1.0 noted none.
+    /// Version of the program that made or last compared the insertion; version 0.1.0 recorded none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// The changed part of it.
@@ -141,7 +141,7 @@ impl Insertion {
         }
     }
 
-    /// Returns whether a text contains our entries as they were inserted, and no others.
+    /// Returns whether a text contains our entries as they were inserted, and no other entries of ours.
     pub fn is_whole(&self, text: &str, place: &Place<'_>) -> bool {
         let undone = self.change.undo(text);
         undone.is_some_and(|undone| place.is_clear(&undone).unwrap_or(false))
@@ -161,7 +161,7 @@ pub struct Record {
 }
 
 impl Purpose {
-    /// Returns the name of such a part, for sentences.
+    /// Returns the name of the inserted part, for sentences.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hooks => "the hooks",
@@ -199,7 +199,7 @@ impl Record {
         self.insertions.retain(|known| !known.is_about(place));
     }
 
-    /// Notes that what is known about a place was compared with what this version of the program inserts.
+    /// Records that the insertions at a place were compared with the entries that this version of the program inserts.
     pub fn note_program(&mut self, place: &Place<'_>) {
         for known in self.insertions.iter_mut().filter(|known| known.is_about(place)) {
             known.program = Some(PROGRAM.to_owned());

@@ -58,7 +58,7 @@ pub fn remove(document: &Document, scope: Scope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
     let Some(servers) = holder.object_value(SERVERS) else { return false };
-    // Somebody may have given another server this name.
+    // Another server may have this name.
     let Some(server) = servers.get(NAME).filter(is_ours) else { return false };
     server.remove();
     remove_if_empty(&holder, SERVERS);
@@ -66,7 +66,7 @@ pub fn remove(document: &Document, scope: Scope, root: &Path) -> bool {
     true
 }
 
-/// Takes every server out that starts our program, under whatever name and for whatever project, and what is empty
+/// Removes every server that starts our program, under any name and for any project, and the objects that are empty
 /// without it. Returns whether there was one.
 pub fn remove_all(document: &Document) -> bool {
     let Ok(top) = document.object() else { return false };
@@ -81,7 +81,7 @@ pub fn remove_all(document: &Document) -> bool {
     of_user || !names.is_empty()
 }
 
-/// Returns the names of servers that start our program by another one, such as a shell.
+/// Returns the names of servers that start our program through another program, such as a shell.
 pub fn wrapped(document: &Document) -> Vec<String> {
     let value = document.value();
     let projects = value[PROJECTS].as_object().into_iter().flat_map(|projects| projects.values());
@@ -103,7 +103,7 @@ fn remove_from(holder: &CstObject) -> bool {
     true
 }
 
-/// Removes entries of projects that are empty, now that a server of ours is gone from them.
+/// Removes entries of projects that are empty after our servers were removed.
 fn remove_empty_projects(top: &CstObject, is_changed: impl Fn(&str) -> bool) {
     let Some(projects) = top.object_value(PROJECTS) else { return };
     for project in projects.properties() {
@@ -124,7 +124,7 @@ fn remove_if_empty(holder: &CstObject, name: &str) {
     }
 }
 
-/// Whether a server is started by our program, by path or by name.
+/// Returns whether a server's command is our program, by path or by name.
 fn is_ours(server: &CstObjectProp) -> bool {
     server
         .value()

@@ -1,4 +1,4 @@
-//! The status line in a settings file, which docs/usage.md tells a person to add.
+//! The status line in a settings file, which a person adds as docs/usage.md describes.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::document::Document;
 
 const KEY: &str = "statusLine";
 
-/// Takes the status line out where it is our command and nothing else. Returns whether it was.
+/// Removes the status line if it is our command and nothing else. Returns whether the document changed.
 pub fn remove(document: &Document) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(property) = root.get(KEY) else { return false };
@@ -18,7 +18,7 @@ pub fn remove(document: &Document) -> bool {
     is_ours
 }
 
-/// Returns the command of a status line that runs ours among others.
+/// Returns the command of a status line that runs our command among others.
 pub fn wrapped(document: &Document) -> Option<String> {
     let value = document.value();
     let command = value[KEY]["command"].as_str()?;
@@ -26,7 +26,7 @@ pub fn wrapped(document: &Document) -> Option<String> {
     is_wrapped.then(|| command.to_owned())
 }
 
-/// Whether a status line runs our command alone: a command that does more is somebody's own.
+/// Returns whether a status line runs our command alone: a person wrote a command that does more.
 fn is_ours(value: &Value) -> bool {
     let command = value["command"].as_str().unwrap_or_default();
     let mut words = command.split_whitespace();

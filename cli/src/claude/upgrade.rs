@@ -1,7 +1,7 @@
-//! Upgrading what an earlier version of the program registered with Claude Code.
+//! Upgrading the entries that an earlier version of the program registered with Claude Code.
 //!
-//! Only entries that the record lists, and that are in their file as they were inserted, are changed: what a person
-//! changed or removed there stays so.
+//! Only entries that the record lists, and that are in their file as they were inserted, are changed. Entries that a
+//! person changed or removed stay as they are.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::command::doctor::programs;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
-/// Result of upgrading.
+/// Result of an upgrade.
 #[derive(Debug, Default)]
 pub struct Upgraded {
     /// Files whose entries were changed.
@@ -41,18 +41,18 @@ pub struct Left {
 
 /// Next state of the entries in a file.
 enum State {
-    /// Nothing is registered there any more, or all of it is as this version registers it.
+    /// The file has no entries any more, or this version registers the same entries.
     Current,
-    /// They were changed.
+    /// The entries were changed.
     Upgraded,
-    /// They are of an earlier version, and stay so: a person changed them, or the file is committed.
+    /// The entries are of an earlier version, and stay so: a person changed them, or the file is committed.
     Left,
-    /// The form that they need is not known now.
+    /// The form of the entries depends on the client's version, which cannot be found at present.
     Later,
 }
 
-/// Upgrades what is registered for all projects, and for those at `roots`. It looks once at what each version of the
-/// program inserted.
+/// Upgrades the entries that are registered for all projects, and for the projects at `roots`. Each version of the
+/// program checks an entry once.
 ///
 /// # Errors
 /// When the record cannot be written.
@@ -72,13 +72,13 @@ pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
     }
     let client = client::find(world).and_then(|client| client::version(&client));
     for known in &due {
-        // Entries of all projects have no root, and need none.
+        // Entries for all projects have no root, and need none.
         let place = known.place(&world.cwd);
         match upgrade_one(world, &mut record, known, &place, client) {
             Ok(State::Current) => record.note_program(&place),
             Ok(State::Upgraded) => done.files.push(known.path.clone()),
             Ok(State::Left) => {
-                // A committed file is upgraded by whoever is the first of a team, so it is looked at again.
+                // A committed file is checked again at the next upgrade: a colleague may have upgraded it by then.
                 if !known.scope.committed() {
                     record.note_program(&place);
                 }
@@ -102,12 +102,12 @@ fn upgrade_one(
     let Some(text) = replace::read(place.path)? else { return Ok(State::Current) };
     let document = Document::parse(place.path, Some(&text))?;
     let Some(registered) = Registered::find(&document, place) else { return Ok(State::Current) };
-    // Programs are started only where this program had registered them.
+    // A program is started only if its path was registered by this program.
     let is_whole = known.is_whole(&text, place);
     let folder = registered.folder().filter(|folder| !(is_whole && is_earlier(folder)));
     let folder = folder.unwrap_or_else(|| world.bin_dir.clone());
     let wanted = match registered {
-        // A client of an unknown version may be one that needs a shell.
+        // A client of an unknown version may need a shell.
         Registered { needs_shell: true, .. } if client.is_none() => return Ok(State::Later),
         Registered { purpose: Purpose::Hooks, .. } => {
             Registration::hooks(place.scope, &folder, client)
@@ -124,25 +124,25 @@ fn upgrade_one(
     Ok(State::Upgraded)
 }
 
-/// Returns whether the programs of a folder are of an earlier version, or do not run: they write stores that this version
-/// has migrated.
+/// Returns whether the programs of a folder are of an earlier version, or do not run. Earlier programs would write
+/// stores that this version has migrated.
 fn is_earlier(folder: &Path) -> bool {
     let version = programs::version(&folder.join(background::PROGRAM));
     let version = version.and_then(|version| client::Version::parse(&version));
     version < client::Version::parse(PROGRAM)
 }
 
-/// Entries of ours in a file.
+/// Our entries in a file.
 struct Registered {
     purpose: Purpose,
-    /// The first program that they call, if by its path.
+    /// First program that the entries call, if they call it by its path.
     program: Option<PathBuf>,
-    /// Whether they call it through a shell.
+    /// Whether the entries call the program through a shell.
     needs_shell: bool,
 }
 
 impl Registered {
-    /// Finds them; `None` where there are none.
+    /// Finds our entries; `None` if the file has none.
     fn find(document: &Document, place: &Place<'_>) -> Option<Self> {
         let purpose = place.purpose;
         match purpose {
@@ -162,7 +162,7 @@ impl Registered {
         }
     }
 
-    /// Returns the folder of the programs, if all of them are there.
+    /// Returns the folder of the programs, if it contains all of them.
     fn folder(&self) -> Option<PathBuf> {
         let folder = self.program.as_ref().filter(|path| path.is_absolute())?.parent()?;
         let is_hooks = self.purpose == Purpose::Hooks;

@@ -1,14 +1,15 @@
-//! Whether git has a memory file: then others may have it, and moving it out of the folder is not enough.
+//! Check whether git contains a memory file: then other people may have it, and moving it out of the folder is not
+//! enough.
 
 use std::path::Path;
 
 use super::view;
 use crate::failure::{Failure, Result};
 
-/// Refuses to take a memory file out of the repository that git has. `about` names the memory.
+/// Refuses to remove a memory file that git contains. `about` names the memory.
 ///
 /// # Errors
-/// When a commit, the index, another branch or a stash has the file.
+/// When a commit, the index, another branch or a stash contains the file.
 pub fn refuse(root: &Path, file: &Path, about: &str) -> Result {
     let Ok(name) = file.strip_prefix(root) else { return Ok(()) };
     let state = processor::git::state(root, None);

@@ -1,5 +1,5 @@
-//! What earlier versions of the program left: formats of stores, which a command that writes brings up to date,
-//! registrations with Claude Code, and `throughline doctor --migrations`.
+//! Data of earlier versions of the program: stores in older formats, which a command migrates before it writes,
+//! registrations with Claude Code, and the report of `throughline doctor --migrations`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Lines of the log that are printed; all are in the JSON.
+/// Maximum number of log lines that are printed; the JSON contains all.
 const LOG_LINES: usize = 20;
 
-/// Brings the stores that a command writes to the formats of this program, and reports it on stderr.
+/// Migrates the stores that a command is about to write, and reports it on stderr.
 pub fn before_write(world: &World, tree: &Tree) -> Result {
     print_all(&migrate::before_write(&world.dirs, tree, world.now)?);
     Ok(())
 }
 
-/// [`before_write`], for a command that writes nothing but the user's settings.
+/// Does as [`before_write`], for a command that writes only the user's settings.
 pub fn before_settings(world: &World) -> Result {
     let migrated = migrate::bring_up_to_date(&Site::user(&world.dirs), world.now)?;
     print_all(migrated.as_slice());
@@ -43,8 +43,8 @@ fn print_all(migrated: &[Migrated]) {
     }
 }
 
-/// Upgrades what an earlier version registered with Claude Code for these working trees, and reports it on stderr. A
-/// fault there keeps nothing else from being done.
+/// Upgrades the entries that an earlier version registered with Claude Code for these working trees, and reports it on
+/// stderr. A file that cannot be upgraded does not keep the command from running.
 pub fn upgrade_registered(world: &World, roots: &[&Path]) -> Result {
     let done = upgrade(world, roots)?;
     let paths = |files: &[PathBuf]| files.iter().map(view::path).collect::<Vec<_>>().join(" and ");
@@ -74,16 +74,15 @@ pub fn line(migrated: &Migrated) -> String {
     format!("{} {}.", paint(CARE, "!"), view::plain(&migrated.to_string()))
 }
 
-/// A store in the report.
 #[derive(Serialize)]
 struct StoreReport {
     store: &'static str,
     folder: PathBuf,
-    /// Its format.
+    /// Format of the store.
     format: u32,
     /// The newest format that this program supports.
     supported: u32,
-    /// The first version of the program that writes a format, where this one does not support it.
+    /// First version of the program that writes the store's format, if this version does not support it.
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<String>,
     pending: Vec<PendingStep>,
@@ -99,7 +98,6 @@ struct PendingStep {
     about: &'static str,
 }
 
-/// A backup, with the command that puts it back.
 #[derive(Serialize)]
 struct BackupReport {
     name: String,
@@ -142,8 +140,8 @@ impl StoreReport {
     }
 }
 
-/// Prints the formats of the stores, what is pending, the log, and backups with the way back. Fails where a later version
-/// of the program has written one.
+/// Prints the formats of the stores, pending steps, the log, and backups with instructions for restoring them. Fails if
+/// a later version of the program wrote one of the stores.
 pub fn report(world: &World, json: bool, out: &mut dyn Write) -> Result {
     let mut stores = Vec::new();
     for site in sites(world)? {
@@ -166,7 +164,7 @@ pub fn report(world: &World, json: bool, out: &mut dyn Write) -> Result {
         .hint(format!("This version reads it and changes nothing. Install {needs}.")))
 }
 
-/// The user's own store, and those of the project that the command is about, if it is about one.
+/// Returns the user's own store, and the stores of the current project, if there is one.
 fn sites(world: &World) -> Result<Vec<Site>> {
     match world.tree() {
         Ok(tree) => Ok(Site::all_known(&world.dirs, &tree)),
@@ -243,7 +241,7 @@ fn show_backups(stores: &[StoreReport], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// What a backup put back.
+/// Result of restoring a backup.
 #[derive(Serialize)]
 struct WentBack {
     folder: PathBuf,
@@ -251,7 +249,7 @@ struct WentBack {
     left: Vec<PathBuf>,
 }
 
-/// Puts a backup back.
+/// Restores a backup.
 pub fn restore(name: &str, world: &World, json: bool, out: &mut dyn Write) -> Result {
     for site in sites(world)? {
         let backups = site.state()?.backups;

@@ -1,5 +1,5 @@
-//! The reason why a project has no sessions: projects that its sessions may be of, or where transcripts were looked for
-//! and what was there.
+//! Reasons why a project has no sessions: other projects that its sessions may belong to, or the folders that were
+//! searched for transcripts and the number of transcripts in them.
 
 use memory_store::layout::Tree;
 use processor::collect::discover::Discovery;
@@ -10,7 +10,7 @@ use crate::elsewhere::{self, Elsewhere, Moved};
 use crate::failure::Result;
 use crate::world::World;
 
-/// Returns lines that say why no session of a project is there, each with the command that decides.
+/// Returns the reasons why a project has no session, each with the command that can change it.
 pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
     let found = discover::transcripts(&world.dirs, tree)?;
     let mut reasons = found.unclaimed.told();

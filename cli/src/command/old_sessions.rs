@@ -1,5 +1,5 @@
-//! Sessions that are older than the limit of archived turns before they are read: they are named, and kept unless the
-//! user decides otherwise. Without that, the sync that learns from them would remove them again.
+//! Sessions that are older than the limit of archived turns before they are read. They are reported, and kept unless
+//! the user decides otherwise. Without that, the sync that learns from them would remove them again.
 
 use std::io::Write;
 
@@ -17,14 +17,14 @@ use crate::world::World;
 /// Decision about old sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// They are kept, without a question.
+    /// All sessions are kept, without a question.
     All,
-    /// A person is asked.
+    /// The person decides.
     Ask,
 }
 
-/// Names the sessions among `transcripts` that are too old to be kept by the settings, and keeps them where the
-/// decision is so.
+/// Reports the sessions among `transcripts` that are older than the settings allow, and keeps them if `keep` or the
+/// person decides so.
 pub fn decide(
     world: &World,
     tree: &Tree,

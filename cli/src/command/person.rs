@@ -1,5 +1,5 @@
-//! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run them,
-//! whatever a page or a file told it. `docs/speakers.md` has the table.
+//! Commands that decide something for the person: they open a gate, publish, remove, or silence. Claude may not run
+//! them, even if a page or a file instructs it to. The table is in `docs/speakers.md`.
 
 use super::Command;
 use crate::caller::Caller;
@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::world::World;
 
 impl Command {
-    /// Returns the command as a person types it, if as it stands here it decides something for them.
+    /// Returns the command as a person types it, if with these arguments it decides something for the person.
     pub fn decision(&self, world: &World) -> Option<&'static str> {
         let (decides, typed) = match self {
             Self::Init(args) => (args.decides(world), "throughline init"),
@@ -27,7 +27,7 @@ impl Command {
             Self::Audit(args) => (args.decides(), "throughline audit --fix"),
             Self::Doctor(args) => (args.decides(), "throughline doctor --migrations --restore"),
             Self::Service(args) => (args.decides(), "throughline service"),
-            // What these may change is looked at memory by memory.
+            // These commands check each memory that they change.
             Self::Add(_) | Self::Edit(_) | Self::Forget(_) => return None,
             Self::Watch(_)
             | Self::Search(_)
@@ -61,7 +61,8 @@ impl Command {
     }
 }
 
-/// Fails unless the person runs a command that decides for them, which they type as `typed`.
+/// Fails unless the person runs this command, which decides something for them. `typed` is the command as the person
+/// types it.
 pub fn require(world: &World, typed: &str) -> Result {
     match world.caller {
         Caller::Person => Ok(()),
@@ -69,7 +70,8 @@ pub fn require(world: &World, typed: &str) -> Result {
     }
 }
 
-/// Returns the failure of a command that Claude runs in the person's place. `typed` is what the person types.
+/// Returns the failure of a command that Claude runs in the person's place. `typed` is the command as the person types
+/// it.
 pub fn refused(why: &str, typed: &str) -> Failure {
     Failure::new(format!("{why}, and Claude Code runs it here: nothing was changed"))
         .code(exit::NEEDS_PERSON)

@@ -1,5 +1,5 @@
-//! `throughline uninstall`: takes out of the files of the user and of all projects what `init` put in, and what the
-//! documentation tells a person to add.
+//! `throughline uninstall`: removes the entries that `init` made in files of the user and of all projects, and the
+//! additions that the documentation describes.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -52,7 +52,7 @@ pub struct Uninstall {
 }
 
 impl Uninstall {
-    /// Returns whether it decides something for the person.
+    /// Returns whether the command decides something for the person.
     pub fn decides(&self) -> bool {
         !self.dry_run
     }
@@ -71,7 +71,7 @@ struct Done {
     by_hand: Vec<ByHand>,
 }
 
-/// What would be done.
+/// Report of a dry run.
 #[derive(Serialize)]
 struct Would {
     would: Vec<String>,
@@ -140,7 +140,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     failure.map_or(Ok(()), Err)
 }
 
-/// Names what is left to a person.
+/// Prints the lines and files that a person has to delete.
 fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
     if by_hand.is_empty() {
         return Ok(());

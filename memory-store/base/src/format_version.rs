@@ -1,8 +1,8 @@
 //! Format versions of stores: one line in the file `version` of a store's folder.
 //!
 //! The line contains the number of the format and the first version of the program that writes it, so that an earlier
-//! program can name one that reads it. It depends on nothing else: two people who migrate a shared folder write the same
-//! bytes. A folder without the file has the format of version 0.1.0.
+//! program can name a version that reads the store. The line depends on nothing else: two people who migrate a shared
+//! folder write the same bytes. A folder without the file has the format of version 0.1.0.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -20,13 +20,13 @@ pub const FILE: &str = "version";
 /// Bytes of the file that are read.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// Characters of a program's version that are repeated.
+/// Maximum length of a program's version in characters; a longer one is ignored.
 const PROGRAM_CHARS_MAX: usize = 20;
 
 /// Kind of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StoreKind {
-    /// What belongs to the user and no project: `user` in the data directory, and the user's settings.
+    /// The user's own store: `user` in the data directory, and the user's settings.
     User,
     /// The private state of a project: `projects/<id>` in the data directory.
     Project,
@@ -35,7 +35,7 @@ pub enum StoreKind {
 }
 
 impl StoreKind {
-    /// Returns the format that this program writes, which is the newest one that it reads.
+    /// Returns the format that this program writes, which is the newest format that it reads.
     pub const fn format(self) -> u32 {
         match self {
             Self::User => 3,
@@ -61,7 +61,7 @@ impl StoreKind {
         }
     }
 
-    /// Returns its name for a person.
+    /// Returns the name of the kind for a person.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -74,14 +74,14 @@ impl StoreKind {
 /// Format of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFormat {
-    /// Its number, counted from 1.
+    /// Number of the format, counted from 1.
     pub number: u32,
-    /// The first version of the program that writes it, where the file names one.
+    /// First version of the program that writes the format, if the version file names one.
     pub program: Option<String>,
 }
 
 impl StoreFormat {
-    /// The format of a store without a version file: that of program version 0.1.0.
+    /// Format of a store without a version file, as version 0.1.0 of the program wrote it.
     pub const FIRST: Self = Self { number: 1, program: None };
 
     /// Reads the format of a store in the data directory.
@@ -103,7 +103,7 @@ impl StoreFormat {
     pub fn read_memory_folder(root: &Path) -> Result<Self> {
         let path = root.join(STORE_DIR).join(FILE);
         if root.join(STORE_DIR).is_symlink() {
-            // Nothing of it is read or written, so that its format does not matter.
+            // A memory folder that is a link is neither read nor written, so its format does not matter.
             return Ok(Self::FIRST);
         }
         match open_below(root, &path) {
@@ -125,8 +125,9 @@ impl StoreFormat {
         })
     }
 
-    /// Reads the lines of a version file. Git leaves several where two people brought the folder to different formats;
-    /// the newest one counts. `None` when no line begins with a number. An empty file has lost its line.
+    /// Parses the lines of a version file. After two people migrated the folder to different formats, git leaves
+    /// several lines; the newest format counts. `None` when no line begins with a number. An empty file has lost its
+    /// line, and counts as the first format.
     fn parse(text: &str) -> Option<Self> {
         if text.trim().is_empty() {
             return Some(Self::FIRST);
@@ -134,7 +135,7 @@ impl StoreFormat {
         let lines = text.lines().filter_map(|line| {
             let (number, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
             let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            // A number beyond all that this program can count is newer, too.
+            // A number that does not fit into 32 bits is newer, too.
             let number = is_number.then(|| number.parse().unwrap_or(u32::MAX))?;
             Some(Self { number: number.max(1), program: program_in(rest) })
         });
@@ -149,7 +150,7 @@ impl StoreFormat {
 
 const REMEDY: &str = "Remove the file: `throughline sync` writes it again.";
 
-/// Returns the version of a program at the beginning of a text that others may have written.
+/// Returns the version of a program at the beginning of an untrusted text.
 fn program_in(text: &str) -> Option<String> {
     let version = text.split_whitespace().next()?;
     let is_plain = version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
@@ -159,12 +160,12 @@ fn program_in(text: &str) -> Option<String> {
 /// Refuses private state of a newer format: that of a project, or the user's own.
 ///
 /// # Errors
-/// [`Error::Newer`]; others when the version file cannot be read.
+/// [`Error::Newer`]; other errors when the version file cannot be read.
 pub fn check_private(home: &ProjectDir) -> Result<()> {
     check_folder(&home.folder)
 }
 
-/// [`check_private`] of a project, for a hook: one attempt to open a file, and reading it where it is there.
+/// Does as [`check_private`] for a project, in a hook: opens one file, and reads it if it exists.
 ///
 /// # Errors
 /// As [`check_private`].
@@ -176,8 +177,8 @@ fn check_folder(folder: &Path) -> Result<()> {
     check(StoreKind::of_private(folder), folder, StoreFormat::read(folder)?)
 }
 
-/// Refuses the user's own store when it has a newer format: it includes the settings, and one that this program does not
-/// support may decide where memories are written.
+/// Refuses the user's own store when it has a newer format. The store includes the settings, and a setting that this
+/// program does not support may decide where memories are written.
 ///
 /// # Errors
 /// As [`check_private`].
@@ -185,10 +186,10 @@ pub fn check_user(dirs: &UserDirs) -> Result<()> {
     check_private(&dirs.user_dir())
 }
 
-/// Writes the mark of the private folder of a new project, which begins in the format of this program.
+/// Writes the version file of a new project's private folder, with the format of this program.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the version file cannot be written.
 pub fn begin(home: &ProjectDir) -> Result<()> {
     let kind = StoreKind::of_private(&home.folder);
     let line = StoreFormat::line(kind.format(), kind.program());
@@ -220,7 +221,7 @@ pub fn check(kind: StoreKind, folder: &Path, found: StoreFormat) -> Result<()> {
     })
 }
 
-/// Returns where the format of a store in the data directory is kept.
+/// Returns the path of the version file of a store.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
@@ -264,11 +265,11 @@ mod tests {
             write(text);
             assert!(StoreFormat::read(&home).unwrap_err().to_string().contains("version"));
         }
-        // A commit may put a link there.
+        // A commit may contain a link in place of the version file.
         std::fs::create_dir(root.join(STORE_DIR)).unwrap();
         std::os::unix::fs::symlink(home.join(FILE), root.join(STORE_DIR).join(FILE)).unwrap();
         assert!(StoreFormat::read_memory_folder(root).is_err());
-        // A folder that is a link is no store at all.
+        // A memory folder that is a link is not read.
         std::fs::remove_dir_all(root.join(STORE_DIR)).unwrap();
         std::os::unix::fs::symlink(&home, root.join(STORE_DIR)).unwrap();
         assert_eq!(StoreFormat::read_memory_folder(root).unwrap(), StoreFormat::FIRST);

@@ -1,8 +1,8 @@
 //! Backups: the bytes that files had before a run of migrations changed them.
 //!
-//! A backup is a folder below `backups` in the store's private folder, with a manifest and a copy of each file. While its
-//! run is not finished it has a name of its own, by which the next run finds it. Files are put back one by one, and only
-//! over what the run wrote: a file that a person changed since stays as it is.
+//! A backup is a folder below `backups` in the store's private folder, with a manifest and a copy of each file. Until
+//! its run is finished, the folder has a fixed name, by which the next run finds it. Files are restored one by one, and
+//! only if they still have bytes that the run wrote: a file that a person changed since stays as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const DIR: &str = "backups";
 /// File of a backup that lists the others.
 const MANIFEST: &str = "manifest.json";
 
-/// How the name of a backup begins whose run is not finished.
+/// Prefix of the name of a backup whose run is not finished.
 const UNFINISHED: &str = "unfinished-";
 
 /// Bytes of a manifest.
@@ -34,7 +34,7 @@ const MANIFEST_BYTES_MAX: usize = 64 << 20;
 /// Bytes that one run may copy. A step that would change more is refused before anything changes.
 const COPIES_BYTES_MAX: u64 = 256 << 20;
 
-/// Backups of one private folder that are kept; the oldest go.
+/// Maximum number of backups in one private folder; older ones are removed.
 const BACKUPS_MAX: usize = 5;
 
 /// Days that a backup is kept.
@@ -43,17 +43,17 @@ const BACKUP_DAYS: i64 = 90;
 /// A backup in the private folder of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptBackup {
-    /// Its name, by which a person asks for it.
+    /// Name of the backup, by which a person restores it.
     pub name: String,
-    /// Where it is.
+    /// Path of the backup.
     pub path: PathBuf,
     /// The folder of the store.
     pub folder: PathBuf,
-    /// When its run began.
+    /// Time at which its run began.
     pub at: Timestamp,
-    /// Format of the store before.
+    /// Format of the store before the run.
     pub from: u32,
-    /// Format of the store afterwards.
+    /// Format of the store after the run.
     pub to: u32,
     /// Number of files that its run changed.
     pub files: usize,
@@ -61,10 +61,10 @@ pub struct KeptBackup {
     pub is_unfinished: bool,
 }
 
-/// Result of putting a backup back.
+/// Result of restoring a backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PutBack {
-    /// Number of files that are as they were before.
+    /// Number of files that have their former bytes again.
     pub files: usize,
     /// Files that were left as they are, because a person changed them since.
     pub left: Vec<PathBuf>,
@@ -87,14 +87,14 @@ struct CopiedFile {
     path: PathBuf,
     /// Name of the copy; `None`: the file did not exist.
     before: Option<String>,
-    /// Hash of the bytes before.
+    /// Hash of the bytes before the run.
     before_hash: Option<String>,
     /// Hashes of the bytes that the run writes, step by step; `None`: it removes the file.
     written: Vec<Option<String>>,
 }
 
 impl CopiedFile {
-    /// Returns whether the run itself may have left these bytes.
+    /// Returns whether one of the run's steps writes bytes with this hash.
     fn is_of_run(&self, hash: &Option<String>) -> bool {
         self.written.contains(hash)
     }
@@ -118,14 +118,14 @@ impl Backup {
             return Ok(None);
         }
         let Some(manifest) = read_manifest(&path)? else {
-            // Killed while the first copies were made: nothing was changed yet.
+            // The run was killed while it made the first copies: no file was changed yet.
             fs::remove_dir_all(&path).at(&path)?;
             return Ok(None);
         };
         Ok(Some(Self { bytes: bytes_in(&path), path, manifest }))
     }
 
-    /// Names the backup of a run that begins; nothing is written yet.
+    /// Chooses a name for the backup of a run that begins, without writing anything.
     pub(super) fn begin(site: &Site, from: u32, now: Timestamp) -> Self {
         let time: String = now.to_string().chars().filter(|c| !"-:".contains(*c)).collect();
         let base = format!("{time}-{}-from-{from}", site.key().replace(' ', "-"));
@@ -144,33 +144,33 @@ impl Backup {
         Self { path: unfinished_path(site), manifest, bytes: 0 }
     }
 
-    /// Its name once the run is finished.
+    /// Returns the name that the backup gets once its run is finished.
     pub(super) fn name(&self) -> &str {
         &self.manifest.name
     }
 
-    /// Where it is once the run is finished.
+    /// Returns the path that the backup gets once its run is finished.
     pub(super) fn final_path(&self) -> PathBuf {
         self.path.with_file_name(self.name())
     }
 
-    /// Format of the store before its run.
+    /// Returns the format of the store before the run.
     pub(super) fn from(&self) -> u32 {
         self.manifest.from
     }
 
-    /// Format of the store after its run.
+    /// Returns the format of the store after the run.
     pub(super) fn to(&self) -> u32 {
         self.manifest.to
     }
 
-    /// Number of files that its run changes.
+    /// Returns the number of files that the run changes.
     pub(super) fn files(&self) -> usize {
         self.manifest.entries.len()
     }
 
-    /// Copies the bytes that the files of some changes have now. Of a file that an earlier step changed, the first
-    /// bytes count. The changes may begin once this returns.
+    /// Copies the current bytes of the files that are to be changed. Of a file that an earlier step changed, the first
+    /// copy counts. The changes may begin once this returns.
     pub(super) fn add(
         &mut self,
         changes: &[FileChange],
@@ -181,7 +181,7 @@ impl Backup {
         for change in changes {
             let (before_hash, after_hash) = (hashed(&change.before), hashed(&change.after));
             let known = self.manifest.entries.iter().position(|entry| entry.path == change.path);
-            // What the run itself wrote, in an earlier step or before it was killed, is no state to go back to.
+            // Bytes that the run itself wrote, in an earlier step or before it was killed, are no state to go back to.
             let is_kept = known.is_some_and(|known| {
                 let entry = &self.manifest.entries[known];
                 before_hash == entry.before_hash || entry.is_of_run(&before_hash)
@@ -233,8 +233,8 @@ impl Backup {
         disk::replace(&path, &bytes, Privacy::Private)
     }
 
-    /// Puts back what its run changed, the last change first. A file that cannot be written keeps no other from being put
-    /// back.
+    /// Restores the files that the run changed, the last change first. A file that cannot be written does not keep the
+    /// others from being restored.
     ///
     /// `is_ours` returns whether the program wrote these bytes later, without a decision of a person.
     pub(super) fn put_back(
@@ -246,7 +246,7 @@ impl Backup {
         let (mut done, mut failure) = (PutBack::default(), None);
         let mark = format_version::path(&site.folder());
         for entry in self.manifest.entries.iter().rev() {
-            // What cannot be read as a file is none that the run wrote.
+            // A path that cannot be read as a file does not contain bytes of the run.
             let Ok(now) = site.read(&entry.path) else {
                 done.left.push(entry.path.clone());
                 continue;
@@ -261,7 +261,7 @@ impl Backup {
             }
             budget.spend()?;
             match self.put_back_one(site, entry) {
-                // The mark of the format is no file of the person's.
+                // The version file is not one of the person's files, so it is not counted.
                 Ok(()) => done.files += usize::from(entry.path != mark),
                 Err(error) => failure = Some(error),
             }
@@ -276,7 +276,7 @@ impl Backup {
         put(site, &entry.path, before.as_deref())
     }
 
-    /// Gives the backup of a finished run its name.
+    /// Renames the backup of a finished run to its final name.
     pub(super) fn close(self) -> Result<()> {
         let path = self.final_path();
         fs::rename(&self.path, &path).at(&path)
@@ -294,7 +294,7 @@ impl Backup {
 /// Finds a backup by its name.
 ///
 /// # Errors
-/// [`Error::Refused`] when there is none, or its run is not finished.
+/// [`Error::Refused`] when no backup has this name, or its run is not finished.
 pub(super) fn find(site: &Site, name: &str) -> Result<Backup> {
     let kept = list(&site.home).into_iter().find(|kept| kept.name == name && !kept.is_unfinished);
     let found = kept.map(|kept| read_manifest(&kept.path).map(|manifest| (kept.path, manifest)));
@@ -339,14 +339,15 @@ pub(super) fn list(home: &ProjectDir) -> Vec<KeptBackup> {
     kept
 }
 
-/// Removes old backups of a private folder, and those beyond the number that is kept. Those of unfinished runs stay.
+/// Removes backups of a private folder that are older than `BACKUP_DAYS` or not among the newest `BACKUPS_MAX`. Backups
+/// of unfinished runs stay.
 ///
 /// # Errors
-/// When one cannot be removed.
+/// When a backup cannot be removed.
 pub fn prune(home: &ProjectDir, now: Timestamp) -> Result<()> {
     let folder = home.folder.join(DIR);
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    // Their names begin with the time, so that no manifest is read.
+    // The names of backups begin with the time, so no manifest has to be read.
     let names = entries.filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
     let mut names: Vec<String> = names.filter(|name| time_of(name).is_some()).collect();
     names.sort_unstable();
@@ -361,16 +362,16 @@ pub fn prune(home: &ProjectDir, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Returns the day on which a finished backup of this name was begun.
+/// Returns the day on which the run of a finished backup began, as its name contains it.
 fn time_of(name: &str) -> Option<Timestamp> {
     let digits = name.get(..8).filter(|start| start.bytes().all(|byte| byte.is_ascii_digit()))?;
     Timestamp::parse(&format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))
 }
 
-/// Removes all backups of a private folder, for a person who wants something gone for good.
+/// Removes all backups of a private folder, so that no copy of permanently deleted content remains.
 ///
 /// # Errors
-/// When they cannot be removed.
+/// When the backups cannot be removed.
 pub fn remove_backups(home: &ProjectDir) -> Result<()> {
     let folder = home.folder.join(DIR);
     match fs::remove_dir_all(&folder) {
@@ -379,8 +380,8 @@ pub fn remove_backups(home: &ProjectDir) -> Result<()> {
     }
 }
 
-/// Takes secrets out of the copies in the backups of a private folder. A backup whose list of files contains a secret is removed.
-/// Returns how many copies and backups had any.
+/// Redacts secrets in the copies of a private folder's backups. A backup whose manifest contains a secret is removed.
+/// Returns the number of copies and backups that contained secrets.
 ///
 /// # Errors
 /// When a copy cannot be read or written.
@@ -408,7 +409,7 @@ pub(crate) fn redact_all(home: &ProjectDir, redactor: &Redactor) -> Result<usize
     Ok(changed)
 }
 
-/// Reads a file of a backup; `None` when it is no text.
+/// Reads a file of a backup; `None` when it is missing or not UTF-8.
 fn read_text(path: &Path) -> Result<Option<String>> {
     let bytes = read_if_there(path, COPIES_BYTES_MAX as usize)?;
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -434,7 +435,7 @@ fn bytes_in(folder: &Path) -> u64 {
     entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
 }
 
-/// Returns the hash of the bytes of a file that exists.
+/// Returns the hash of a file's bytes; `None` when the file does not exist.
 fn hashed(bytes: &Option<Vec<u8>>) -> Option<String> {
     bytes.as_deref().map(|bytes| blake3::hash(bytes).to_hex().to_string())
 }

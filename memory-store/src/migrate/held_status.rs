@@ -1,4 +1,4 @@
-//! The step that renames the status of memories that wait: version 0.1.0 wrote `draft`.
+//! Migration step that renames the status of held memories: version 0.1.0 wrote `draft`.
 
 use super::plan::{FileChange, Planned};
 use super::site::Site;
@@ -11,15 +11,15 @@ use crate::store::visit;
 pub(super) const ABOUT: &str =
     "Memories that wait for a review get the status `held`, with the reason, in place of `draft`.";
 
-/// Word in the name of an extractor that takes rules' findings from prose.
+/// Word in the name of an extractor whose rules search prose.
 const PROSE: &str = "prose";
 
-/// Plans new texts for the files of memories that wait.
+/// Plans the new texts of the files of held memories.
 pub(super) fn plan(site: &Site) -> Result<Planned> {
     let ledger = Ledger::open(&site.home)?;
     let (mut changes, mut lines) = (Vec::new(), Vec::new());
     visit(std::slice::from_ref(&site.home.drafts), &mut |read| {
-        // A file that cannot be read, or not be changed in place, stays: the old word is still understood.
+        // A file that cannot be read or changed in place stays as it is: the old status is still accepted.
         let Ok(read) = read else { return };
         let (path, id, mut file) = (read.stored.path, read.stored.memory.id, read.file);
         let before = file.text().to_owned();
@@ -38,7 +38,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     Ok(Planned::Changes { files: changes, ledger: lines })
 }
 
-/// Version 0.1.0 held what its rules found in prose, and what the setting `promote` made wait.
+/// Returns why version 0.1.0 held a memory: its rules found it in prose, or the setting `promote` required a review.
 fn reason(memory: &Memory) -> HeldFor {
     match memory.source.extractor.as_deref().is_some_and(|it| it.contains(PROSE)) {
         true => HeldFor::Rule,

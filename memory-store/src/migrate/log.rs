@@ -22,22 +22,22 @@ const FILE_BYTES_MAX: usize = 4 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepResult {
-    /// Its changes begin. Without a later line about the step, the process was killed.
+    /// The step's changes begin. Without a later line about the step, the process was killed.
     Begun,
-    /// It ran to its end.
+    /// The step ran to its end.
     Done,
-    /// It failed, and everything it had changed was put back.
+    /// The step failed, and all its changes were undone.
     Restored,
-    /// It failed, and something could not be put back; the backup has it.
+    /// The step failed, and a file could not be restored; the backup contains it.
     Failed,
-    /// The store could not be changed as it is; the step is tried again.
+    /// The store cannot be changed in its present state; the step is retried.
     Waits,
-    /// A person put the backup back.
+    /// A person restored the backup.
     WentBack,
 }
 
 impl StepResult {
-    /// Returns its name for a person.
+    /// Returns the result as a phrase for a person.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Begun => "begun",
@@ -53,26 +53,26 @@ impl StepResult {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationLine {
-    /// When it was written.
+    /// Time at which the line was written.
     pub at: Timestamp,
     /// The folder of the store.
     pub folder: PathBuf,
-    /// Format before.
+    /// Format before the step.
     pub from: u32,
-    /// Format afterwards, when it is done.
+    /// Format after the step, if it is done.
     pub to: u32,
     /// Name of the step.
     pub name: String,
-    /// The version of the program that ran it.
+    /// Version of the program that ran the step.
     pub program: String,
-    /// StepResult of the step.
+    /// Result of the step.
     pub result: StepResult,
-    /// Number of files that it changed, or is to change.
+    /// Number of files that the step changed, or is to change.
     pub files: usize,
     /// Name of the backup in the folder `backups`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Why it failed or waits.
+    /// Reason why the step failed or waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -84,7 +84,7 @@ impl MigrationLine {
     }
 }
 
-/// Appends a line, unless the last one about the store is the same: what fails again and again is written once.
+/// Appends a line, unless it repeats the last line about the store: a recurring failure is logged once.
 pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     let before = read(home);
     let last = before.iter().rev().find(|known| known.folder == line.folder);
@@ -97,7 +97,7 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     options.create(true).read(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let mut file = options.open(&path).at(&path)?;
     let mut bytes = Vec::new();
-    // A kill may have left half a line.
+    // A killed process may have left half a line.
     if file.metadata().at(&path)?.len() > 0 {
         let mut end = [0];
         file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut end)).at(&path)?;
@@ -111,7 +111,7 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     file.sync_data().at(&path)
 }
 
-/// Reads the log, oldest line first. Lines that cannot be read are left out.
+/// Reads the log, oldest line first. Skips lines that cannot be parsed.
 pub(super) fn read(home: &ProjectDir) -> Vec<MigrationLine> {
     let bytes = read_if_there(&home.folder.join(FILE), FILE_BYTES_MAX).ok().flatten();
     let bytes = bytes.unwrap_or_default();

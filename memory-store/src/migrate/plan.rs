@@ -1,4 +1,4 @@
-//! What a step changes: files with their bytes before and after.
+//! Changes that a step plans: files with their bytes before and after.
 
 use std::path::{Path, PathBuf};
 
@@ -7,21 +7,21 @@ use crate::error::Result;
 use crate::fs::disk::{self, refused};
 use crate::ledger::LedgerLine;
 
-/// Answer of a step.
+/// Plan that a step returns.
 pub(super) enum Planned {
-    /// What changes. Nothing: the store has the new form already.
+    /// The changes. If there are none, the store already has the new form.
     Changes {
         /// Files, in the order in which they change.
         files: Vec<FileChange>,
         /// Lines that are added to the ledger first, so that it lists each new text as ours. They stay if the run fails.
         ledger: Vec<LedgerLine>,
     },
-    /// The store cannot be changed as it is, for this reason; the step is tried again later.
+    /// Reason why the store cannot be changed in its present state; the step is retried later.
     Waits(String),
 }
 
 impl Planned {
-    /// Changes files that the ledger does not list.
+    /// Returns changes to files that the ledger does not list.
     pub(super) fn files(files: Vec<FileChange>) -> Self {
         Self::Changes { files, ledger: Vec::new() }
     }
@@ -31,13 +31,13 @@ impl Planned {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileChange {
     pub path: PathBuf,
-    /// Its bytes; `None`: it does not exist.
+    /// Bytes before the change; `None`: the file does not exist.
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
 }
 
 impl FileChange {
-    /// Replaces the bytes of a file.
+    /// Returns a change that replaces the bytes of a file.
     pub(super) fn replace(path: PathBuf, before: Option<Vec<u8>>, after: Vec<u8>) -> Self {
         Self { path, before, after: Some(after) }
     }
@@ -55,7 +55,7 @@ impl FileChange {
     }
 }
 
-/// Gives a file these bytes, or removes it.
+/// Writes these bytes to a file; `None` removes the file.
 pub(super) fn put(site: &Site, path: &Path, bytes: Option<&[u8]>) -> Result<()> {
     let root = site.bound(path)?;
     match bytes {

@@ -1,4 +1,4 @@
-//! The step that replaces the setting `promote` of version 0.1.0 by `review` in the user's own settings.
+//! Migration step that replaces the setting `promote` of version 0.1.0 by `review` in the user's own settings.
 
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
@@ -17,7 +17,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     let bytes = match site.read(&path) {
         Ok(None) => return Ok(Planned::files(Vec::new())),
         Ok(Some(bytes)) => bytes,
-        // A link, for example: the old setting is still read, with a warning.
+        // The file is a symbolic link, for example. The old setting is still read, with a warning.
         Err(error) => return Ok(Planned::Waits(error.to_string())),
     };
     let text = str::from_utf8(&bytes).map_err(|_| "it is no UTF-8".to_owned());
@@ -30,15 +30,15 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
     })
 }
 
-/// The two settings, with the place of the old one.
+/// The two settings, with the position of `promote`.
 #[derive(Deserialize)]
 struct BothSettings {
     promote: Option<Spanned<Value>>,
     review: Option<Value>,
 }
 
-/// Returns the text of a settings file with the new setting in the line of the old one; `None` when it has no old one, or
-/// the new one already. Comments, order and spacing stay.
+/// Returns the text of a settings file with `review` in the line of `promote`; `None` when the text lacks `promote` or
+/// already contains `review`. Comments, order and spacing stay.
 fn renewed(text: &str) -> Result<Option<String>, String> {
     const MARK: char = '\u{feff}';
     let body = text.strip_prefix(MARK).unwrap_or(text);
@@ -53,7 +53,7 @@ fn renewed(text: &str) -> Result<Option<String>, String> {
     let is_held = !matches!(promote.get_ref().as_str(), Some("sure" | "auto"));
     let start = line + indent;
     let new = format!("{}review = {is_held}{}", &body[..start], &body[span.end..]);
-    // Only where everything else is still the same.
+    // The new text is used only if all other settings are the same.
     let others = |text: &str| -> Option<Table> {
         let mut table: Table = text.parse().ok()?;
         table.remove("promote");
@@ -87,7 +87,7 @@ mod tests {
                 "# promote = \"auto\"\n  review = false\n[redact]\n",
             ),
             ("\u{feff}a = 1\npromote = \"\"\"\nreview\"\"\"", "\u{feff}a = 1\nreview = true"),
-            // A slip counted as the stricter value.
+            // An invalid value counted as the stricter one.
             ("promote = 1\n", "review = true\n"),
         ] {
             assert_eq!(renewed(before), Ok(Some(after.to_owned())), "{before:?}");

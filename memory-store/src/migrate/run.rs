@@ -26,24 +26,24 @@ const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 pub struct Migrated {
     /// Kind of the store.
     pub store: &'static str,
-    /// Its folder.
+    /// Folder of the store.
     pub folder: PathBuf,
-    /// Format before.
+    /// Format before the steps.
     pub from: u32,
     /// Format now.
     pub to: u32,
-    /// Names of the steps.
+    /// Names of the steps that ran.
     pub steps: Vec<&'static str>,
     /// Number of files that changed.
     pub files: usize,
-    /// Where the copies of these files are.
+    /// Path of the backup with copies of these files.
     pub backup: Option<PathBuf>,
-    /// Why a further step has to wait.
+    /// Reason why a further step has to wait.
     pub waits: Option<String>,
 }
 
 impl Migrated {
-    /// Returns whether it is worth a line for a person: files changed, or a step has to wait.
+    /// Returns whether a person is to be informed: files changed, or a step has to wait.
     pub fn is_reported(&self) -> bool {
         self.files > 0 || self.waits.is_some()
     }
@@ -67,20 +67,20 @@ impl fmt::Display for Migrated {
     }
 }
 
-/// Counts down the writes that a run may still make; a test ends a run after any of them.
+/// Number of writes that a run may still make; a test ends a run after any of them.
 pub(super) struct Budget(usize);
 
 impl Budget {
-    /// Allows one more write.
+    /// Counts one more write, or ends the run if no write is left.
     pub(super) fn spend(&mut self) -> Result<(), Stop> {
         self.0 = self.0.checked_sub(1).ok_or(Stop::Killed)?;
         Ok(())
     }
 }
 
-/// Why a run ends before its end.
+/// Reason why a run ends early.
 pub(super) enum Stop {
-    /// As if the process had been killed: nothing more is written.
+    /// The run ends as if the process had been killed: nothing more is written.
     Killed,
     /// An error.
     Failed(Error),
@@ -92,17 +92,17 @@ impl From<Error> for Stop {
     }
 }
 
-/// Runs the steps that a store needs. `None`: it needs none. Old backups of it are removed.
+/// Runs the steps that a store needs, and removes its old backups. `None`: the store needs no step.
 ///
 /// # Errors
-/// [`Error::Newer`] for a format that this program does not support. Others when a step failed: everything that it changed
-/// is then as it was.
+/// [`Error::Newer`] for a format that this program does not support. Other errors when a step failed: its changes are
+/// then undone.
 pub fn bring_up_to_date(site: &Site, now: Timestamp) -> Result<Option<Migrated>> {
     run(site, &ALL, now, usize::MAX)
 }
 
-/// Brings the stores that a command writes to the formats of this program, before it writes. Where a processor works on
-/// the project, that does so.
+/// Migrates the stores that a command is about to write. While a processor runs for the project, it migrates the
+/// project's stores, and only the user's own store is migrated here.
 ///
 /// # Errors
 /// As [`bring_up_to_date`].
@@ -116,7 +116,7 @@ pub fn before_write(dirs: &UserDirs, tree: &Tree, now: Timestamp) -> Result<Vec<
     Ok(done)
 }
 
-/// [`bring_up_to_date`] with a list of steps, killed after this many writes.
+/// Does as [`bring_up_to_date`] with a list of steps, and stops after `writes` writes as if it were killed.
 pub(super) fn run(
     site: &Site,
     migrations: &'static [Migration],
@@ -124,7 +124,7 @@ pub(super) fn run(
     writes: usize,
 ) -> Result<Option<Migrated>> {
     format_version::check_user(&site.dirs)?;
-    // Without the lock: nearly every run ends here.
+    // This check takes no lock: nearly every run ends here.
     let version = site.version_for(migrations)?;
     let is_current = site.pending(migrations, version.number).next().is_none();
     if is_current && !backup::is_unfinished(site) {
@@ -147,13 +147,13 @@ struct MigrationRun<'a> {
     site: &'a Site,
     now: Timestamp,
     budget: Budget,
-    /// Format before; of a run that continues a killed one, before that.
+    /// Format before the run; if it continues a killed run, the format before that run.
     from: u32,
     /// Format now.
     reached: u32,
     /// Steps that ran.
     done: Vec<&'static Migration>,
-    /// The step at work, with the number of files that it changes.
+    /// Step in progress, with the number of files that it changes.
     current: Option<(&'static Migration, usize)>,
     backup: Backup,
     waits: Option<String>,
@@ -166,7 +166,7 @@ impl<'a> MigrationRun<'a> {
         now: Timestamp,
         writes: usize,
     ) -> Result<Self> {
-        // Another program may have been faster.
+        // Another program may have migrated the store while this one waited for the lock.
         let reached = site.version_for(migrations)?.number;
         let backup = match Backup::unfinished(site)? {
             Some(backup) => backup,
@@ -203,7 +203,7 @@ impl<'a> MigrationRun<'a> {
         Ok(())
     }
 
-    /// Notes that steps are done which a killed run had ended and not noted.
+    /// Logs the steps as done that a killed run completed but did not log.
     fn complete_log(&mut self, migrations: &'static [Migration]) -> Result<(), Stop> {
         let (site, reached) = (self.site, self.reached);
         let mut lines = log::read(&site.home);
@@ -222,7 +222,7 @@ impl<'a> MigrationRun<'a> {
         Ok(())
     }
 
-    /// Makes the changes of a step. The last one is the mark of the format.
+    /// Makes the changes of a step. The version file is changed last.
     fn step(
         &mut self,
         step: &'static Migration,
@@ -283,7 +283,7 @@ impl<'a> MigrationRun<'a> {
         if self.budget.spend().is_err() {
             return Ok(None);
         }
-        // One of them is the mark of the format.
+        // The version file is one of them, and is not counted.
         let files = self.backup.files().saturating_sub(1);
         let kept = (self.from < self.reached).then(|| self.backup.final_path());
         match kept {
@@ -303,13 +303,13 @@ impl<'a> MigrationRun<'a> {
         }))
     }
 
-    /// Puts back what all steps of the run changed, and returns the error.
+    /// Undoes the changes of all steps of the run, and returns the error.
     fn fail(mut self, error: Error) -> Result<Option<Migrated>> {
         let put_back = match self.backup.put_back(self.site, &|_| false, &mut self.budget) {
             Ok(put_back) => put_back,
             Err(Stop::Killed) => return Ok(None),
             Err(Stop::Failed(worse)) => {
-                // The backup stays, and the next run continues.
+                // The backup stays, and the next run continues this one.
                 self.note_failure(StepResult::Failed, &format!("{error}; {worse}"))?;
                 return Err(error);
             }
@@ -329,7 +329,7 @@ impl<'a> MigrationRun<'a> {
         Err(error)
     }
 
-    /// Notes how the run ended for each of its steps: one that had been done is put back, too.
+    /// Logs the result of the run for each of its steps: completed steps are undone, too.
     fn note_failure(&self, result: StepResult, why: &str) -> Result<()> {
         let done = self.done.iter().map(|step| (*step, 0));
         let mut steps = done.chain(self.current);
@@ -337,16 +337,16 @@ impl<'a> MigrationRun<'a> {
     }
 }
 
-/// Puts the files back that a backup of a store has, the format's mark among them. A file that a person changed since
-/// stays as it is, unless the program did. The next sync by this program migrates the store again.
+/// Restores the files in a backup of a store, the version file among them. A file that was changed since stays as it
+/// is, unless the program changed it. The next sync by this program migrates the store again.
 ///
 /// # Errors
-/// When there is no finished backup of this name, or a file cannot be written.
+/// When no finished backup has this name, or a file cannot be written.
 pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<PutBack> {
     let backup = backup::find(site, name)?;
     let _lock = store::lock(&site.home)?;
     let mut unbounded = Budget(usize::MAX);
-    // Syncs since may have written memories anew: those are the program's, too.
+    // Later syncs may have rewritten memory files: the program wrote those, too.
     let ledger = Ledger::open(&site.home)?;
     let is_ours = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| ledger.wrote(text));
     let done = match backup.put_back(site, &is_ours, &mut unbounded) {

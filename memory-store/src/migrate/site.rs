@@ -24,9 +24,9 @@ pub struct Site {
     pub kind: StoreKind,
     /// The user's folders.
     pub dirs: UserDirs,
-    /// The private folder whose lock is held meanwhile, with the log and the backups.
+    /// Private folder that contains the log and the backups; a run holds its lock.
     pub home: ProjectDir,
-    /// Root of the working tree whose memory folder it is.
+    /// Root of the working tree, if the store is its memory folder.
     pub root: Option<PathBuf>,
     /// Working trees of the project, whose memory folders a step of the project may change.
     pub roots: Vec<PathBuf>,
@@ -35,7 +35,7 @@ pub struct Site {
 /// State of a store, for a report.
 #[derive(Clone, Debug)]
 pub struct SiteState {
-    /// Its format.
+    /// Format of the store.
     pub version: StoreFormat,
     /// Steps that have not run yet.
     pub pending: Vec<&'static Migration>,
@@ -46,29 +46,29 @@ pub struct SiteState {
 }
 
 impl Site {
-    /// What belongs to the user and no project.
+    /// Returns the user's own store.
     pub fn user(dirs: &UserDirs) -> Self {
         let (dirs, home) = (dirs.clone(), dirs.user_dir());
         Self { kind: StoreKind::User, dirs, home, root: None, roots: Vec::new() }
     }
 
-    /// The private state of the project of a working tree.
+    /// Returns the store with the private state of a project.
     pub fn project(dirs: &UserDirs, home: ProjectDir, roots: Vec<PathBuf>) -> Self {
         Self { kind: StoreKind::Project, dirs: dirs.clone(), home, root: None, roots }
     }
 
-    /// The memory folder of a working tree of the project that is kept in `home`.
+    /// Returns the store in the memory folder of a working tree. `home` is the private folder of the project.
     pub fn memory_folder(dirs: &UserDirs, home: ProjectDir, root: PathBuf) -> Self {
         let (dirs, roots) = (dirs.clone(), vec![root.clone()]);
         Self { kind: StoreKind::MemoryFolder, dirs, home, root: Some(root), roots }
     }
 
-    /// All stores that a sync of a project writes: the user's own, the project's, and the memory folders of its working
-    /// trees.
+    /// Returns all stores that a sync of a project writes: the user's own, the project's, and the memory folders of its
+    /// working trees.
     pub fn all(dirs: &UserDirs, tree: &Tree, roots: &[PathBuf]) -> Vec<Self> {
         let home = dirs.project(tree.project);
         let mut sites = vec![Self::user(dirs), Self::project(dirs, home.clone(), roots.to_vec())];
-        // A project that keeps its memories privately reads no folder.
+        // The memory folders of a project with private memories are not read.
         let reads_folders =
             identity::mode(dirs, tree.project).is_ok_and(|it| it == Mode::Committed);
         let folders = roots.iter().filter(|root| reads_folders && root.join(STORE_DIR).is_dir());
@@ -76,7 +76,7 @@ impl Site {
         sites
     }
 
-    /// As [`Site::all`], for the working trees that are known without asking git.
+    /// Does as [`Site::all`], for the working trees that are recorded, without running git.
     pub fn all_known(dirs: &UserDirs, tree: &Tree) -> Vec<Self> {
         let mut roots = identity::known_roots(dirs, tree.project);
         if !roots.contains(&tree.root) {
@@ -85,7 +85,7 @@ impl Site {
         Self::all(dirs, tree, &roots)
     }
 
-    /// Returns the folder that has the format.
+    /// Returns the folder that contains the version file.
     pub fn folder(&self) -> PathBuf {
         match &self.root {
             Some(root) => root.join(STORE_DIR),
@@ -93,17 +93,18 @@ impl Site {
         }
     }
 
-    /// Reads its format.
+    /// Reads the format of the store.
     ///
     /// # Errors
-    /// [`crate::Error::Newer`] for a format that this program does not support; others when it cannot be read.
+    /// [`crate::Error::Newer`] for a format that this program does not support; other errors when the version file
+    /// cannot be read.
     pub fn version(&self) -> Result<StoreFormat> {
         let version = self.found_version()?;
         format_version::check(self.kind, &self.folder(), version.clone())?;
         Ok(version)
     }
 
-    /// Reads its format, whether or not this program supports it.
+    /// Reads the format of the store, whether or not this program supports it.
     pub(super) fn found_version(&self) -> Result<StoreFormat> {
         match &self.root {
             Some(root) => StoreFormat::read_memory_folder(root),
@@ -111,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Looks at the store without changing it.
+    /// Reads the state of the store.
     ///
     /// # Errors
     /// When its format cannot be read.
@@ -129,7 +130,7 @@ impl Site {
         Ok(SiteState { version, pending, log, backups })
     }
 
-    /// [`Site::version`] for a list of steps, which may lead further than this program's own.
+    /// Does as [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
     pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
         let steps = migrations.iter().filter(|step| step.kind == self.kind);
         let reached = steps.map(|step| step.to).max().unwrap_or_default();
@@ -149,7 +150,7 @@ impl Site {
         migrations.iter().filter(move |step| step.kind == kind && step.to > number)
     }
 
-    /// Returns whether this is the user's own store and is not in use yet: then nothing in it is to be migrated.
+    /// Returns whether this is the user's own store and does not exist yet: then there is nothing to migrate.
     pub(super) fn is_untouched(&self) -> bool {
         let exists = |path: &Path| path.symlink_metadata().is_ok();
         self.kind == StoreKind::User
@@ -157,7 +158,7 @@ impl Site {
             && !exists(&self.dirs.config_file())
     }
 
-    /// Returns a name for its unfinished run that no other store with the same private folder has.
+    /// Returns the part of a backup's name that is unique among the stores with the same private folder.
     pub(super) fn key(&self) -> String {
         match (&self.root, self.kind) {
             (Some(root), _) => path_hash(root)[..KEY_CHARS].to_owned(),
@@ -165,7 +166,7 @@ impl Site {
         }
     }
 
-    /// Reads a file of the store; `None` when there is none.
+    /// Reads a file of the store; `None` when the file does not exist.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         if_there(read_below(self.bound(path)?, path, FILE_BYTES_MAX))
     }
@@ -184,7 +185,7 @@ impl Site {
         })
     }
 
-    /// Returns the readers of a file that a migration writes.
+    /// Returns whether a file that a migration writes is private or shared.
     pub(super) fn privacy(&self, path: &Path) -> Privacy {
         match self.roots.iter().any(|root| path.starts_with(root.join(STORE_DIR))) {
             true => Privacy::Shared,

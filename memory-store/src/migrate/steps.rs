@@ -6,21 +6,21 @@ use super::{held_status, review_setting};
 use crate::error::Result;
 use crate::format_version::StoreKind;
 
-/// A step from the format before to the next one.
+/// A step from one format of a store to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
     /// The stores that it changes.
     pub kind: StoreKind,
     /// Format of the store afterwards.
     pub to: u32,
-    /// Its name, which is never given to another step.
+    /// Name of the step, which is never given to another step.
     pub name: &'static str,
-    /// The first version of the program that writes this format.
+    /// First version of the program that writes this format.
     pub since: &'static str,
-    /// What it does, in one sentence.
+    /// Description of the step, in one sentence.
     pub about: &'static str,
-    /// Returns the changes, as a function of the store. It is called again where a run was killed, so a file that
-    /// has the new form already is none of them.
+    /// Function that plans the changes to a store. It is called again after a killed run, so it leaves out files that
+    /// already have the new form.
     pub(super) plan: fn(&Site) -> Result<Planned>,
 }
 

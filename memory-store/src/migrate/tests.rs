@@ -1,4 +1,5 @@
-//! Migrations of the stores that version 0.1.0 wrote: killed after each write, failing, and over what people changed.
+//! Tests of migrations of stores that version 0.1.0 wrote: killed after each write, failing, and over files that people
+//! changed.
 
 mod killed;
 
@@ -46,17 +47,17 @@ fn memory_folder(home: &GoldenHome) -> Site {
     Site::memory_folder(&home.dirs, home.dirs.project(tree.project), tree.root)
 }
 
-/// The store of the made-up steps: the user's own has enough formats for two of them.
+/// Returns the store for the made-up steps: the user's own, which supports enough formats for two of them.
 fn made_up(home: &GoldenHome) -> Site {
     Site { roots: vec![home.root(COMMITTED)], ..Site::user(&home.dirs) }
 }
 
-/// The stores of a home that have steps.
+/// Returns the stores of a home that have steps.
 fn sites(home: &GoldenHome) -> Vec<Site> {
     vec![Site::user(&home.dirs), project(home, COMMITTED), project(home, PRIVATE)]
 }
 
-/// All files of a home but those of the mechanism itself.
+/// Returns all files of a home except backups, logs of migrations and locks.
 fn files(home: &GoldenHome) -> Files {
     let mut files = all_files(home);
     files.retain(|path, _| {
@@ -79,11 +80,11 @@ fn all_files(home: &GoldenHome) -> Files {
         .collect()
 }
 
-/// Paths and bytes with the temporary folder's name taken out: homes lie in different ones.
+/// Returns the files in a form that is comparable between homes, whose temporary folders have different names.
 fn comparable(home: &GoldenHome, files: &Files) -> Files {
     let place = home.home().parent().unwrap().to_str().unwrap().to_owned();
     let text = |bytes: &Vec<u8>| match String::from_utf8(bytes.clone()) {
-        // Checksums and hashed names cover the place.
+        // Checksums and hashed names depend on the temporary folder.
         Ok(text) if text.contains(&place) => Vec::new(),
         Ok(text) => text.into_bytes(),
         Err(_) => Vec::new(),
@@ -98,7 +99,7 @@ fn comparable(home: &GoldenHome, files: &Files) -> Files {
         .collect()
 }
 
-/// Names of files that differ: whole maps of bytes are no message.
+/// Returns the names of files that differ: whole maps of bytes would be unreadable in a message.
 fn differing(one: &Files, other: &Files) -> Vec<PathBuf> {
     let names = one.keys().chain(other.keys());
     let mut names: Vec<PathBuf> =
@@ -118,7 +119,7 @@ fn is_current(site: &Site, migrations: &'static [Migration]) -> bool {
     site.pending(migrations, number).next().is_none() && !backup::is_unfinished(site)
 }
 
-/// Results of the steps of a store in its log.
+/// Returns the results of the steps of a store, as its log contains them.
 fn results(site: &Site) -> Vec<(String, StepResult)> {
     let lines = log::read(&site.home);
     let lines = lines.into_iter().filter(|line| line.folder == site.folder());
@@ -203,14 +204,14 @@ fn a_memory_that_waits_keeps_its_words_and_stays_ours_or_the_person_s() {
             reasons.push((reason, is_ours));
         }
     }
-    // The home has each kind, and one that a person edited.
+    // The home contains a memory for each reason, and one that a person edited.
     for expected in [(HeldFor::Rule, true), (HeldFor::Review, true)] {
         assert!(reasons.contains(&expected), "{reasons:?}");
     }
     assert!(reasons.iter().any(|(_, is_ours)| !is_ours), "{reasons:?}");
 }
 
-/// A step as a later version may have it: each memory file of the folder gets a line.
+/// Plans a step that a later version may contain: it appends a line to each memory file of the folder.
 fn sign(site: &Site) -> Result<Planned> {
     let mut changes = Vec::new();
     for path in memories(site) {
@@ -224,7 +225,7 @@ fn sign(site: &Site) -> Result<Planned> {
     Ok(Planned::files(changes))
 }
 
-/// Another one: files that rules made and nobody owns move out of the committed folder.
+/// Plans another such step: it moves files that rules made out of the committed folder.
 fn put_aside(site: &Site) -> Result<Planned> {
     let mut changes = Vec::new();
     for path in memories(site) {
@@ -257,7 +258,7 @@ fn fail(site: &Site) -> Result<Planned> {
     Err(refused(&site.folder(), "this step always fails", "Nothing."))
 }
 
-/// Changes a file, and then runs into a folder that stands where a file is to be written.
+/// Plans a step that changes files and then fails, because a folder is at the path of the last file.
 fn stumble(site: &Site) -> Result<Planned> {
     let Planned::Changes { mut files, ledger } = sign(site)? else { return fail(site) };
     files.truncate(2);
@@ -286,7 +287,7 @@ fn what_a_person_changes_between_two_runs_is_theirs() {
     let site = made_up(&home);
     let first = memories(&site).remove(0);
     let before = fs::read(&first).unwrap();
-    // Killed once the first file has changed.
+    // Kill the run once the first file has changed.
     let mut writes = 0;
     while fs::read(&first).unwrap() == before {
         run(&site, &FAILING, NOW, writes).unwrap();
@@ -296,7 +297,7 @@ fn what_a_person_changes_between_two_runs_is_theirs() {
     run(&site, &FAILING, NOW, usize::MAX).unwrap_err();
     assert_eq!(fs::read_to_string(&first).unwrap(), "My own words.\n");
 
-    // After a whole run, going back leaves alone what was changed since, and says so.
+    // After a complete run, going back does not change files that were edited since, and reports them.
     run(&site, &LATER, NOW, usize::MAX).unwrap().unwrap();
     let kept = backup::list(&site.home).remove(0);
     let mine = memories(&site).remove(0);
@@ -358,7 +359,7 @@ fn settings_are_migrated_where_the_user_has_no_memories() {
     let site = Site::user(&home.dirs);
     assert_eq!(bring_up_to_date(&site, NOW).unwrap().unwrap().files, 1);
     assert!(fs::read_to_string(home.dirs.config_file()).unwrap().contains("review = true"));
-    // Where there are no settings either, nothing is made.
+    // Without settings, too, nothing is created.
     let home = GoldenHome::new("0.1.0");
     fs::remove_dir_all(home.dirs.user_dir().folder).unwrap();
     fs::remove_file(home.dirs.config_file()).unwrap();
@@ -391,7 +392,7 @@ fn a_newer_store_is_neither_migrated_nor_written() {
         let site = all.remove(0);
         let line = StoreFormat::line(kind.format() + 1, "9.9.0");
         fs::write(format_version::path(&site.folder()), line).unwrap();
-        // The lock itself is a file.
+        // Create the lock files now: a lock file is not a change to the store.
         for folder in [&store.home.folder, &home.dirs.user_dir().folder] {
             fs::write(folder.join("store.lock"), "").unwrap();
         }
@@ -425,7 +426,7 @@ fn a_newer_store_is_neither_migrated_nor_written() {
             assert!(go_back(&site, "none", NOW).is_err());
         }
         assert_eq!(differing(&all_files(&home), &before), [] as [PathBuf; 0], "{}", kind.name());
-        // Reading goes on.
+        // Reading is still possible.
         assert_eq!(store.list().unwrap().memories, listed);
     }
 }
@@ -466,7 +467,7 @@ fn backups_are_bounded_in_number_and_age() {
     assert_eq!(backup::list(&site.home).len(), 2);
     prune(&site.home, Timestamp(last.0 + 91 * DAY_MS)).unwrap();
     assert!(backup::list(&site.home).is_empty());
-    // One of a run that was killed stays.
+    // The backup of a killed run stays.
     let mut writes = 0;
     while !backup::is_unfinished(&site) {
         run(&site, &LATER, NOW, writes).unwrap();

@@ -1,7 +1,7 @@
-//! Memory files that tool calls of Claude's wrote, and changes of Claude's that wait for the user.
+//! Memory files that Claude's tool calls wrote, and changes by Claude that wait for the user.
 //!
-//! A file counts as Claude's by the hash of its text in the ledger, until a person confirms it, edits it, or puts its
-//! former text back. Whatever its front matter claims, it is listed and recalled as a note of Claude's.
+//! A file counts as Claude's by the hash of its text in the ledger, until a person confirms it, edits it, or restores
+//! its former text. It is listed and recalled as a note of Claude's, regardless of its front matter.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
 
-/// A memory file that a tool call wrote, and the session in which it did.
+/// A memory file that a tool call wrote, with the session of the call.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The file.
@@ -27,39 +27,39 @@ pub struct Written {
     pub session: Option<String>,
 }
 
-/// Changes of Claude's in one store that the user has not decided about.
+/// Changes by Claude in one store that the user has not decided about.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    /// Memory files that Claude wrote, and are Claude's notes until a person confirms them.
+    /// Memory files that Claude wrote; they are Claude's notes until a person confirms them.
     pub files: Vec<(PendingChange, Stored)>,
-    /// What Claude asked to change; the user's memory as it is in force, and the note that is to replace it.
+    /// Changes that Claude asked for, each with the user's memory in force and, for a replacement, Claude's note.
     pub asked: Vec<(PendingChange, Stored, Option<Stored>)>,
 }
 
 impl Claims {
-    /// Returns how many there are.
+    /// Returns the number of changes.
     pub fn len(&self) -> usize {
         self.files.len() + self.asked.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether no change waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Store {
-    /// Returns whether a memory is a person's, so that Claude may only ask for a change: what the user said or wrote, or
-    /// was before Claude changed its file, and what a person committed, pinned, edited, kept or accepted. A note is
-    /// Claude's until a person did one of these; that Claude saved or pinned it decides nothing. Of commits the
-    /// last sync counts.
+    /// Returns whether a memory is a person's, so that Claude may only ask for a change. A memory is a person's if its
+    /// source is the user, now or before Claude changed the file, or if a person committed, pinned, edited, kept or
+    /// accepted it. A note is Claude's until a person does one of these; a save or pin by Claude does not count.
+    /// Commits count as of the last sync.
     ///
     /// # Errors
     /// When the ledger cannot be read.
     pub fn is_persons(&self, stored: &Stored) -> Result<bool> {
         let lookup = Lookup::new(&self.home);
         let Some(entry) = lookup.entry(stored.memory.id)? else {
-            // Drafts of Claude's have no entry.
+            // Claude's drafts have no ledger entry.
             let is_draft = self.is_private(&stored.path) && !stored.memory.source.is_users();
             return Ok(!is_draft && lookup.origin(stored)? != Origin::Claude);
         };
@@ -79,7 +79,7 @@ impl Store {
         Ok(Owner::of(&entry, &memory, evidence) == Owner::Person)
     }
 
-    /// Notes a change of Claude's to what the user said, which waits for the user.
+    /// Records a change that Claude asked for to a memory of the user's; it waits for the user.
     ///
     /// # Errors
     /// When the ledger cannot be written.
@@ -89,7 +89,8 @@ impl Store {
         Lookup::new(&self.home).ask(change)
     }
 
-    /// Has the next session start announce a change. A note that Claude saved needs no word of the user's.
+    /// Adds a change to the notice of the next session start. A note that Claude saved is not announced: it needs no
+    /// decision by the user.
     fn announce(&self, change: &PendingChange) -> Result<()> {
         self.change_notice(|notice| match change.change {
             Asked::Replace(_) | Asked::Forget => notice.asked.insert(change.id),
@@ -98,7 +99,7 @@ impl Store {
         })
     }
 
-    /// Changes what the next session start announces, where `change` returns that it did.
+    /// Updates the notice of the next session start; it is written if `change` returns that it changed.
     fn change_notice(&self, change: impl FnOnce(&mut ClaimNotice) -> bool) -> Result<()> {
         let path = &self.home.claim_notice;
         let mut notice = ClaimNotice::read(path).unwrap_or_default();
@@ -112,7 +113,7 @@ impl Store {
         disk::replace(path, &text, Privacy::Private)
     }
 
-    /// Notes in the ledger that the user decided about a memory, which needs no announcement then.
+    /// Records in the ledger that the user decided about a memory, and removes the memory from the notice.
     fn settle_in(&self, ledger: &mut Ledger, id: MemoryId) -> Result<()> {
         self.change_notice(|notice| {
             let was_asked = notice.asked.remove(&id);
@@ -121,7 +122,7 @@ impl Store {
         ledger.settle(id)
     }
 
-    /// Notes that the user decided about the changes of Claude's to a memory.
+    /// Records that the user decided about Claude's changes to a memory.
     ///
     /// # Errors
     /// When the ledger cannot be written.
@@ -130,7 +131,7 @@ impl Store {
         self.settle_in(&mut Ledger::open(&self.home)?, id)
     }
 
-    /// Returns the changes of Claude's that wait for the user. Those that are about nothing any more are left out.
+    /// Returns Claude's changes that wait for the user. Changes that no longer apply are left out.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -166,8 +167,8 @@ impl Store {
         Ok(claims)
     }
 
-    /// Notes which of some files tool calls wrote; the others count as a person's from then on, where `is_settled`. Of
-    /// a memory of the user's the former text goes on being in force.
+    /// Records the files that tool calls wrote; with `is_settled`, the others count as a person's from then on. A
+    /// changed memory of the user's stays in force with its former text.
     ///
     /// # Errors
     /// When the ledger or a file cannot be written.
@@ -188,7 +189,7 @@ impl Store {
             let change = PendingChange::new(id, change, session.clone(), now);
             self.announce(&change)?;
             ledger.ask(change)?;
-            // A project's reconciliation does the same; the user's own store has none.
+            // Reconciliation does the same for a project; the user's own store is not reconciled.
             if let Some(text) = known.filter(|text| self.is_user_store() && !text.is_empty()) {
                 self.write(&self.set_aside(id), text.as_bytes())?;
             }
@@ -203,8 +204,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a tool call removed the file of a memory of the user's own store, and writes it again: of a project
-    /// the reconciliation does that. Does nothing where the text of the file is not known.
+    /// Records that a tool call removed a memory file of the user's own store, and writes the file again; for a
+    /// project, reconciliation does that. Does nothing if the ledger does not contain the text of the file.
     ///
     /// # Errors
     /// When the ledger or the file cannot be written.
@@ -220,7 +221,7 @@ impl Store {
         self.write(&self.folder.join(name), text.as_bytes())
     }
 
-    /// Lets a note of Claude's replace a memory of the user's, who agreed.
+    /// Replaces a memory of the user's by a note of Claude's, after the user agreed.
     ///
     /// # Errors
     /// As [`Store::edit_at`].
@@ -242,10 +243,10 @@ impl Store {
         self.settle(id)
     }
 
-    /// Makes a file that Claude wrote the person's, as it is now.
+    /// Records the current text of a file that Claude wrote as the person's own.
     ///
     /// # Errors
-    /// When it is another text by now, or the ledger cannot be written.
+    /// When the file has another text by now, or the ledger cannot be written.
     pub fn confirm_written(&self, stored: &Stored) -> Result<()> {
         let _lock = self.lock()?;
         let read = self.unchanged(stored)?;
@@ -256,10 +257,10 @@ impl Store {
         self.remove_aside(stored.memory.id)
     }
 
-    /// Puts the former text of a memory back into the file that Claude changed; `false` where there is none.
+    /// Restores the former text of a memory in the file that Claude changed; `false` if the ledger has no former text.
     ///
     /// # Errors
-    /// When it is another text by now, or a file cannot be written.
+    /// When the file has another text by now, or a file cannot be written.
     pub fn restore_former_text(&self, stored: &Stored, redactor: &Redactor) -> Result<bool> {
         let _lock = self.lock()?;
         self.unchanged(stored)?;
@@ -276,7 +277,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads the file again, which must be as it was shown.
+    /// Reads a file again, and requires that it has the text that was shown.
     fn unchanged(&self, stored: &Stored) -> Result<listing::Read> {
         let read = listing::read(&stored.path)?;
         match read.stored.text == stored.text {
@@ -290,7 +291,7 @@ impl Store {
         self.folder == self.dirs.user_memories()
     }
 
-    /// Returns where the former text of a memory of the user's own store is in force meanwhile.
+    /// Returns the path at which the former text of a memory of the user's own store stays in force.
     fn set_aside(&self, id: MemoryId) -> std::path::PathBuf {
         self.home.drafts.join(format!("{id}.{EXTENSION}"))
     }
@@ -299,7 +300,7 @@ impl Store {
         if self.is_user_store() { remove(&self.set_aside(id)) } else { Ok(()) }
     }
 
-    /// Lists what tool calls of Claude's wrote as Claude's notes.
+    /// Marks the files of a listing that Claude's tool calls wrote as Claude's notes.
     pub(super) fn tell_claudes(&self, listing: &mut Listing) -> Result<()> {
         let texts = Ledger::open(&self.home)?.texts();
         let all = listing.memories.iter_mut().chain(&mut listing.repeats);
@@ -310,7 +311,8 @@ impl Store {
     }
 }
 
-/// Makes a memory a note of Claude's, whatever it claims: it is nobody's wish, not pinned, and replaces nothing.
+/// Makes a memory a note of Claude's, regardless of its front matter: it is no wish of the user's, not pinned, and
+/// replaces nothing.
 pub(crate) fn tell_as_note(memory: &mut Memory) {
     memory.source.said_by = Some(SaidBy::Assistant);
     memory.source.extractor = Some(Source::NOTED.to_owned());

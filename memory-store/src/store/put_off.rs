@@ -1,5 +1,5 @@
-//! Files that are put off until the first memory is written into a repository. Before that the folder is left out of it: a
-//! file there that nobody committed would keep git from pulling a colleague's.
+//! Files that are written only together with the first memory in a repository. Until then the repository has no memory
+//! folder: an uncommitted file in it would keep git from pulling a colleague's file of the same name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::fs::disk::{self, Privacy};
 use crate::layout::{ProjectDir, STORE_DIR};
 
-/// The record, in the private folder of the project.
+/// Name of the record in the private folder of the project.
 const FILE: &str = "put-off.json";
 /// Bytes of the record that are read.
 const FILE_BYTES_MAX: usize = 64 << 10;
@@ -16,7 +16,7 @@ const FILE_BYTES_MAX: usize = 64 << 10;
 /// Texts by the name of their file in the memory folder.
 type Texts = BTreeMap<String, String>;
 
-/// Puts a file of the memory folder off.
+/// Adds a file of the memory folder to the record, to be written later.
 ///
 /// # Errors
 /// When the record cannot be written.
@@ -26,7 +26,7 @@ pub fn add(home: &ProjectDir, name: &str, text: &str) -> Result<()> {
     write_record(home, &texts)
 }
 
-/// Takes back a file that was put off and is not written yet.
+/// Removes a file from the record, if it is not written yet.
 ///
 /// # Errors
 /// When the record cannot be written.
@@ -35,7 +35,7 @@ pub fn take_back(home: &ProjectDir, name: &str) -> Result<()> {
     if texts.remove(name).is_some() { write_record(home, &texts) } else { Ok(()) }
 }
 
-/// Writes the files that were put off into the memory folder of a working tree, unless something is in their place.
+/// Writes the recorded files into the memory folder of a working tree. Skips a file whose path exists already.
 pub(super) fn write(home: &ProjectDir, root: &Path) -> Result<()> {
     let texts = read(home);
     if texts.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn write(home: &ProjectDir, root: &Path) -> Result<()> {
     write_record(home, &Texts::new())
 }
 
-/// Reads the record; in a missing or damaged one nothing is put off.
+/// Reads the record; a missing or damaged record counts as empty.
 fn read(home: &ProjectDir) -> Texts {
     let bytes = disk::read_if_there(&home.folder.join(FILE), FILE_BYTES_MAX).ok().flatten();
     let texts = bytes.and_then(|bytes| serde_json::from_slice::<Texts>(&bytes).ok());
@@ -64,7 +64,7 @@ fn write_record(home: &ProjectDir, texts: &Texts) -> Result<()> {
     let path = home.folder.join(FILE);
     match texts.is_empty() {
         true => disk::remove(&path),
-        // Names and texts can always be written.
+        // Strings can always be serialized.
         false => {
             let bytes = serde_json::to_vec(texts).unwrap_or_default();
             disk::replace(&path, &bytes, Privacy::Private)

@@ -1,5 +1,5 @@
-//! Undoing a decision about memories: their files come back byte for byte, and with them what the ledger has of them and
-//! what a person decided about them.
+//! Undoing a decision about memories: their files are restored byte for byte, with their entries in the ledger and a
+//! person's decisions about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ use crate::ledger::{Entry, Ledger, Tombstone, hashes};
 use crate::reviewed::Reviewed;
 use crate::trust::RELEASED_BYTES_MAX;
 
-/// State of some memories of a store: their files, and what is known of them.
+/// State of some memories of a store: their files, ledger entries and decisions about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryState {
     ids: BTreeSet<MemoryId>,
-    /// Their files in the folder, among the drafts, and where they were put aside.
+    /// Files of the memories in the memory folder, among the drafts, and among the archived memories.
     files: BTreeMap<PathBuf, Vec<u8>>,
     entries: BTreeMap<MemoryId, Entry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
-    /// Hashes of their texts, and those among them that a person released or this machine wrote.
+    /// Hashes of their texts; `own` contains the hashes of texts that a person released or this machine wrote.
     texts: BTreeSet<String>,
     own: BTreeSet<String>,
-    /// Decisions about them.
+    /// Decisions about the memories.
     reviewed: Reviewed,
-    /// The file of orders that a person let out.
+    /// Bytes of the file of memories that a person released from quarantine.
     released: Option<Vec<u8>>,
 }
 
-/// What came back by undoing a decision.
+/// Result of undoing a decision.
 #[derive(Clone, Debug, Default)]
 pub struct PutBack {
-    /// Memories whose files are there again or have another text.
+    /// Memories whose files exist again or have another text.
     pub stored: Vec<Stored>,
-    /// Memories that have no file any more where one is recalled.
+    /// Memories that no longer have a file in a folder from which memories are recalled.
     pub gone: Vec<MemoryId>,
 }
 
@@ -46,14 +46,15 @@ impl MemoryState {
         paths.filter(|path| self.files.get(*path) != after.files.get(*path)).collect()
     }
 
-    /// Returns the files that a later state has and this one has not.
+    /// Returns the files that are in a later state and not in this one.
     pub fn added<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a PathBuf> {
         after.files.keys().filter(|path| !self.files.contains_key(*path))
     }
 }
 
 impl Store {
-    /// Reads the state of memories, and of those that they replace or that replace them: a decision changes both sides.
+    /// Reads the state of memories, and of memories that they replace or that replace them: a decision changes both
+    /// sides.
     ///
     /// # Errors
     /// When a file or the ledger cannot be read.
@@ -107,7 +108,7 @@ impl Store {
         Ok(MemoryState { ids, ..state })
     }
 
-    /// Undoes a decision, with the states before and after it. Nothing is done where a file is another one by now.
+    /// Undoes a decision, given the states before and after it. Changes nothing if a file was changed since.
     ///
     /// # Errors
     /// When a file was changed since the decision, or cannot be written.
@@ -123,7 +124,8 @@ impl Store {
                 ));
             }
         }
-        // In this order a kill leaves a memory where it was, or in both places, which the next sync sorts out.
+        // With this order a killed process leaves a memory in its place, or in both places; the next sync resolves
+        // that.
         for path in &differing {
             if let Some(bytes) = before.files.get(*path) {
                 self.write(path, bytes)?;
@@ -131,7 +133,7 @@ impl Store {
         }
         let mut ledger = Ledger::open(&self.home)?;
         ledger.put_back(&before.ids, &before.entries, &before.tombstones)?;
-        // A release changes no file: a text that was there before became this machine's.
+        // A release changes no memory file: it only adds the hash of an existing text to this machine's texts.
         let released = after.own.intersection(&before.texts);
         let released = released.filter(|hash| !before.own.contains(*hash)).cloned();
         ledger.disown(&released.collect())?;
@@ -148,7 +150,7 @@ impl Store {
         self.told_back(before, after)
     }
 
-    /// Tells recall what came back.
+    /// Returns the memories that recall has to read again or to drop.
     fn told_back(&self, before: &MemoryState, after: &MemoryState) -> Result<PutBack> {
         let folders = self.folders();
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));

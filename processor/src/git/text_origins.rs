@@ -1,5 +1,5 @@
-//! Where the texts of memory files come from: commits that were made in this repository by `git commit`, as its reflogs
-//! tell, or commits of others that a fetch, a pull or a patch brought.
+//! Origins of the texts of memory files: commits that were made in this repository by `git commit`, according to its
+//! reflogs, or other people's commits, which a fetch, a pull or a patch added.
 //!
 //! Reflogs are local: no clone or fetch transfers them (`git help reflog`).
 
@@ -13,27 +13,29 @@ use super::{answer_to, command, fields, lines, output};
 
 /// Entries of the reflogs that are read.
 const ENTRIES_MAX: &str = "--max-count=5000";
-/// Beginnings of the entries of commits whose text somebody here wrote. A merge, `am` and `cherry-pick` have others.
+/// Prefixes of the reflog entries of commits whose text was written here. A merge, `am` and `cherry-pick` have other
+/// prefixes.
 const WRITTEN_HERE: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
 
-/// The first commit that has a text.
+/// The first commit that contains a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstCommit {
-    /// Its time, in seconds since 1970.
+    /// Time of the commit, in seconds since 1970.
     pub time: i64,
-    /// Whether it was not made here. False sorts first: of two commits in one second the one that was made here counts.
+    /// Whether the commit was not made here. False sorts first: of two commits in one second, the commit that was made
+    /// here counts.
     pub is_of_others: bool,
 }
 
 /// Contents of memory files in all commits of a repository, by the ids of their blobs.
 pub struct TextOrigins {
     first: BTreeMap<String, FirstCommit>,
-    /// What is staged of each memory file, by its path below the root.
+    /// Staged blob of each memory file, by the file's path below the root.
     staged: BTreeMap<String, String>,
 }
 
 impl TextOrigins {
-    /// Reads the history of the memory folder of a working tree; `None` when git does not answer.
+    /// Reads the history of the memory folder of a working tree; `None` if git fails.
     pub fn read(root: &Path) -> Option<Self> {
         let here = commits_made_here(root);
         let text = output(
@@ -72,8 +74,9 @@ impl TextOrigins {
         Some(Self { first, staged: staged(root)? })
     }
 
-    /// Returns the first commit that has the text of a memory file; `Some(None)` where no commit has it, `None` when git
-    /// does not answer. `path` is below the root; `is_as_staged` is whether a checkout of what is staged writes `content`.
+    /// Returns the first commit that contains the text of a memory file; `Some(None)` if no commit contains it, `None`
+    /// if git fails. `path` is below the root; `is_as_staged` is whether a checkout of the staged blob writes
+    /// `content`.
     pub fn first_commit(
         &self,
         root: &Path,
@@ -95,7 +98,8 @@ impl TextOrigins {
     }
 }
 
-/// Returns the commits that the reflogs have as made here, and those of the stash with what they contain.
+/// Returns the commits that were made here according to the reflogs, and the commits of the stash with the parents that
+/// contain the index and untracked files.
 fn commits_made_here(root: &Path) -> BTreeSet<String> {
     let entries = lines(root, &["log", "-g", "--all", ENTRIES_MAX, "--format=%H %gs"]);
     let made = entries.into_iter().filter_map(|entry| {
@@ -104,7 +108,7 @@ fn commits_made_here(root: &Path) -> BTreeSet<String> {
     });
     let stash = lines(root, &["log", "-g", ENTRIES_MAX, "--format=%H %P", "refs/stash", "--"]);
     let stash = stash.into_iter().flat_map(|entry| {
-        // The first parent is the commit that was checked out; the others have the index and untracked files.
+        // The first parent is the commit that was checked out; the other parents contain the index and untracked files.
         let mut ids: Vec<String> = entry.split(' ').map(str::to_owned).collect();
         if ids.len() > 1 {
             ids.remove(1);
@@ -125,7 +129,7 @@ fn staged(root: &Path) -> Option<BTreeMap<String, String>> {
     Some(fields(&text).filter_map(entry).collect())
 }
 
-/// Returns the id under which git stores a content as it is.
+/// Returns the id of the blob in which git stores this content without filters.
 fn blob_id(root: &Path, content: &[u8]) -> Option<String> {
     let mut git = command(root);
     git.args(["hash-object", "-t", "blob", "--no-filters", "--stdin"]);

@@ -81,7 +81,7 @@ impl Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct Age {
     days: i64,
-    /// The setting that says so.
+    /// Name of the setting that limits the age.
     setting: &'static str,
 }
 
@@ -98,7 +98,7 @@ impl Age {
     }
 }
 
-/// Sessions of a project that are older than the limit before any turn of theirs is archived: unless they are kept, the
+/// Sessions of a project that are older than the limit before any of their turns is archived. Unless they are kept, the
 /// sync that reads them removes their turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OldSessions {
@@ -106,14 +106,14 @@ pub struct OldSessions {
     pub count: usize,
     /// The limit in days.
     pub days: i64,
-    /// The setting that it is from.
+    /// Name of the setting that contains the limit.
     pub setting: &'static str,
-    /// The time before which they ended.
+    /// Time before which the sessions ended.
     pub before: Timestamp,
 }
 
 impl OldSessions {
-    /// Looks for such sessions among `transcripts`; `None` where there are none, or where they are kept already.
+    /// Finds such sessions among `transcripts`; `None` if there are none, or if they are kept already.
     ///
     /// # Errors
     /// When the project's record cannot be read.
@@ -179,7 +179,7 @@ mod tests {
         check(0, 25, &["b"]);
         check(0, 10, &["b", "c"]);
         check(1_000, 30, &["b", "c", "a"]);
-        // What is kept goes by its size alone.
+        // Kept sessions are removed only for the size of the archive.
         let kept = Limits { oldest: Timestamp(1_000), kept_until: Timestamp(250), bytes_max: 30 };
         assert_eq!(kept.expired(&entries, &sessions), ["a"]);
         assert_eq!(Limits { bytes_max: 10, ..kept }.expired(&entries, &sessions), ["b", "c", "a"]);

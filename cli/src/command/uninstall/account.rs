@@ -1,5 +1,5 @@
-//! The account of `uninstall`: each part that it took out or would take out, each that it could not, and what is left to
-//! a person.
+//! The account of `uninstall`: the parts that were or would be removed, failures, and the lines and files that a person
+//! has to delete.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result};
 pub struct ByHand {
     /// The file.
     pub path: PathBuf,
-    /// The line, counted from 1; none where it is about the whole file.
+    /// Number of the line, counted from 1; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The text of the line, or what to do with the file.
@@ -22,7 +22,7 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// Names place and text in a line.
+    /// Returns the place and the text as one line.
     pub fn told(&self) -> String {
         let path = view::path(&self.path);
         let text = view::plain(&self.text);
@@ -33,31 +33,30 @@ impl ByHand {
     }
 }
 
-/// How a part goes.
+/// Way in which a part is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Its file stays, without it.
+    /// The part is cut out of its file, which stays.
     Out,
-    /// It is a file of its own.
+    /// The part is a file of its own, which is removed.
     Whole,
 }
 
-/// Parts that were taken out. One that fails keeps no other, nor does an output that nobody reads any more.
+/// Parts that were removed. Neither a part that fails nor a closed output keeps the other parts from being removed.
 pub struct Account {
-    /// Whether anything is changed.
+    /// Whether files are changed.
     pub run: Run,
-    /// Sentences to the person; of a dry run without their `Would`.
+    /// Sentences for the person; those of a dry run lack the leading `Would`.
     pub told: Vec<String>,
     /// Files that were changed or removed.
     pub changed: Vec<PathBuf>,
     /// Lines and files that a person has to delete.
     pub by_hand: Vec<ByHand>,
-    /// Failures, each once: several parts may lie in one file.
+    /// Failures, each once: several parts may be in one file.
     failures: Vec<Failure>,
 }
 
 impl Account {
-    /// Begins an account.
     pub fn new(run: Run) -> Self {
         Self {
             run,
@@ -68,7 +67,7 @@ impl Account {
         }
     }
 
-    /// Adds a part by the file that it was in, if it was there.
+    /// Adds a part by the file that contained it. Does nothing if no file did.
     pub fn add(&mut self, what: &str, way: Way, part: Result<Option<PathBuf>>) {
         let path = match part {
             Ok(Some(path)) => path,
@@ -88,14 +87,13 @@ impl Account {
         }
     }
 
-    /// Adds a failure.
     pub fn fail(&mut self, failure: Failure) {
         if !self.failures.contains(&failure) {
             self.failures.push(failure);
         }
     }
 
-    /// Returns one failure that tells all of them, with what to do about it.
+    /// Returns one failure that combines all failures, with `remedy` in its hint.
     pub fn failure(&mut self, remedy: &str) -> Option<Failure> {
         let mut failures = std::mem::take(&mut self.failures);
         let first = failures.first()?;

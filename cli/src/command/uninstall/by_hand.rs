@@ -1,5 +1,5 @@
-//! What is left to a person: lines of theirs that name our programs in a way of their own. They are named with the file and
-//! the line, and not touched.
+//! Lines and files that a person has to delete: lines that a person wrote and that name our programs. They are reported
+//! with the file and the line, and not changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,12 +44,12 @@ const OF_PROJECT: [&str; 7] = [
     ".pre-commit-config.yaml",
     ".git/hooks/pre-commit",
 ];
-/// Lines that are named of one file.
+/// Maximum number of lines that are reported for one file.
 const LINES_MAX: usize = 5;
-/// Bytes of a file that are looked through.
+/// Maximum size in bytes of a file that is searched.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What is known only before anything is taken out.
+/// State that can be read only before the parts are removed.
 pub struct Before {
     /// Plugins that the client has installed or turned on.
     plugins: Vec<ByHand>,
@@ -58,7 +58,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// Looks at plugins and copies.
+    /// Reads the plugins and copies.
     pub fn look(world: &World, roots: &[PathBuf]) -> Self {
         let record = Record::read(&world.dirs).insertions.into_iter();
         let plugins = roots.iter().filter_map(|root| match Plugin::find(world, root) {
@@ -83,7 +83,7 @@ fn plugin(name: &str, settings: PathBuf) -> ByHand {
     ByHand { path: settings, line: None, text }
 }
 
-/// Finds what a person has to delete.
+/// Finds the lines and files that a person has to delete.
 pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<ByHand> {
     let mut found = before.plugins;
     let home = SHELLS.iter().chain(&CLIENTS).map(|file| world.home.join(file));
@@ -94,7 +94,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<B
     for (path, root) in settings(world, roots) {
         found.extend(wrapped(&path, root.as_deref()));
     }
-    // A copy that the settings are equal to is removed with the rest.
+    // A copy that is equal to the settings is removed with the other parts.
     let kept = before.copies.into_iter().filter(|copy| run == Run::Real && copy.is_file());
     found.extend(kept.map(|path| ByHand {
         path,
@@ -106,7 +106,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<B
     found
 }
 
-/// Returns the files of Claude Code that have settings or servers, each with the project that it is of.
+/// Returns the files of Claude Code that contain settings or servers, each with its project.
 fn settings(world: &World, roots: &[PathBuf]) -> Vec<(PathBuf, Option<PathBuf>)> {
     let none = Path::new("/");
     let mut files = vec![
@@ -139,7 +139,7 @@ fn lines(path: &Path) -> Vec<ByHand> {
     named.take(LINES_MAX).map(by_hand).collect()
 }
 
-/// Returns what of one of Claude Code's files runs our programs by another command.
+/// Returns the entries in a file of Claude Code that run our programs through another command.
 fn wrapped(path: &Path, root: Option<&Path>) -> Vec<ByHand> {
     let is_outside = root.is_some_and(|root| replace::check_inside(path, root).is_err());
     let Some(text) = read(path).filter(|_| !is_outside) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! The parts of ours in files of the user and of projects: all that `init` writes, and all that the documentation tells a
-//! person to add, as far as it can be told from what is somebody else's.
+//! Our parts in files of the user and of projects: all parts that `init` writes, and the additions that the
+//! documentation describes, as far as they differ from a person's own.
 
 use std::path::{Path, PathBuf};
 
@@ -16,16 +16,16 @@ use crate::failure::{At as _, Result};
 use crate::packages;
 use crate::world::World;
 
-/// Files of a project that may have the paragraph: `init` writes the first, people copy it.
+/// Files of a project that may contain the paragraph: `init` writes it into the first, people copy it into the others.
 const GUIDES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
-/// Lines of a git hook, as docs/team.md has them.
+/// Lines of a git hook in docs/team.md.
 const HOOK_LINES: [&str; 4] = [
     "exec throughline check --staged",
     "throughline check --staged",
     "exec throughline check",
     "throughline check",
 ];
-/// The entry of `.pre-commit-config.yaml`, as docs/team.md has it.
+/// Entry of `.pre-commit-config.yaml` in docs/team.md.
 const PRE_COMMIT: [&str; 7] = [
     "- repo: local",
     "  hooks:",
@@ -46,7 +46,7 @@ const COMPLETIONS: [&str; 5] = [
 /// The folder of manual pages below the home folder.
 const MANUAL: &str = ".local/share/man/man1";
 
-/// Returns the projects that this machine knows of, with all of their working trees that are there, and the current one.
+/// Returns the existing working trees of all projects that are recorded on this machine, and the current one.
 pub fn roots(world: &World) -> Result<Vec<PathBuf>> {
     let mut roots = vec![world.root()];
     for known in identity::list(&world.dirs)? {
@@ -58,7 +58,7 @@ pub fn roots(world: &World) -> Result<Vec<PathBuf>> {
     Ok(roots)
 }
 
-/// Takes all parts out, hooks first: Claude Code runs them at every prompt.
+/// Removes all parts, hooks first: Claude Code runs them at every prompt.
 pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     let run = account.run;
     let before = Before::look(world, roots);
@@ -92,7 +92,7 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     account.by_hand = by_hand::find(world, roots, before, run);
 }
 
-/// Takes out what is in the files of one project.
+/// Removes the parts in the files of one project.
 fn of_project(world: &World, root: &Path, account: &mut Account) {
     let run = account.run;
     skill(&guide::skill(world, Scope::Project, root), account);
@@ -128,8 +128,8 @@ fn end_service(world: &World, account: &mut Account) {
     ended.err().into_iter().for_each(|failure| account.fail(failure));
 }
 
-/// Takes a part out of a file of a project by its text; a file without anything else goes with it. Returns the file where
-/// the part was there.
+/// Removes a part from a project's file by its text, and the file if it contains nothing else. Returns the path if the
+/// file contained the part.
 fn edit(
     path: &Path,
     root: &Path,
@@ -149,19 +149,20 @@ fn edit(
     Ok(replaced.map(|_| path.to_owned()))
 }
 
-/// Whether the documentation has this line of a check, which is taken out.
+/// Returns whether a line is part of a check in the documentation, and is therefore removed.
 pub fn is_documented(line: &str) -> bool {
     let is_entry = PRE_COMMIT.iter().any(|ours| ours.trim() == line.trim());
     HOOK_LINES.contains(&line.trim_end()) || is_entry
 }
 
-/// Whether a file does nothing: it has a line for its interpreter, or the name of a list, at most.
+/// Returns whether a file has no effect: it contains at most a line for its interpreter, or the key of an empty list.
 fn is_bare(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.all(|line| line.starts_with("#!") || line == "repos:")
 }
 
-/// Takes the lines out of a hook. An indented one is part of a person's own statement, which it may not leave empty.
+/// Returns a hook without the documented lines; `None` if it contains none of them. An indented line stays: it belongs
+/// to a person's own statement, which must not become empty.
 fn without_hook_lines(text: &str) -> Option<String> {
     let is_ours = |line: &str| HOOK_LINES.contains(&line.trim_end());
     let rest = || text.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
@@ -183,7 +184,7 @@ fn without_pre_commit(text: &str) -> Option<String> {
     Some(rest.copied().collect())
 }
 
-/// Removes a file that the program wrote as a whole, where `is_ours` its text. Returns it where it was there.
+/// Removes a file that the program wrote as a whole, if `is_ours` accepts its text. Returns the path if it does.
 fn remove_own(path: PathBuf, is_ours: impl Fn(&str) -> bool, run: Run) -> Result<Option<PathBuf>> {
     let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
     if !is_file || !replace::read(&path)?.is_some_and(|text| is_ours(&text)) {
@@ -230,7 +231,7 @@ mod tests {
             assert_eq!(without_pre_commit(&after), None);
         }
         assert!(is_bare("repos:\n") && !is_bare(&format!("repos:\n{other}")));
-        // Changed by a person.
+        // A person changed the entry.
         assert_eq!(without_pre_commit(&entry.replace("memory files", "memories")), None);
     }
 
@@ -246,7 +247,7 @@ mod tests {
         assert!(!is_documented("  throughline check --staged"), "it is listed as a person's");
     }
 
-    /// What docs/team.md tells a person to add is what goes.
+    /// The lines that docs/team.md describes are the lines that are removed.
     #[test]
     fn the_page_for_teams_has_what_is_taken_out() {
         let page = include_str!("../../../../docs/team.md");

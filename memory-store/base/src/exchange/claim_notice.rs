@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::fs::open_regular::read_short;
 use crate::id::MemoryId;
 
-/// Ids that an announcement names.
+/// Maximum number of ids in an announcement.
 const NAMED_MAX: usize = 5;
 
 /// Memories with a change by Claude that no session start has announced.
@@ -22,17 +22,17 @@ pub struct ClaimNotice {
 }
 
 impl ClaimNotice {
-    /// Reads a notice; `None` where there is none.
+    /// Reads a notice; `None` if the file is missing or damaged.
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_str(&read_short(path)?).ok()
     }
 
-    /// Returns whether it announces nothing.
+    /// Returns whether the notice has no memory to announce.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.written.is_empty()
     }
 
-    /// Explains what Claude did and what to do; `None` where it did nothing.
+    /// Returns a sentence with Claude's changes and the command that shows them; `None` if there are none.
     pub fn told(&self) -> Option<String> {
         let asked = named(&self.asked).map(|ids| {
             format!("Claude asked to forget or replace what you said ({ids}), which stays in force")
@@ -46,7 +46,7 @@ impl ClaimNotice {
     }
 }
 
-/// Returns short ids as one text; `None` where there are none.
+/// Returns short ids as one text; `None` if `ids` is empty.
 fn named(ids: &BTreeSet<MemoryId>) -> Option<String> {
     let mut named: Vec<String> = ids.iter().take(NAMED_MAX).map(|id| id.short()).collect();
     if ids.len() > NAMED_MAX {

@@ -1,5 +1,5 @@
-//! Folders of this user that nobody else may enter. One that was there before the program may be open to others, who
-//! could read what is put into it, or put something there themselves: it is closed before it is used.
+//! Folders of this user that no other user may enter. A folder that existed before the program may be open: other users
+//! could read the program's files in it, or add files of their own. So it is closed before it is used.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -10,54 +10,54 @@ use crate::layout::UserDirs;
 
 /// Mode of a private folder.
 const MODE: u32 = 0o700;
-/// Levels below data and state folder that are looked at: `projects/<id>/drafts`, `trees/<hash>/index`.
+/// Levels below the data and the state folder that are checked: `projects/<id>/drafts`, `trees/<hash>/index`.
 const LEVELS: usize = 3;
-/// Folders that are looked at.
+/// Maximum number of folders that are checked.
 const FOLDERS_MAX: usize = 10_000;
 
-/// A private folder that others may enter, and why it was not closed.
+/// A private folder that other users may enter, with the reason why it was not closed.
 #[derive(Debug)]
 pub struct OpenFolder {
     /// The folder.
     pub path: PathBuf,
-    /// What kept it from being closed.
+    /// Error that kept the folder from being closed.
     pub why: io::Error,
 }
 
 impl OpenFolder {
-    /// Says what is wrong, and what to do about it.
+    /// Returns a message with the problem and the command that solves it.
     pub fn told(&self) -> String {
         let path = self.path.display();
         format!("others may enter {path}, and it cannot be closed ({}): chmod 700 {path}", self.why)
     }
 }
 
-/// Closes the data and the state folder, within which all others are; two calls of `lstat` where both are closed.
-/// What cannot be closed is left to [`close_all`] to report.
+/// Closes the data and the state folder, which contain all other private folders; two calls of `lstat` if both are
+/// closed already. [`close_all`] reports folders that cannot be closed.
 pub fn close_outer(dirs: &UserDirs) {
     for folder in [&dirs.data, &dirs.state] {
         let _ = close(folder);
     }
 }
 
-/// Closes the data and the state folder and all folders of ours in them; returns those that stay open.
+/// Closes the data and the state folder and all our folders in them; returns the folders that stay open.
 pub fn close_all(dirs: &UserDirs) -> Vec<OpenFolder> {
     let found = of_user(dirs).into_iter();
     let closed = found.filter_map(|path| close(&path).err().map(|why| OpenFolder { path, why }));
     closed.collect()
 }
 
-/// Returns the private folders that others may enter as they are now.
+/// Returns the private folders that other users may enter at present.
 pub fn open_to_others(dirs: &UserDirs) -> Vec<PathBuf> {
     let mut found = of_user(dirs);
     found.retain(|folder| fs::metadata(folder).is_ok_and(|found| is_open(&found)));
     found
 }
 
-/// Closes a folder that is open to others. A link is not followed: its target may be somebody else's to use.
+/// Closes a folder that is open to other users. A link is not followed: other users may need its target.
 ///
 /// # Errors
-/// When it is open and stays so.
+/// When the folder is open and cannot be closed.
 fn close(folder: &Path) -> io::Result<()> {
     match fs::symlink_metadata(folder) {
         Ok(found) if found.is_symlink() => {
@@ -71,7 +71,7 @@ fn close(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
-    // By its handle, so that nothing else has come into its place.
+    // Use a handle: the path may lead to another folder by now.
     let options = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let handle = File::options().read(true).custom_flags(options).open(folder)?;
     // SAFETY: the call takes and changes nothing.
@@ -81,13 +81,13 @@ fn close(folder: &Path) -> io::Result<()> {
     handle.set_permissions(Permissions::from_mode(MODE))
 }
 
-/// Returns whether others than the owner may do anything with a folder.
+/// Returns whether users other than the owner have permissions for a folder.
 fn is_open(found: &Metadata) -> bool {
     found.is_dir() && found.permissions().mode() & 0o077 != 0
 }
 
-/// Returns the private folders that are there, each before those in it. Beside these the data folder may hold files of the
-/// programs, which all may read.
+/// Returns the private folders that exist, each before its subfolders. The data folder may also contain files of the
+/// programs, which all users may read.
 fn of_user(dirs: &UserDirs) -> Vec<PathBuf> {
     let inner = ["projects", "by-path", "by-folder", "user"].map(|name| dirs.data.join(name));
     let inner = inner.into_iter().chain(["trees", "user"].map(|name| dirs.state.join(name)));
@@ -103,7 +103,7 @@ fn of_user(dirs: &UserDirs) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the folders in a folder; links are none.
+/// Returns the subfolders of a folder, without links.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
         return Vec::new();
@@ -176,7 +176,7 @@ mod tests {
             told.iter().all(|told| told.contains("symbolic link") && told.contains("chmod 700"))
         );
         assert_eq!((mode(&target), mode(&target.join("a"))), (0o777, 0o777));
-        // A link to a folder that is closed already is the user's own arrangement.
+        // A link to a folder that is closed already is accepted: the user set it up.
         make(&target, 0o700);
         assert!(close_all(&dirs).is_empty());
     }

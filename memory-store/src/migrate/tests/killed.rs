@@ -2,10 +2,11 @@
 
 use super::*;
 
-/// Writes of a run, more than any of these makes.
+/// Upper bound of the writes of a run in these tests.
 const WRITES_MAX: usize = 200;
 
-/// Runs the steps of a store, killed after each number of writes, and then again. Both runs see a home of their own.
+/// Runs the steps of a store, killed after each number of writes, and then runs them again. Each number of writes has a
+/// home of its own.
 fn kill_everywhere(
     pick: &dyn Fn(&GoldenHome) -> Site,
     prepare: &dyn Fn(&GoldenHome),
@@ -14,7 +15,7 @@ fn kill_everywhere(
     let undisturbed = GoldenHome::new("0.1.0");
     prepare(&undisturbed);
     let before = comparable(&undisturbed, &files(&undisturbed));
-    // Files have the bytes that some step leaves.
+    // After a kill, each file has the bytes of one of these states.
     let mut states = vec![before.clone()];
     for end in 1..=migrations.len() {
         run(&pick(&undisturbed), &migrations[..end], NOW, usize::MAX).unwrap();
@@ -36,7 +37,7 @@ fn kill_everywhere(
                 "{}: torn after {writes} writes",
                 path.display()
             );
-            // What is moved is somewhere at each moment.
+            // A file that is moved exists at the old or the new path at each moment.
             let is_in = |name: &Path| name.file_name() == path.file_name();
             let is_somewhere = now.is_some() || killed.keys().any(|other| is_in(other));
             assert!(
@@ -53,7 +54,7 @@ fn kill_everywhere(
         run(&site, migrations, NOW, usize::MAX).unwrap();
         assert!(is_current(&site, migrations), "{writes}");
         let reached = comparable(&home, &files(&home));
-        // A killed run may have noted a text that the next one notes again.
+        // A killed run may have added a line to the ledger that the next run adds again.
         let (reached, expected) = (without_ledgers(reached), without_ledgers(wanted.clone()));
         assert_eq!(differing(&reached, &expected), [] as [PathBuf; 0], "after {writes} writes");
         assert_eq!(known_texts(&site), known, "after {writes} writes");
@@ -61,7 +62,7 @@ fn kill_everywhere(
             let last = results(&site).into_iter().rfind(|(name, _)| name == step.name);
             assert_eq!(last, Some((step.name.to_owned(), StepResult::Done)), "{writes}");
         }
-        // Whenever it was killed, the way back leads to the beginning.
+        // Whenever the run was killed, going back restores the first state.
         let mut kept = backup::list(&site.home);
         kept.retain(|kept| kept.folder == site.folder());
         assert_eq!(kept.len(), 1, "{writes}: {kept:?}");
@@ -77,7 +78,7 @@ fn kill_everywhere(
     panic!("no run came to its end in {WRITES_MAX} writes");
 }
 
-/// What the ledger of a store knows of each memory: its text, and the hashes of those that are ours.
+/// Returns the text of each memory in the ledger of a store, and the hashes of its texts that are ours.
 fn known_texts(site: &Site) -> Vec<(String, Vec<String>)> {
     let ledger = Ledger::open(&site.home).unwrap();
     ledger.entries().map(|entry| (entry.text.clone(), entry.written.clone())).collect()
@@ -90,7 +91,7 @@ fn a_kill_after_any_write_loses_nothing_and_the_next_run_continues() {
     kill_everywhere(&|home| project(home, PRIVATE), &|_| {}, &ALL);
 }
 
-/// Lets the user's own store have a memory that waits, as the project's has.
+/// Copies a held memory of a project into the user's own store.
 fn hold_for_user(home: &GoldenHome) {
     let from = fs::read_dir(project(home, PRIVATE).home.drafts).unwrap().next().unwrap().unwrap();
     let to = home.dirs.user_dir().drafts;
@@ -117,7 +118,7 @@ fn what_a_failing_run_changed_is_put_back_also_after_a_kill() {
             assert_eq!(differing(&after, &before), [] as [PathBuf; 0], "killed after {writes}");
             assert_eq!(site.version().unwrap(), StoreFormat::FIRST);
             assert!(!backup::is_unfinished(&site));
-            // One that lists something which is not the run's is kept for a person to look at.
+            // A backup is kept for a person to inspect if it lists a path with content that is not the run's.
             assert_eq!(backup::list(&site.home).is_empty(), migrations[1].name == "fail");
             let told = results(&site);
             assert_eq!(told.last().unwrap().1, StepResult::Restored, "{told:?}");
