@@ -8,12 +8,14 @@
 //! beside the ledger names each step that ran.
 
 mod backup;
+mod budget;
 mod held_status;
 mod log;
 mod plan;
 mod review_setting;
 mod run;
 mod site;
+mod state;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,8 @@ mod tests;
 pub use backup::{KeptBackup, PutBack, prune, remove_backups};
 pub use log::{MigrationLine, StepResult};
 pub use run::{Migrated, before_write, bring_up_to_date, go_back};
-pub use site::{Site, SiteState};
+pub use site::Site;
+pub use state::SiteState;
 pub use steps::Migration;
 
 pub(crate) use backup::redact_all;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::{Budget, Stop};
 use super::plan::{FileChange, put};
-use super::run::{Budget, Stop};
 use super::site::Site;
 use crate::error::{At, Error, Result};
 use crate::format_version;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::backup::{self, Backup, PutBack};
+use super::budget::{Budget, Stop};
 use super::log::{self, MigrationLine, StepResult};
 use super::plan::{FileChange, Planned};
 use super::site::Site;
@@ -64,31 +65,6 @@ impl fmt::Display for Migrated {
             write!(f, "{gap}format {} of the {store} store has to wait: {why}", to + 1)?;
         }
         f.write_str("; `throughline doctor --migrations` shows more")
-    }
-}
-
-/// Number of writes that a run may still make; a test ends a run after any of them.
-pub(super) struct Budget(usize);
-
-impl Budget {
-    /// Counts one more write, or ends the run if no write is left.
-    pub(super) fn spend(&mut self) -> Result<(), Stop> {
-        self.0 = self.0.checked_sub(1).ok_or(Stop::Killed)?;
-        Ok(())
-    }
-}
-
-/// Reason why a run ends early.
-pub(super) enum Stop {
-    /// The run ends as if the process had been killed: nothing more is written.
-    Killed,
-    /// An error.
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
     }
 }
 

@@ -1,10 +1,7 @@
-//! Stores that have a format, with their state.
+//! Stores that have a format.
 
 use std::path::{Path, PathBuf};
 
-use super::backup::{self, KeptBackup};
-use super::log::{self, MigrationLine};
-use super::steps::{ALL, Migration};
 use crate::error::Result;
 use crate::format_version::{self, StoreFormat, StoreKind};
 use crate::fs::disk::{Privacy, if_there, read_below, refused};
@@ -30,19 +27,6 @@ pub struct Site {
     pub root: Option<PathBuf>,
     /// Working trees of the project, whose memory folders a step of the project may change.
     pub roots: Vec<PathBuf>,
-}
-
-/// State of a store, for a report.
-#[derive(Clone, Debug)]
-pub struct SiteState {
-    /// Format of the store.
-    pub version: StoreFormat,
-    /// Steps that have not run yet.
-    pub pending: Vec<&'static Migration>,
-    /// Steps that ran, oldest first.
-    pub log: Vec<MigrationLine>,
-    /// Backups, oldest first.
-    pub backups: Vec<KeptBackup>,
 }
 
 impl Site {
@@ -110,44 +94,6 @@ impl Site {
             Some(root) => StoreFormat::read_memory_folder(root),
             None => StoreFormat::read(&self.home.folder),
         }
-    }
-
-    /// Reads the state of the store.
-    ///
-    /// # Errors
-    /// When its format cannot be read.
-    pub fn state(&self) -> Result<SiteState> {
-        let version = self.found_version()?;
-        let folder = self.folder();
-        let mut log = log::read(&self.home);
-        log.retain(|line| line.folder == folder);
-        let mut backups = backup::list(&self.home);
-        backups.retain(|kept| kept.folder == folder);
-        let pending = match self.is_untouched() {
-            true => Vec::new(),
-            false => self.pending(&ALL, version.number).collect(),
-        };
-        Ok(SiteState { version, pending, log, backups })
-    }
-
-    /// Does as [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
-    pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
-        let steps = migrations.iter().filter(|step| step.kind == self.kind);
-        let reached = steps.map(|step| step.to).max().unwrap_or_default();
-        match self.found_version()? {
-            version if version.number <= reached => Ok(version),
-            _ => self.version(),
-        }
-    }
-
-    /// Returns the steps that this store still needs, in order.
-    pub(super) fn pending<'m>(
-        &self,
-        migrations: &'m [Migration],
-        number: u32,
-    ) -> impl Iterator<Item = &'m Migration> {
-        let kind = self.kind;
-        migrations.iter().filter(move |step| step.kind == kind && step.to > number)
     }
 
     /// Returns whether this is the user's own store and does not exist yet: then there is nothing to migrate.

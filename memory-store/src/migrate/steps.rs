@@ -4,7 +4,7 @@ use super::plan::Planned;
 use super::site::Site;
 use super::{held_status, review_setting};
 use crate::error::Result;
-use crate::format_version::StoreKind;
+use crate::format_version::{StoreFormat, StoreKind};
 
 /// A step from one format of a store to the next.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,28 @@ pub(super) static ALL: [Migration; 3] = [
         plan: held_status::plan,
     },
 ];
+
+impl Site {
+    /// Does as [`Site::version`], for a list of steps that may lead to a newer format than this program's own.
+    pub(super) fn version_for(&self, migrations: &[Migration]) -> Result<StoreFormat> {
+        let steps = migrations.iter().filter(|step| step.kind == self.kind);
+        let reached = steps.map(|step| step.to).max().unwrap_or_default();
+        match self.found_version()? {
+            version if version.number <= reached => Ok(version),
+            _ => self.version(),
+        }
+    }
+
+    /// Returns the steps that this store still needs, in order.
+    pub(super) fn pending<'m>(
+        &self,
+        migrations: &'m [Migration],
+        number: u32,
+    ) -> impl Iterator<Item = &'m Migration> {
+        let kind = self.kind;
+        migrations.iter().filter(move |step| step.kind == kind && step.to > number)
+    }
+}
 
 #[cfg(test)]
 mod tests {
