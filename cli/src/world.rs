@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
 use memory_store::fs::private_folders;
+use memory_store::git_dirs::has_git_entry;
 use memory_store::identity;
 use memory_store::layout::{Moved, Place, Tree, UserDirs};
 use memory_store::mode::{self, Mode};
@@ -158,7 +159,7 @@ impl World {
     pub fn root_of(&self, folder: &Path) -> PathBuf {
         let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
         let mut roots = folder.ancestors().take_while(|folder| *folder != home);
-        roots.find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_owned()
+        roots.find(|folder| has_git_entry(folder)).unwrap_or(folder).to_owned()
     }
 
     /// Says what to do in a folder that is not set up.

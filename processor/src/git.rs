@@ -24,7 +24,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use memory_store::Timestamp;
-use memory_store::git_dirs::{GitDirs, is_root};
+use memory_store::git_dirs::{GitDirs, has_git_entry, is_root};
 use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
@@ -223,7 +223,7 @@ pub fn tracked_names(root: &Path) -> String {
 
 /// Whether a folder lies in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
-    root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
+    root.ancestors().any(has_git_entry)
 }
 
 /// The repository that a folder lies in, and where in it, as all its working trees have it; `None`

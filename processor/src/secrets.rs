@@ -17,6 +17,7 @@ use std::{fs, io};
 
 use anyhow::{Context, Result};
 use memory_store::fs::open_regular::{self, Links};
+use memory_store::git_dirs::has_git_entry;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::redact::known::{KEY_BYTES, Known, Pending, Scope};
 use memory_store::redact::{
@@ -498,9 +499,7 @@ fn clean_folder(redactor: &Redactor, fields: &mut Map<String, Value>, roots: &[P
         return false;
     };
     let Cow::Owned(clean) = redactor.redact(below) else { return false };
-    let is_foreign = || {
-        path.ancestors().take_while(|it| *it != Path::new(root)).any(|it| it.join(".git").exists())
-    };
+    let is_foreign = || path.ancestors().take_while(|it| *it != Path::new(root)).any(has_git_entry);
     if clean == below || is_foreign() {
         return false;
     }

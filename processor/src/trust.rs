@@ -12,6 +12,7 @@ use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
+use memory_store::git_dirs::has_git_entry;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored, read_below};
@@ -120,7 +121,7 @@ fn with_commit(
 /// Whether a file lies in a repository within the working tree, which has a HEAD of its own.
 fn is_nested(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
-    folders.into_iter().any(|folder| folder.join(".git").symlink_metadata().is_ok())
+    folders.into_iter().any(has_git_entry)
 }
 
 fn note_arrival(

@@ -31,6 +31,7 @@ pub struct Client<'a> {
     environment: &'a TestEnvironment,
     api: &'a MessagesApi,
     plugin: Option<PathBuf>,
+    entrypoint: Option<&'static str>,
 }
 
 /// Result of a session.
@@ -62,12 +63,18 @@ impl<'a> Client<'a> {
             ))
         })?;
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", toolchain_dir()?.display());
-        Ok(Self { program: program.into(), path, environment, api, plugin: None })
+        Ok(Self { program: program.into(), path, environment, api, plugin: None, entrypoint: None })
     }
 
     /// Loads the plugin in this folder for the sessions of this client.
     pub fn with_plugin(mut self, folder: PathBuf) -> Self {
         self.plugin = Some(folder);
+        self
+    }
+
+    /// Runs sessions as the desktop app does, in which a person types the prompts.
+    pub fn in_the_desktop_app(mut self) -> Self {
+        self.entrypoint = Some("claude-desktop");
         self
     }
 
@@ -128,6 +135,9 @@ impl<'a> Client<'a> {
             .env_remove(testutils::PROC_VARIABLE)
             // A real user is not in CI, where the default is to recall only.
             .env("THROUGHLINE", "full");
+        if let Some(entrypoint) = self.entrypoint {
+            command.env("CLAUDE_CODE_ENTRYPOINT", entrypoint);
+        }
         command
     }
 }

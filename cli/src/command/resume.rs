@@ -11,7 +11,7 @@ use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
-use super::sessions::{self, Session};
+use super::sessions::{self, Session, SessionFilter};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
 use crate::claude::client;
@@ -40,6 +40,8 @@ pub struct Resume {
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
+    #[command(flatten)]
+    sessions: SessionFilter,
     /// Print JSON
     #[arg(long, conflicts_with = "run")]
     json: bool,
@@ -70,7 +72,7 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
-    let (found, damage) = find(&words, limit, world, &stores)?;
+    let (found, damage) = find(&words, &args.sessions, limit, world, &stores)?;
     let weak = found.iter().any(|session| session.weak);
     if let Some(number) = args.run {
         return match found.get(number - 1) {
@@ -128,6 +130,7 @@ fn nothing(number: usize, count: usize) -> Failure {
 /// Finds the sessions whose turns fit best, best first.
 fn find(
     words: &str,
+    filter: &SessionFilter,
     limit: usize,
     world: &World,
     stores: &Stores,
@@ -155,6 +158,9 @@ fn find(
     let archive = sessions::archive(world, stores);
     let found = best.into_iter().filter_map(|(hit, turns)| {
         let session = sessions::of(&archive, hit.session.as_deref()?)?;
+        if !filter.keeps(&session) {
+            return None;
+        }
         let command = session.is_resumable.then(|| command(&session, &world.cwd));
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);

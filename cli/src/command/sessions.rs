@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use memory_store::Timestamp;
 use processor::collect::archive::{Archive, SessionFile, file_name};
 use processor::transcript::record::{Record, RecordWhat};
@@ -37,6 +39,29 @@ pub struct Session {
     pub prompts: usize,
     /// Whether Claude Code still has its transcript, so that it can go on.
     pub is_resumable: bool,
+}
+
+/// The sessions that a list is asked for.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionFilter {
+    /// Only sessions whose prompts this speaker gave; may be repeated
+    #[arg(long, value_name = "SPEAKER", value_parser = speakers())]
+    by: Vec<Speaker>,
+}
+
+impl SessionFilter {
+    /// Returns whether the filter keeps a session.
+    pub fn keeps(&self, session: &Session) -> bool {
+        self.by.is_empty() || self.by.contains(&session.speaker)
+    }
+}
+
+fn speakers() -> impl TypedValueParser<Value = Speaker> {
+    PossibleValuesParser::new(["person", "agent", "program"]).map(|name| match name.as_str() {
+        "agent" => Speaker::Agent,
+        "program" => Speaker::Program,
+        _ => Speaker::Person,
+    })
 }
 
 /// The archive of a project.

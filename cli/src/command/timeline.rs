@@ -9,7 +9,7 @@ use memory_store::store::Stored;
 use memory_store::{Kind, MemoryId, Timestamp, short_session};
 use serde::Serialize;
 
-use super::sessions::{self, Session};
+use super::sessions::{self, Session, SessionFilter};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
 use crate::clock;
@@ -24,6 +24,8 @@ pub struct Timeline {
     /// At most this many days, the last ones on which something happened
     #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
+    #[command(flatten)]
+    sessions: SessionFilter,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,7 +69,7 @@ impl Change {
 /// Runs the command.
 pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let days = days(args.limit, world, &stores)?;
+    let days = days(args, world, &stores)?;
     if args.json {
         return view::json(&days, out);
     }
@@ -85,14 +87,16 @@ pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
     })
 }
 
-fn days(limit: usize, world: &World, stores: &Stores) -> Result<Vec<Day>> {
+fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
         let day = clock::date(at);
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
     let archive = sessions::archive(world, stores);
-    for (session, ()) in sessions::all(&archive, |_, _| Some(()))? {
+    for (session, ()) in
+        sessions::all(&archive, |session, _| args.sessions.keeps(session).then_some(()))?
+    {
         on(session.last, &mut |day| day.sessions.push(session.clone()));
     }
     let listing = stores.list()?;
@@ -123,7 +127,7 @@ fn days(limit: usize, world: &World, stores: &Stores) -> Result<Vec<Day>> {
             });
         }
     }
-    let mut days: Vec<Day> = days.into_values().rev().take(limit).collect();
+    let mut days: Vec<Day> = days.into_values().rev().take(args.limit).collect();
     for day in &mut days {
         for changes in [&mut day.learned, &mut day.replaced, &mut day.forgotten] {
             changes.sort_by_key(|change| (change.at, change.id));

@@ -96,6 +96,11 @@ pub fn is_root(folder: &Path) -> bool {
     GitDirs::of(folder).is_some()
 }
 
+/// Returns whether a folder contains a `.git`, whether git can read that or not.
+pub fn has_git_entry(folder: &Path) -> bool {
+    folder.join(".git").symlink_metadata().is_ok()
+}
+
 /// Returns the shared directory of a linked worktree's own one, `<common>/worktrees/<name>`.
 fn common_of(own: &Path) -> Option<PathBuf> {
     let worktrees = own.parent().filter(|folder| folder.ends_with(WORKTREES_DIR))?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use memory_store::fs::file_stamp::modified_ns;
+use memory_store::git_dirs::has_git_entry;
 use memory_store::store::open_below;
 use memory_store::{Error, Timestamp, suspicion};
 use serde::{Deserialize, Serialize};
@@ -255,15 +256,13 @@ impl<'a> Files<'a> {
     /// Whether no other repository begins on the way to a file.
     fn is_ours(&self, path: &str) -> bool {
         let mut folders = Path::new(path).ancestors().skip(1);
-        let begins = |folder: &Path| {
-            folder != Path::new("")
-                && self.root.join(folder).join(".git").symlink_metadata().is_ok()
-        };
+        let begins =
+            |folder: &Path| folder != Path::new("") && has_git_entry(&self.root.join(folder));
         !folders.any(begins)
     }
 
     fn is_in_repository(&self) -> bool {
-        self.root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
+        self.root.ancestors().any(has_git_entry)
     }
 
     /// Reads a file, as far as there is room; what is no text is `Some(None)`.

@@ -21,6 +21,7 @@ use journeys::messages_api::{MessagesApi, Mood, Request, Script};
 use serde_json::{Value, json};
 
 const FIRST: &str = "11111111-1111-4111-8111-111111111111";
+const IN_APP: &str = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
 const SECOND: &str = "22222222-2222-4222-8222-222222222222";
 const KILLED: &str = "33333333-3333-4333-8333-333333333333";
 const AFTER_KILL: &str = "44444444-4444-4444-8444-444444444444";
@@ -45,7 +46,7 @@ const LAST_WISH: &str = "Start with a function vat_cents that rounds half up per
 const USE_TOOLS: &str = "Remember how we deploy, and look it up again.";
 const READ_ON: &str = "Correct what we know about it, and read what was said first.";
 const ASK_DEPLOY: &str = "On which weekday does the staging server deploy?";
-const LOOK_UP: &str = "Look that up by yourself.";
+const LOOK_UP: &str = "Find that out, please.";
 const NOW_MONDAYS: &str = "Deploys go through the staging server on Mondays now.";
 const RULE: &str = "Never push without a review";
 /// What Claude claims that the user wants: in a file, by `add`, and by `add` that hides who runs it.
@@ -261,11 +262,13 @@ impl<'a> World<'a> {
         self.api.take_requests();
         let client = self.client()?;
         let mut session = client.open(&self.root, Begin::New(FIRST))?;
-        let mut last = String::new();
-        for prompt in [ledger::TASK_AND_WISH, ledger::QUESTION, ledger::EXPORT_TASK] {
-            last = session.turn(prompt)?.result;
+        for prompt in [ledger::TASK_AND_WISH, ledger::QUESTION] {
+            session.turn(prompt)?;
         }
         session.close()?;
+        // Where a program's session ended is nobody's work that was left.
+        let client = client.in_the_desktop_app();
+        let last = client.session(&self.root, Begin::New(IN_APP), ledger::EXPORT_TASK)?.result;
         let all = self.conversation().iter().map(Request::text).collect::<String>();
         checks.contains("the scripted model got to its end", &last, ledger::EXPORT_DECISION);
         checks.contains("the command failed for real", &all, ledger::ERROR_CODE);
@@ -425,7 +428,7 @@ impl<'a> World<'a> {
         checks.part("A session killed right after its last turn");
         self.api
             .script([Script::on(LAST_WISH).says("I have not started yet: next I write its test.")]);
-        let client = self.client()?;
+        let client = self.client()?.in_the_desktop_app();
         let mut session = client.open(&self.root, Begin::New(KILLED))?;
         session.turn(LAST_WISH)?;
         session.kill()?;

@@ -53,4 +53,10 @@ fn program_after_the_person(lab: &Lab) {
     let left = start.split("Known from").next().unwrap();
     assert!(left.contains(LEARNED) && !left.contains("summarizer"), "{start}");
     lab.run(&lab.root, &["resume"]).says(&["a program"]).ok();
+    for command in ["timeline", "resume"] {
+        let list = |speaker| lab.run(&lab.root, &[command, "--by", speaker]).ok();
+        let (program, person) = (list("program"), list("person"));
+        assert!(program.contains("summarizer"), "{program}");
+        assert!(person.contains(LEARNED) && !person.contains("summarizer"), "{person}");
+    }
 }
