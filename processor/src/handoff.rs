@@ -11,7 +11,7 @@ use memory_store::suspicion::{self, Origin, suspicion};
 use memory_store::time::{DAY_MS, HOUR_MS};
 
 use crate::extract::Roots;
-use crate::extract::episodes::{self, Channel, Episode, Statement};
+use crate::extract::episodes::{self, Channel, Episode};
 use crate::extract::{cut, goes_on, is_sibling, plain, request};
 use crate::transcript::Redact;
 use crate::transcript::session::{Call, Input, Session, StepKind};
@@ -30,6 +30,9 @@ const ITEMS_MAX: usize = 4;
 const ABOUT_CHARS_MAX: usize = 120;
 const GOAL_CHARS_MAX: usize = 240;
 const ITEM_CHARS_MAX: usize = 160;
+
+/// Statements of a last message that are told as done.
+const DONE_MAX: usize = 2;
 
 /// Facts about the working tree besides its sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,25 +151,21 @@ fn subject(request: &str) -> String {
     plan.unwrap_or_else(|| plain(request))
 }
 
-/// Returns the work done: the commits of the last request, or the statements of its last message.
+/// Returns the work done: the commits of the last request, or the first statements of its last message.
 fn done(episode: &Episode<'_>) -> Vec<String> {
     if !episode.commits.is_empty() {
         let subjects = episode.commits.iter().rev().take(ITEMS_MAX);
         return subjects.map(|commit| cut(&commit.message.subject, ITEM_CHARS_MAX)).collect();
     }
-    let mut told: Vec<&Statement> = episode
+    let told = episode
         .statements
         .iter()
         .filter(|statement| statement.channel == Channel::Final && !statement.transient)
         // Work that runs is not done.
         .filter(|statement| {
             !episodes::names_open(statement) && !statement.text().contains(" running")
-        })
-        .collect();
-    told.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.order.cmp(&b.order)));
-    told.truncate(2);
-    told.sort_by_key(|statement| statement.order);
-    told.iter().map(|statement| cut(statement.text(), ITEM_CHARS_MAX)).collect()
+        });
+    told.take(DONE_MAX).map(|statement| cut(statement.text(), ITEM_CHARS_MAX)).collect()
 }
 
 /// Returns whether two texts have the same words, in any case and with any marks between them.

@@ -19,7 +19,6 @@ pub mod programs;
 pub mod progress;
 pub mod project_texts;
 pub mod publish;
-pub mod replay;
 pub mod secrets;
 pub mod state;
 pub mod sync;

@@ -14,7 +14,8 @@ use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
 use crate::extract::episodes::Landed;
-use crate::extract::{self, Roots};
+use crate::extract::proven::Proven;
+use crate::extract::{self, Found, Roots};
 use crate::llm::Model;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
 use crate::state::{SessionState, State, Summary};
@@ -24,7 +25,7 @@ use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
@@ -56,6 +57,9 @@ pub struct MinedFile {
     pub windows: usize,
     /// Drafts that were found.
     pub drafts: Vec<Draft>,
+    /// What its tool calls proved.
+    #[serde(skip_serializing_if = "Proven::is_empty")]
+    pub proven: Proven,
     /// Commits that were made in it, where a model may be asked what they overtook.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<Landed>,
@@ -66,7 +70,7 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last: _, cwd, turns, drafts, lost: _ } = remains;
+        let Remains { header, last: _, cwd, turns, drafts, proven, lost: _ } = remains;
         Self {
             key: String::new(),
             name: String::new(),
@@ -75,6 +79,7 @@ impl From<Remains> for MinedFile {
             cwd,
             windows: 0,
             drafts,
+            proven,
             commits: Vec::new(),
             failure: None,
         }
@@ -92,6 +97,10 @@ impl MinedFile {
             hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
             hasher.update(b"\n");
             drafts += 1;
+        }
+        // The start block shows commands of many sessions.
+        for command in &self.proven.commands {
+            hasher.update(format!("{} {}\n", command.directory, command.line).as_bytes());
         }
         if !self.commits.is_empty() {
             hasher.update(&serde_json::to_vec(&self.commits).unwrap_or_default());
@@ -111,8 +120,8 @@ impl MinedFile {
 /// A session that was read, before a model is asked about it.
 #[derive(Debug)]
 pub enum Prepared {
-    /// Its parts, each with the drafts of the rules.
-    Ready(Vec<(Session, Vec<Draft>)>),
+    /// Its parts, each with what rules found.
+    Ready(Vec<(Session, Found)>),
     /// It cannot be read now.
     Failed(MinedFile),
 }
@@ -217,7 +226,7 @@ impl Miner<'_> {
         };
         let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
-            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat(), 0),
+            Ok(found) => self.keep(name, key, &sessions, united(found), 0),
             Err(failure) => self.keep_nothing(name, &sessions, failure),
         }
     }
@@ -252,7 +261,7 @@ impl Miner<'_> {
         };
         let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
-            Ok(drafts) => Ok(Prepared::Ready(sessions.into_iter().zip(drafts).collect())),
+            Ok(found) => Ok(Prepared::Ready(sessions.into_iter().zip(found).collect())),
             Err(failure) => Ok(Prepared::Failed(self.keep_nothing(name, &sessions, failure)?)),
         }
     }
@@ -274,17 +283,19 @@ impl Miner<'_> {
         // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
         let (of, number) = parts::of_name(name);
         let last_part = if number > 0 { self.sessions(of).unwrap_or_default() } else { Vec::new() };
-        let (mut sessions, mut drafts, mut missing, mut windows) = (Vec::new(), Vec::new(), 0, 0);
-        for (session, by_rules) in prepared {
+        let (mut sessions, mut learned, mut missing, mut windows) =
+            (Vec::new(), Found::default(), 0, 0);
+        for (session, found) in prepared {
             let last_part = last_part.first().unwrap_or(&session);
-            let extracted = model.extract_part(&session, last_part, by_rules, warnings);
+            learned.proven.extend(found.proven.clone());
+            let extracted = model.extract_part(&session, last_part, found, warnings);
             sessions.push(session);
-            drafts.extend(extracted.drafts);
+            learned.wishes.extend(extracted.drafts);
             missing += extracted.missing;
             windows += extracted.windows;
         }
         let key = if missing == 0 { key.to_owned() } else { Self::later(key) };
-        self.keep(name, &key, &sessions, drafts, windows)
+        self.keep(name, &key, &sessions, learned, windows)
     }
 
     /// Returns the last findings of a session whose turns cannot be read now.
@@ -300,7 +311,7 @@ impl Miner<'_> {
 
     /// Without a key it is mined again whenever something is learned, and reported again.
     fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
-        let mined = self.keep(name, "", sessions, Vec::new(), 0)?;
+        let mined = self.keep(name, "", sessions, Found::default(), 0)?;
         Ok(MinedFile { failure: Some(failure), ..mined })
     }
 
@@ -309,14 +320,16 @@ impl Miner<'_> {
         name: &str,
         key: &str,
         sessions: &[Session],
-        mut drafts: Vec<Draft>,
+        found: Found,
         windows: usize,
     ) -> Result<MinedFile> {
+        let Found { wishes: mut drafts, mut proven } = found;
         let reads = self.model.is_some();
         let commits = sessions.iter().filter(|_| reads).flat_map(Landed::of);
         let mut commits: Vec<Landed> = commits.collect();
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
+        self.redact.redact_together(&mut proven.texts());
         for commit in &mut commits {
             self.redact.redact_together(&mut [&mut commit.subject, &mut commit.body]);
         }
@@ -332,6 +345,7 @@ impl Miner<'_> {
                 .unwrap_or_default(),
             windows,
             drafts,
+            proven,
             commits,
             failure: None,
         };
@@ -356,23 +370,26 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
     texts.extend(&mut draft.cues);
     texts.extend(&mut draft.signatures);
     texts.extend(&mut draft.paths);
-    if let Some(command) = &mut draft.command {
-        texts.extend([&mut command.line, &mut command.directory]);
-    }
     redact.redact_together(&mut texts);
 }
 
-/// Returns what the rules find in a session. What a closed part of it left open, a later part tells.
-fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<Vec<Draft>, String> {
-    let mut drafts = guarded(name, || extract::mine(session, roots))?;
-    if parts::of_name(name).1 > 0 {
-        drafts.retain(|draft| draft.kind != Kind::Task);
+/// Returns what rules find in a session.
+fn by_rules(name: &str, session: &Session, roots: &Roots) -> Result<Found, String> {
+    guarded(name, || extract::mine(session, roots))
+}
+
+/// Returns what was found in a session and in its inline subagents.
+fn united(found: Vec<Found>) -> Found {
+    let mut all = Found::default();
+    for found in found {
+        all.wishes.extend(found.wishes);
+        all.proven.extend(found.proven);
     }
-    Ok(drafts)
+    all
 }
 
 /// Runs extraction on one session. A fault in it costs this session's memories, not the others'.
-fn guarded(name: &str, mine: impl FnOnce() -> Vec<Draft>) -> Result<Vec<Draft>, String> {
+fn guarded<T>(name: &str, mine: impl FnOnce() -> T) -> Result<T, String> {
     // Extraction is a pure function: nothing half-done is left behind.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(mine)).map_err(|_| {
         format!(
@@ -464,11 +481,10 @@ mod tests {
 
     #[test]
     fn a_fault_in_extraction_is_told_with_the_session() {
-        assert_eq!(guarded("s-1", Vec::new), Ok(Vec::new()));
+        assert_eq!(guarded("s-1", || 1), Ok(1));
         let text = String::from("…");
         let failure = guarded("s-1", || {
             assert!(text.is_char_boundary(1), "on purpose");
-            Vec::new()
         });
         assert!(failure.unwrap_err().starts_with("s-1: "));
     }

@@ -18,7 +18,6 @@ mod facts;
 mod fingerprint;
 mod handoffs;
 mod heal;
-pub mod history;
 mod left_out;
 mod lost;
 mod mine;

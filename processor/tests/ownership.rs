@@ -49,7 +49,7 @@ fn settings_bound_what_is_learned_from_now_on() {
     let sealed = committed();
     let before = files(&sealed);
     assert!(before.len() > 2, "{before:?}");
-    for text in ["kinds = [\"fact\"]\n", "memories_per_session = 0\n"] {
+    for text in ["kinds = [\"fact\"]\n"] {
         fs::write(sealed.tree.root.join(".throughline/config.toml"), text).unwrap();
         sealed.sync();
         assert_eq!(files(&sealed), before, "{text}");

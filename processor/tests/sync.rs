@@ -136,7 +136,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     // Room for all, so that more of it changes nothing.
     let kinds = "kinds = [\"fix\", \"command\", \"convention\", \"preference\"]";
-    fs::write(config, format!("{kinds}\nmemories_per_session = 100.0\n")).unwrap();
+    fs::write(config, format!("{kinds}\n")).unwrap();
     let mut script = eventful("s1", sealed.root(), 1);
     sealed.write_script(&script);
     let (wrote, first) = Staged::writes(&sealed, now());

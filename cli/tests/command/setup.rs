@@ -568,7 +568,7 @@ fn what_cannot_be_set_up_is_not_said_to_be() {
 #[test]
 fn config_prints_what_can_be_written_and_values_as_they_are() {
     let machine = Machine::new();
-    let text = "memories_per_session = 2.5\npulled = \"reviewed\"\nkinds = [\"fix\"]\n";
+    let text = "half_life_days = { fix = 90 }\npulled = \"reviewed\"\nkinds = [\"fix\"]\n";
     machine.write("home/.config/throughline/config.toml", text);
     let shown = machine.ok(&["config"]);
     let (settings, _) = shown.split_once("\n\n").unwrap();
@@ -590,8 +590,8 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
     assert_eq!(value("llm"), serde_json::Value::Null);
     assert_eq!(value("index"), serde_json::json!({"search": "auto"}));
     assert_eq!(
-        (value("kinds")[0].clone(), value("memories_per_session")),
-        ("fix".into(), 2.5.into())
+        (value("kinds")[0].clone(), value("half_life_days")["fix"].clone()),
+        ("fix".into(), 90.into())
     );
 }
 

@@ -172,7 +172,7 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldFor {
-    /// The setting `review` holds every new memory, or a person put it back.
+    /// The setting `review` holds every new memory, rules found a standing wish, or a person put it back.
     Review,
     /// Some of its text looks like a credential.
     Credential,
@@ -180,14 +180,11 @@ pub enum HeldFor {
     Proposal,
     /// It is from the repository, written by others, and not released.
     Others,
-    /// Rules found it in prose.
-    Rule,
 }
 
 impl HeldFor {
     /// The reasons, in the order in which `throughline review` lists them.
-    pub const ALL: [Self; 5] =
-        [Self::Credential, Self::Review, Self::Proposal, Self::Others, Self::Rule];
+    pub const ALL: [Self; 4] = [Self::Credential, Self::Review, Self::Proposal, Self::Others];
 
     /// Name in front matter and JSON.
     pub const fn name(self) -> &'static str {
@@ -196,23 +193,24 @@ impl HeldFor {
             Self::Credential => "credential",
             Self::Proposal => "proposal",
             Self::Others => "others",
-            Self::Rule => "rule",
         }
     }
 
-    /// Reads a [`Self::name`].
+    /// Reads a [`Self::name`]. What development versions held as prose of rules waits for a review.
     pub fn from_name(name: &str) -> Option<Self> {
+        if name == "rule" {
+            return Some(Self::Review);
+        }
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
     /// Explains the reason to a person, as the rest of a sentence that begins with "held because".
     pub const fn because(self) -> &'static str {
         match self {
-            Self::Review => "this project reviews new memories",
+            Self::Review => "it waits for your review",
             Self::Credential => "it contains something that looks like a credential",
             Self::Proposal => "another reader proposes it",
             Self::Others => "it came with the repository",
-            Self::Rule => "rules found it in prose",
         }
     }
 }
@@ -244,6 +242,22 @@ impl Source {
             Some((Self::RULES, _)) => Some(Self::RULES),
             Some(_) | None => Some(extractor),
         }
+    }
+
+    /// The first version of the rules that writes standing wishes alone.
+    pub const WISHES_ALONE: u32 = 15;
+
+    /// Returns whether rules found it.
+    pub fn is_of_rules(&self) -> bool {
+        self.reader() == Some(Self::RULES)
+    }
+
+    /// Returns whether `extractor` names rules of a version before [`Self::WISHES_ALONE`]: no later one finds their
+    /// memories again.
+    pub fn is_retired(extractor: &str) -> bool {
+        let Some((Self::RULES, version)) = extractor.split_once('/') else { return false };
+        let number = version.split(' ').next().unwrap_or_default();
+        number.parse::<u32>().is_ok_and(|number| number < Self::WISHES_ALONE)
     }
 
     /// The extractor of what a model chose to save with the tool `remember`.

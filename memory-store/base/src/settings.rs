@@ -38,8 +38,6 @@ pub struct Settings {
     pub retention_days: u32,
     /// Bytes that the archive of one project may take.
     pub archive_bytes_max: u64,
-    /// Memories kept from one session of average length; longer sessions may have more.
-    pub memories_per_session: f32,
     /// Files that are never archived or mined, as globs relative to the root.
     pub ignore_paths: Vec<String>,
     /// The kinds that are kept; empty means all.
@@ -321,7 +319,6 @@ impl Default for Settings {
             pulled: Pulled::All,
             retention_days: 365,
             archive_bytes_max: 2 << 30,
-            memories_per_session: 6.0,
             ignore_paths: Vec::new(),
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),

@@ -91,7 +91,7 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memo
             .unwrap_or_default(),
         held_for: front
             .get("held_for")
-            .named("review, credential, proposal, others, rule", HeldFor::from_name)?,
+            .named("review, credential, proposal, others", HeldFor::from_name)?,
         author: front.get("author").text()?,
         signatures: front.get("signatures").bounded()?.texts()?,
         command: command(&front.get("command"))?,

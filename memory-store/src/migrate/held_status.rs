@@ -4,15 +4,12 @@ use super::plan::{FileChange, Planned};
 use super::site::Site;
 use crate::error::Result;
 use crate::ledger::Ledger;
-use crate::memory::{HeldFor, Memory};
+use crate::memory::HeldFor;
 use crate::store::visit;
 
 /// Description of the step.
 pub(super) const ABOUT: &str =
     "Memories that wait for a review get the status `held`, with the reason, in place of `draft`.";
-
-/// Word in the name of an extractor whose rules search prose.
-const PROSE: &str = "prose";
 
 /// Plans the new texts of the files of held memories.
 pub(super) fn plan(site: &Site) -> Result<Planned> {
@@ -27,7 +24,7 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
             return;
         }
         let mut memory = file.memory.clone();
-        memory.hold(reason(&memory));
+        memory.hold(HeldFor::Review);
         if file.set(&memory).is_err() {
             return;
         }
@@ -36,14 +33,6 @@ pub(super) fn plan(site: &Site) -> Result<Planned> {
         changes.push(FileChange::replace(path, Some(before), after));
     });
     Ok(Planned::Changes { files: changes, ledger: lines })
-}
-
-/// Returns why version 0.1.0 held a memory: its rules found it in prose, or the setting `promote` required a review.
-fn reason(memory: &Memory) -> HeldFor {
-    match memory.source.extractor.as_deref().is_some_and(|it| it.contains(PROSE)) {
-        true => HeldFor::Rule,
-        false => HeldFor::Review,
-    }
 }
 
 #[cfg(test)]
@@ -62,11 +51,10 @@ mod tests {
         let renewed = DRAFT.replacen("\"draft\"", "held", 1);
         assert_eq!(file.text(), renewed);
         assert!(!file.renew_status().unwrap(), "a second run changes nothing");
-        assert_eq!(reason(&file.memory), HeldFor::Rule);
         let mut memory = file.memory.clone();
-        memory.hold(reason(&memory));
+        memory.hold(HeldFor::Review);
         file.set(&memory).unwrap();
-        let with_reason = renewed.replacen("# not sure\n", "# not sure\nheld_for: rule\n", 1);
+        let with_reason = renewed.replacen("# not sure\n", "# not sure\nheld_for: review\n", 1);
         assert_eq!(file.text(), with_reason);
     }
 }

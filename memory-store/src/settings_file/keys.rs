@@ -7,9 +7,9 @@ use toml::Value;
 
 use super::form::{Field, Form};
 use super::values::{
-    CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, MEMORIES_PER_SESSION, READERS,
-    SEARCH_MS, SHARE, TIMEOUT_S, TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds,
-    llm, names, number, parsed, pulled, redact, review, share,
+    CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, READERS, SEARCH_MS, SHARE, TIMEOUT_S,
+    TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds, llm, names, number, parsed,
+    pulled, redact, review, share,
 };
 use crate::kind::Kind;
 use crate::redact::{Class, Policy};
@@ -51,7 +51,7 @@ const DUE_MINUTES: RangeInclusive<u32> = 0..=10_080;
 const RETENTION_DAYS: RangeInclusive<u32> = 0..=*DAYS.end();
 const ARCHIVE_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 50;
 
-pub(super) static KEYS: [SettingKey; 21] = [
+pub(super) static KEYS: [SettingKey; 20] = [
     repository(
         "start_tokens",
         || Form::whole(TOKENS),
@@ -81,12 +81,6 @@ pub(super) static KEYS: [SettingKey; 21] = [
         || Form::whole(MEMORIES),
         "memories that may accompany a touched file or a failed command",
         |s, v| number(v, MEMORIES).map(|v| s.tool_memories = v),
-    ),
-    repository(
-        "memories_per_session",
-        || Form::number(MEMORIES_PER_SESSION),
-        "memories kept of a session of average length; longer ones may have more",
-        |s, v| share(v, MEMORIES_PER_SESSION).map(|v| s.memories_per_session = v),
     ),
     repository(
         "kinds",

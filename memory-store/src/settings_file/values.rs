@@ -224,8 +224,6 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
 pub(super) const TOKENS: RangeInclusive<u32> = 0..=2_400;
 /// Memories of a block.
 pub(super) const MEMORIES: RangeInclusive<u32> = 0..=20;
-/// Memories kept of a session.
-pub(super) const MEMORIES_PER_SESSION: RangeInclusive<f32> = 0.0..=1_000.0;
 /// A share of something.
 pub(super) const SHARE: RangeInclusive<f32> = 0.0..=1.0;
 /// Days of a half-life.

@@ -21,9 +21,6 @@ pub struct Purged {
     pub before: Option<Timestamp>,
     /// Records that other sessions hold copies of, by a hash of their uuid.
     pub records: BTreeSet<String>,
-    /// Commands that were worth a memory by what purged sessions showed as well, by a hash of what tells them apart:
-    /// what other sessions showed is still worth one.
-    pub proven: BTreeSet<String>,
     /// Memories that stay and said some of what was purged word for word, by their id, with a hash of what they said.
     pub said: BTreeMap<String, String>,
 }
@@ -63,11 +60,6 @@ impl Purged {
     /// Whether a record was purged as one of a session's.
     pub fn has_record(&self, record: &str) -> bool {
         self.records.contains(&hash(record))
-    }
-
-    /// Whether purged sessions had a part in showing that a command works.
-    pub fn has_proven(&self, key: &str) -> bool {
-        self.proven.contains(&hash(key))
     }
 
     /// Removes purged records.

@@ -3,9 +3,7 @@
 //! A pure function of the complete set of drafts. It sorts before it does anything, so the result
 //! does not depend on which session was processed first, or in how many runs.
 
-mod budget;
 mod distinct;
-mod fold;
 mod importance;
 pub mod near;
 pub mod relation;
@@ -18,10 +16,7 @@ use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
 use crate::extract::draft::{Draft, PATHS_MAX};
-use crate::extract::is_prose;
 
-pub use budget::room;
-pub use fold::PASSED_MIN;
 pub use relation::{Relation, Relations};
 
 /// Drafts mined from one session, its subagents apart or together.
@@ -29,8 +24,6 @@ pub use relation::{Relation, Relations};
 pub struct Mined {
     /// The session.
     pub session: String,
-    /// Its turns; long sessions may keep more memories.
-    pub turns: usize,
     /// Windows that a model was asked about; 0 without one.
     pub windows: usize,
     /// Drafts that were found in it.
@@ -100,12 +93,13 @@ impl DraftEntry {
             self.sessions.push(other.session.clone());
             self.draft.confidence = surer(self.draft.confidence, other.confidence);
         }
+        self.draft.standing |= other.standing;
+        // A wish that rules found as well is the model's: that is not held.
+        if !is_of_model(&self.draft) && is_of_model(other) {
+            self.draft.extractor.clone_from(&other.extractor);
+        }
         if other.importance > self.draft.importance {
             self.draft.importance = other.importance;
-        }
-        self.draft.standing |= other.standing;
-        if is_prose(&self.draft.extractor) && !is_prose(&other.extractor) {
-            self.draft.extractor.clone_from(&other.extractor);
         }
         unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
         unite(&mut self.draft.cues, &other.cues, CUES_MAX);
@@ -149,25 +143,6 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
     }
 }
 
-/// Returns the memories that all drafts of a project amount to, in the order of their time.
-pub fn consolidate(project: ProjectId, mined: &[Mined], settings: &Settings) -> Vec<Memory> {
-    consolidate_with(
-        project,
-        mined,
-        settings,
-        &Told { relations: &Relations::default(), proven: &|_| false },
-    )
-}
-
-/// Knowledge about drafts that does not stand in them.
-pub struct Told<'a> {
-    /// How they relate, as a model told.
-    pub relations: &'a Relations,
-    /// Whether sessions that are gone proved a command: what is left of it counts, however often it
-    /// passed.
-    pub proven: &'a dyn Fn(&str) -> bool,
-}
-
 /// Returns the drafts of a project that count, each once, in the order of their time.
 pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     let mut drafts: Vec<&Draft> = mined.iter().flat_map(|mined| &mined.drafts).collect();
@@ -179,26 +154,31 @@ pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
     drafts
 }
 
-/// Consolidates with knowledge about the drafts.
-pub fn consolidate_with(
+/// Whether a language model wrote a draft.
+fn is_of_model(draft: &Draft) -> bool {
+    draft.importance.is_some()
+}
+
+/// Returns the memories that all drafts of a project amount to, in the order of their time. `relations` are what a model
+/// answered about drafts.
+pub fn consolidate(
     project: ProjectId,
     mined: &[Mined],
     settings: &Settings,
-    told: &Told<'_>,
+    relations: &Relations,
 ) -> Vec<Memory> {
-    let drafts = ordered(mined, settings).into_iter().cloned().collect();
+    let drafts = ordered(mined, settings).into_iter().cloned();
     let windows = mined.iter().map(|mined| mined.windows).sum();
-    let entries = fold::fold(drafts, told.proven);
-    let entries = told.relations.unite(project, entries);
+    let entries = relations.unite(project, drafts.map(DraftEntry::new).collect());
     let mut entries = same::merge(project, entries);
-    told.relations.leave_out_overtaken(project, &mut entries);
+    relations.leave_out_overtaken(project, &mut entries);
     let (of_model, of_rules): (Vec<DraftEntry>, Vec<DraftEntry>) =
-        entries.into_iter().partition(|entry| entry.draft.importance.is_some());
-    let mut entries = budget::choose(of_rules, mined, settings);
+        entries.into_iter().partition(|entry| is_of_model(&entry.draft));
+    let mut entries = of_rules;
     entries.extend(importance::choose(of_model, windows));
     entries.sort_by(|a, b| order(&a.draft).cmp(&order(&b.draft)));
-    supersede::mark(project, &mut entries, &told.relations.asked);
-    told.relations.mark(project, &mut entries);
+    supersede::mark(project, &mut entries, &relations.asked);
+    relations.mark(project, &mut entries);
     distinct::titles(&mut entries);
     memories(project, entries)
 }
@@ -275,7 +255,7 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
         held_for: None,
         author: None,
         signatures: draft.signatures,
-        command: draft.command,
+        command: None,
     }
 }
 

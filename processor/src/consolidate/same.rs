@@ -70,9 +70,9 @@ fn is_told(kind: Kind) -> bool {
     matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 
-/// Commands and fixes are told apart by their keys alone.
+/// Whether it has signatures: fixes are told apart by these alone.
 fn is_counted(entry: &DraftEntry) -> bool {
-    entry.draft.command.is_some() || !entry.draft.signatures.is_empty()
+    !entry.draft.signatures.is_empty()
 }
 
 #[cfg(test)]

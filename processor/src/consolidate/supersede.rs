@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use memory_store::neighbour::{Place, Statement, Verdict, is_same_subject, judge};
+use memory_store::neighbour::{Place, Statement, Verdict, judge};
 use memory_store::{Kind, MemoryId, ProjectId};
 
 use super::DraftEntry;
-use crate::extract::draft::Draft;
-use crate::extract::{lays_down, tells_work, word_set};
+use crate::extract::word_set;
 
 /// Words of an open task that what finishes it shares.
 const SHARED_MIN: usize = 3;
@@ -37,7 +36,6 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
                 || mends(&entries[newer], &texts[newer], &entries[older], &titles[older]);
             if is_replaced {
                 entries[older].superseded_by = Some(newer);
-                carry(entries, &statements, older, newer);
             } else if verdict == Some(Verdict::Contradiction) {
                 contradicted.push(older);
             }
@@ -75,7 +73,7 @@ fn verdict(
 
 /// Whether a memory describes how the project is, which a later one may say is so no longer.
 fn describes(entry: &DraftEntry) -> bool {
-    !matches!(entry.draft.kind, Kind::Command | Kind::Task) && entry.draft.signatures.is_empty()
+    entry.draft.kind != Kind::Task && entry.draft.signatures.is_empty()
 }
 
 /// Whether a later memory tells that an open task was worked on.
@@ -86,7 +84,7 @@ fn finishes(newer: &DraftEntry, text: &BTreeSet<String>, older: &DraftEntry) -> 
     {
         return false;
     }
-    let task = word_set(older.draft.title.trim_start_matches(crate::extract::OPEN));
+    let task = word_set(&older.draft.title);
     let shared = task.intersection(text).count();
     shared >= SHARED_MIN && shared * 2 >= task.len()
 }
@@ -104,28 +102,6 @@ fn mends(
         && share_a_file(newer, older)
         && title.iter().any(|word| word.contains('.') && text.contains(word))
         && crate::extract::says_broken(&older.draft.title)
-}
-
-/// Marks with a replaced memory those that tell details of the same work.
-fn carry(entries: &mut [DraftEntry], statements: &[Statement], older: usize, newer: usize) {
-    for detail in 0..newer {
-        let first = entries[older].draft.turns.first();
-        let of_it = entries[detail].superseded_by.is_none()
-            && !is_detail(&entries[older].draft)
-            && is_detail(&entries[detail].draft)
-            && entries[detail].draft.session == entries[older].draft.session
-            && (entries[detail].draft.turns.first() == first
-                || is_same_subject(&statements[detail], &statements[older]));
-        if of_it {
-            entries[detail].superseded_by = Some(newer);
-        }
-    }
-}
-
-/// Whether a memory tells a detail of a piece of work that another one tells of.
-fn is_detail(draft: &Draft) -> bool {
-    let named = draft.title.rsplit_once(": ").is_some_and(|(_, last)| lays_down(last));
-    tells_work(draft) && (named || draft.body.contains("Part of: "))
 }
 
 fn share_a_file(a: &DraftEntry, b: &DraftEntry) -> bool {

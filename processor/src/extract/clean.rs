@@ -119,61 +119,6 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     cut
 }
 
-/// A clause that ends with such a word is not at its end.
-static DANGLING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:so that|that|because|which|and|or|but|to|if|when|as|for|of|the|a|an|in|on|with|by|from|e\.g|i\.e|both|either|not|is|are|was|were|includes?|including|such)\s*$",
-    )
-});
-
-/// Characters and words that a title from a clause has at least.
-const CLAUSE_CHARS_MIN: usize = 36;
-const CLAUSE_WORDS_MIN: usize = 5;
-
-/// Marks that end a clause which can stand alone, and how many bytes of each are only a mark.
-const CLAUSE_ENDS: &[(&str, usize)] = &[
-    (" — ", 5),
-    (" – ", 5),
-    ("; ", 2),
-    (" - ", 3),
-    (", so ", 2),
-    (", but ", 2),
-    (", because ", 2),
-    (", since ", 2),
-    (": ", 2),
-];
-
-/// Returns the first clause of a sentence that can be a title of at most `chars_max` characters, and what
-/// follows it; `None` where no clause ends in time.
-pub fn clause(sentence: &str, chars_max: usize) -> Option<(String, String)> {
-    let end = sentence.char_indices().nth(chars_max).map_or(sentence.len(), |(at, _)| at);
-    let head = &sentence[..end];
-    let ends = CLAUSE_ENDS
-        .iter()
-        .flat_map(|&(mark, bytes)| head.rmatch_indices(mark).map(move |(at, _)| (at, mark, bytes)));
-    let mut wholes = ends.filter(|&(at, mark, _)| {
-        // Between the items of a list no clause ends.
-        let listed = !mark.starts_with(';') && head[..at].contains("; ");
-        !listed && is_whole(&head[..at])
-    });
-    let (at, _, bytes) = wholes.next()?;
-    Some((head[..at].to_owned(), capital(sentence[at + bytes..].trim())))
-}
-
-/// Whether a clause is long enough and leaves nothing open.
-fn is_whole(clause: &str) -> bool {
-    !DANGLING.is_match(clause)
-        && clause.chars().count() >= CLAUSE_CHARS_MIN
-        && clause.split_whitespace().count() >= CLAUSE_WORDS_MIN
-        && closes(clause)
-}
-
-/// Whether a text leaves no quote, span or parenthesis open.
-fn closes(text: &str) -> bool {
-    let count = |c: char| text.matches(c).count();
-    count('`') % 2 == 0 && count('"') % 2 == 0 && count('(') == count(')')
-}
-
 /// Returns the text with a capital first letter, unless it begins with a name or code.
 pub fn capital(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
@@ -205,7 +150,6 @@ pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &SPACES,
     &SPACE_BEFORE,
     &FILLER,
-    &DANGLING,
 ];
 
 #[cfg(test)]
@@ -240,15 +184,5 @@ mod tests {
         assert_eq!(cut("one two three four", 11), "one two…");
         assert_eq!(cut("short", 11), "short");
         assert_eq!(cut("run `make the test`", 14), "run `make`…");
-    }
-
-    #[test]
-    fn a_title_ends_with_a_clause_or_is_none() {
-        let sentence =
-            "The worker drops every message that comes in late — files of the queue stay locked";
-        let (title, rest) = clause(sentence, 70).unwrap();
-        assert_eq!(title, "The worker drops every message that comes in late");
-        assert_eq!(rest, "Files of the queue stay locked");
-        assert_eq!(clause("The worker drops every late message of the queue", 40), None);
     }
 }

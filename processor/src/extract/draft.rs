@@ -1,6 +1,6 @@
 //! A draft: a proposed memory, before consolidation.
 
-use memory_store::memory::{CommandRecord, SaidBy, Scope};
+use memory_store::memory::{SaidBy, Scope};
 use memory_store::neighbour::Statement;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -37,15 +37,13 @@ pub struct Draft {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
-    /// Of a fix: normalised error signatures.
+    /// Of a fix: signatures of the errors that it was seen to cure.
     pub signatures: Vec<String>,
-    /// Of a command: what running it showed.
-    pub command: Option<CommandRecord>,
     /// Name of the extractor that made it.
     pub extractor: String,
     /// How much it is worth against other drafts, any scale; consolidation keeps the best.
     pub worth: f32,
-    /// Importance that a language model gave it, 0 to 1; `None` of a draft of the rules.
+    /// Importance that a language model gave it, 0 to 1; `None` of a wish that rules found.
     #[serde(default)]
     pub importance: Option<f32>,
     /// Whether it holds beyond its session's task.
@@ -54,8 +52,6 @@ pub struct Draft {
     /// Ways in which somebody will later ask for it.
     #[serde(default)]
     pub cues: Vec<String>,
-    /// Effect on earlier drafts of the same thing.
-    pub effect: Effect,
 }
 
 impl Draft {
@@ -63,23 +59,4 @@ impl Draft {
     pub fn statement(&self) -> Statement {
         Statement::new(self.kind, &self.title, &self.body, self.paths.clone())
     }
-}
-
-/// Effect of a draft on earlier memories of the same thing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// It stands by itself; near-duplicates are merged.
-    #[default]
-    New,
-    /// It confirms what has the same `key`: confidence rises, counts add up.
-    Confirms {
-        /// The thing, for example a command line or an error signature.
-        key: String,
-    },
-    /// It shows that what has the same `key` no longer works.
-    Refutes {
-        /// The thing.
-        key: String,
-    },
 }

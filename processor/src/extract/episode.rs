@@ -7,19 +7,29 @@ use std::ops::Range;
 use memory_store::Timestamp;
 use memory_store::signature::telling_lines;
 
-use super::clean::{capital, cut, plain, without_filler};
+use super::clean::{cut, plain};
 use super::own_words::{own_words, request};
-use super::pattern::Pattern;
 use super::prose::{self, Sentence};
-use super::score::{Channel, Placed, score};
 use super::shell::{Message, commit_message};
 use super::words;
 use crate::transcript::session::{Call, Input, PromptBy, Session, Step, StepKind, Turn};
 
-/// Characters of a subject.
-const SUBJECT_CHARS_MAX: usize = 100;
+/// Where a sentence was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// The user typed it.
+    User,
+    /// A plan that the user accepted.
+    Plan,
+    /// The last message of a turn.
+    Final,
+    /// A message on the way.
+    Said,
+    /// The summary of a compaction.
+    Summary,
+}
 
-/// A sentence of an episode with its place and worth.
+/// A sentence of an episode with its place.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The sentence.
@@ -34,8 +44,6 @@ pub struct Statement {
     pub step: usize,
     /// Its number among the statements of the episode.
     pub order: usize,
-    /// Its worth.
-    pub score: f32,
     /// Whether it says what was done next or how things stood: no knowledge.
     pub transient: bool,
 }
@@ -83,8 +91,6 @@ pub struct Episode<'a> {
     pub ask: String,
     /// Whether the request is an accepted plan.
     pub plan: bool,
-    /// Topic in one line.
-    pub subject: String,
     /// All steps.
     pub steps: Vec<At<'a>>,
     /// All that was said.
@@ -101,58 +107,11 @@ impl Episode<'_> {
         &self.ask
     }
 
-    /// The name of its work: the title of its plan, or the subject of its commit; else empty.
-    pub fn name(&self) -> &str {
-        match self.commits.first() {
-            _ if self.plan => &self.subject,
-            Some(commit) => &commit.message.subject,
-            None => "",
-        }
-    }
-
-    /// Whether a file was changed after a step.
-    pub fn edits_after(&self, step: usize) -> bool {
-        let mut edits = self.calls().filter(|(at, _)| at.step > step);
-        edits.any(|(_, call)| matches!(call.input, Input::Edit { .. }) && !call.failed)
-    }
-
-    /// Returns the text that the user pasted under the request; `None` without a log.
-    pub fn pasted(&self) -> Option<&str> {
-        pasted(words_of(&self.turns[0]))
-    }
-
     /// The tool calls with their steps.
     pub fn calls(&self) -> impl Iterator<Item = (At<'_>, &Call)> {
         self.steps.iter().filter_map(|at| match &at.what.what {
             StepKind::Call(call) => Some((*at, call.as_ref())),
             StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => None,
-        })
-    }
-
-    /// Whether only texts for readers were changed in it: what they tell of stayed as it was.
-    pub fn writes(&self) -> bool {
-        self.changes_only(&words::DOCUMENT)
-    }
-
-    /// Whether only a list of changes was changed in it.
-    pub fn notes_changes(&self) -> bool {
-        self.changes_only(&words::CHANGELOG)
-    }
-
-    fn changes_only(&self, files: &Pattern) -> bool {
-        let edits = self.calls().filter(|(_, call)| !call.failed);
-        let mut paths = edits.filter_map(|(_, call)| match &call.input {
-            Input::Edit { path, .. } if !path.contains("/.claude/") => Some(path.as_str()),
-            _ => None,
-        });
-        self.edited() && paths.all(|path| files.is_match(path))
-    }
-
-    /// Whether files were changed in it.
-    pub fn edited(&self) -> bool {
-        self.calls().any(|(_, call)| {
-            matches!(&call.input, Input::Edit { path, .. } if !path.contains("/.claude/"))
-                && !call.failed
         })
     }
 }
@@ -254,25 +213,11 @@ fn episode<'a>(turns: &'a [Turn], driven: &[bool]) -> Episode<'a> {
     let commits = commits(&steps);
     let mut statements = Vec::new();
     say_prompts(&mut statements, turns, driven);
-    say_commits(&mut statements, &commits);
     say_texts(&mut statements, turns);
     let plan_title = handed_plan(prompt);
     let ask = plan_title.clone().unwrap_or_else(|| plain(&request(first_lines(prompt))));
-    let subject = match &plan_title {
-        Some(title) if !title.is_empty() => cut(&capital(title), SUBJECT_CHARS_MAX),
-        _ => subject(&ask, &commits, &statements),
-    };
     let by_program = driven.contains(&true);
-    Episode {
-        turns,
-        ask,
-        plan: plan_title.is_some(),
-        subject,
-        steps,
-        statements,
-        commits,
-        by_program,
-    }
+    Episode { turns, ask, plan: plan_title.is_some(), steps, statements, commits, by_program }
 }
 
 /// The words of a prompt before what was pasted under them.
@@ -312,38 +257,6 @@ pub fn title_of_plan(plan: &str) -> String {
         .find(|prefix| lower.starts_with(**prefix))
         .map_or(line.as_str(), |prefix| line[prefix.len()..].trim());
     rest.to_owned()
-}
-
-/// One line that names what an episode is about.
-fn subject(ask: &str, commits: &[Commit], statements: &[Statement]) -> String {
-    let first = prose::split(ask).first().map_or("", |sentence| sentence.trim()).to_owned();
-    let names = named(&first)
-        && first.chars().count() <= ASK_TITLE_CHARS_MAX
-        && !words::CONVERSES.is_match(&first);
-    let from = if names || named(&first) && commits.is_empty() {
-        first
-    } else if let Some(commit) = commits.first() {
-        commit.message.subject.clone()
-    } else {
-        let said = statements
-            .iter()
-            .find(|statement| statement.channel == Channel::Final && !statement.transient);
-        said.filter(|_| ask.split_whitespace().count() < 4)
-            .map_or(first, |statement| statement.text().to_owned())
-    };
-    let from = plain(&from);
-    cut(&capital(without_filler(&from)), SUBJECT_CHARS_MAX)
-        .trim_end_matches(['.', ':', '?', '!', ' '])
-        .to_owned()
-}
-
-/// A request longer than this makes a worse title than the subject of its commit.
-const ASK_TITLE_CHARS_MAX: usize = 72;
-
-/// Whether a request names its subject: long enough and not all pointing.
-fn named(ask: &str) -> bool {
-    let count = ask.split_whitespace().count();
-    count >= 4 && !(words::POINTS_BACK.is_match(ask) && count < 12)
 }
 
 /// Returns the commits of the steps; a message tried again replaces the one before.
@@ -437,7 +350,7 @@ fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: TurnPlace<'_>) 
             code: false,
             text: text.clone(),
         };
-        push(statements, sentence, place, (seen.len(), LOG_LINES_MAX));
+        push(statements, sentence, place);
         seen.push(text);
         if seen.len() == LOG_LINES_MAX {
             break;
@@ -451,20 +364,6 @@ const PASTED: usize = usize::MAX;
 /// Characters of a log line, and lines of a log, that are kept.
 const LOG_CHARS_MAX: usize = 200;
 const LOG_LINES_MAX: usize = 4;
-
-fn say_commits(statements: &mut Vec<Statement>, commits: &[Commit]) {
-    for commit in commits {
-        let place = TurnPlace {
-            channel: Channel::Commit,
-            uuid: &commit.uuid,
-            at: commit.at,
-            step: commit.step,
-        };
-        let text =
-            format!("{}.\n\n{}", commit.message.subject.trim_end_matches('.'), commit.message.body);
-        say(statements, &text, place);
-    }
-}
 
 fn say_texts(statements: &mut Vec<Statement>, turns: &[Turn]) {
     let mut step = 0;
@@ -506,12 +405,11 @@ struct TurnPlace<'a> {
 
 fn say(statements: &mut Vec<Statement>, text: &str, place: TurnPlace<'_>) {
     let sentences = prose::sentences(text);
-    let of = sentences.len();
-    for (index, mut sentence) in sentences.into_iter().enumerate() {
+    for mut sentence in sentences {
         if matches!(place.channel, Channel::Final | Channel::Said) {
             drop_next_step(&mut sentence);
         }
-        push(statements, sentence, place, (index, of));
+        push(statements, sentence, place);
     }
 }
 
@@ -526,28 +424,10 @@ fn drop_next_step(sentence: &mut Sentence) {
     }
 }
 
-fn push(
-    statements: &mut Vec<Statement>,
-    sentence: Sentence,
-    place: TurnPlace<'_>,
-    (index, of): (usize, usize),
-) {
-    let mut score = score(Placed { sentence: &sentence, channel: place.channel, index, of });
-    if is_edit_list(&sentence, place.channel) {
-        score -= EDIT_LIST_LOSS;
-    }
-    if place.channel == Channel::Final && words::TEST_NOTE.is_match(&sentence.text) {
-        score -= TEST_NOTE_LOSS;
-    }
-    if matches!(place.channel, Channel::Final | Channel::Said)
-        && words::GUESSES.is_match(&sentence.text)
-    {
-        score -= GUESS_LOSS;
-    }
+fn push(statements: &mut Vec<Statement>, sentence: Sentence, place: TurnPlace<'_>) {
     let transient = is_transient(&sentence, place.channel);
     statements.push(Statement {
         transient,
-        score,
         sentence,
         channel: place.channel,
         uuid: place.uuid.to_owned(),
@@ -556,30 +436,6 @@ fn push(
         order: statements.len(),
     });
 }
-
-/// Loss of a guess: a later finding says it better.
-const GUESS_LOSS: f32 = 0.6;
-
-/// Loss of a note on a changed test: it says nothing about the work.
-const TEST_NOTE_LOSS: f32 = 0.8;
-
-/// Loss of an item in a list of edits: the code says it better.
-const EDIT_LIST_LOSS: f32 = 0.6;
-
-/// Whether a sentence is an item of a list of edits rather than of reasons.
-fn is_edit_list(sentence: &Sentence, channel: Channel) -> bool {
-    let explains = words::WHY_HEADING.is_match(&sentence.heading)
-        || words::CHOICE_HEADING.is_match(&sentence.heading);
-    let coded =
-        sentence.text.matches(['`', '{', '}', '<', '>', '=', '(', ')']).count() > CODE_MARKS_MAX;
-    let noted = channel != Channel::User
-        && words::EDIT_NOTE.is_match(&sentence.text)
-        && !words::CAUSE.is_match(&sentence.text);
-    channel == Channel::Plan && sentence.list && !explains || coded || noted
-}
-
-/// A sentence with more marks of code than this is code.
-const CODE_MARKS_MAX: usize = 10;
 
 /// A sentence of fewer words that names no code says nothing by itself.
 const BARE_WORDS_MIN: usize = 6;

@@ -4,26 +4,17 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use memory_store::memory::{SaidBy, Scope};
 use memory_store::signature::{
     CommandClass, classify, error_signature, normalise_command, shell::split, telling_lines,
 };
-use memory_store::{Kind, text};
 
-use super::clean::{cut, plain, without_filler};
+use super::clean::{cut, plain};
 use super::commands::has_outcome;
-use super::draft::{Draft, Effect};
 use super::paths::touched;
-use super::sets::{join, overlap, subject_of, word_set};
-use super::{
-    EXTRACTOR, QUOTE_CHARS_MAX, SessionMiner, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, shell, title,
-    words,
-};
+use super::proven::Cure;
+use super::sets::{overlap, subject_of, word_set};
+use super::{SessionMiner, names_machine, paths, shell, words};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
-
-/// Confidence in a cure that was explained or used instead, and in one that was only seen.
-const EXPLAINED_SURE: f32 = 0.4;
-const SEEN_SURE: f32 = 0.3;
 
 /// Steps after a failure in which its cure is looked for.
 pub const REACH_STEPS: usize = 60;
@@ -31,14 +22,12 @@ pub const REACH_STEPS: usize = 60;
 /// Calls after a wrongly put command in which the right one is looked for.
 const REACH_CALLS: usize = 4;
 
-/// Fixes of one session.
-const FIXES_MAX: usize = 12;
+/// Cures of one session.
+const CURES_MAX: usize = 12;
 
-/// Characters of an error line in a title, of a command line, and sentences told.
+/// Characters of an error line, and of a command line.
 const ERROR_CHARS_MAX: usize = 90;
 const LINE_CHARS_MAX: usize = 90;
-const SENTENCES_MAX: usize = 2;
-const SENTENCE_CHARS_MAX: usize = 200;
 
 /// Steps of a session. The key of a call is made once, because each failure is compared with all calls.
 struct Steps<'a> {
@@ -72,7 +61,7 @@ struct FailedCall<'a> {
 
 /// Cure of a failure.
 #[derive(Default)]
-struct Cure<'a> {
+struct SeenCure<'a> {
     /// The step that passed.
     at: usize,
     /// Files changed in between.
@@ -106,62 +95,62 @@ pub fn fails_at_end(session: &Session) -> bool {
     })
 }
 
-/// Returns the fixes of a session. Of those that failed in the part before it, the ones that are cured in it.
-pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
+/// Returns the cures of a session. Of those that failed in the part before it, the ones that are cured in it.
+pub fn mine(miner: &SessionMiner<'_>) -> Vec<Cure> {
     let own = miner.session.turns.iter().flat_map(|turn| &turn.steps);
     let steps = Steps::new(miner.session.before.iter().chain(own));
     let first = miner.session.before.len();
-    let (mut drafts, mut fixes) = (Vec::new(), 0);
+    let mut cures: Vec<Cure> = Vec::new();
+    let mut cured: BTreeSet<String> = BTreeSet::new();
     for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
         // A failure that repeats before its cure counts once.
-        let again = drafts.iter().any(|known: &Draft| {
-            matches!(&known.effect, Effect::Confirms { key } if key.contains(&failure.signature))
-                || known.signatures.contains(&failure.signature)
-        });
-        drafts.extend(refuted(miner, &steps, first, &failure));
-        if again || fixes == FIXES_MAX {
+        if cures.len() == CURES_MAX || cured.contains(&failure.signature) {
             continue;
         }
-        let cure = cure(miner, &steps, &failure).filter(|cure| cure.at >= first);
+        let seen = seen_cure(miner, &steps, &failure).filter(|seen| seen.at >= first);
+        let cure = seen.and_then(|seen| cure(miner, &steps, &failure, &seen));
         if let Some(cure) = cure {
-            drafts.push(draft(miner, &steps, &failure, &cure));
-            fixes += 1;
+            cured.insert(failure.signature);
+            cures.push(cure);
         }
     }
-    drafts
+    cures
 }
 
-/// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
-fn refuted(
+/// Returns what is kept of a failure and its cure; `None` where a text of it names a path of one machine.
+fn cure(
     miner: &SessionMiner<'_>,
     steps: &Steps<'_>,
-    first: usize,
-    failed: &FailedCall<'_>,
-) -> Option<Draft> {
-    let mut tried: Option<String> = None;
-    for (at, step) in steps.all.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
-        let StepKind::Call(call) = &step.what else { continue };
-        let Input::Shell { command, .. } = &call.input else {
-            // An edit in between may have broken it again.
-            if matches!(call.input, Input::Edit { .. }) {
-                return None;
+    failure: &FailedCall<'_>,
+    seen: &SeenCure<'_>,
+) -> Option<Cure> {
+    let files: Vec<String> =
+        seen.files.iter().filter_map(|file| miner.roots.relative(file)).collect();
+    let cure = outcome(miner, failure, seen, &files);
+    let mut paths = files;
+    if let Input::Shell { command, .. } = &failure.call.input {
+        for path in paths::named(miner.roots, &miner.roots.strip(command)) {
+            if paths.len() < FILES_MAX && !paths.contains(&path) {
+                paths.push(path);
             }
-            continue;
-        };
-        if steps.key(at) == Some(failed.key.as_str()) {
-            let again = failure(steps, at).is_some_and(|again| again.signature == failed.signature);
-            let line = tried.filter(|_| again && at >= first)?;
-            let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
-            let cure = Cure { at, command: Some(line), ..Cure::default() };
-            let draft = draft(miner, steps, failed, &cure);
-            return Some(Draft { effect, ..draft });
-        }
-        if !call.failed && changes(command) {
-            tried = Some(one_line(command));
         }
     }
-    None
+    if let Some(path) = touched(failure.call) {
+        paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
+    }
+    let cure = Cure {
+        at: failure.step.at,
+        turns: vec![failure.step.uuid.clone(), steps.all[seen.at].uuid.clone()],
+        call: seen.wrong.clone().unwrap_or_else(|| named(miner, failure.call)),
+        error: miner.roots.strip(&failure.error),
+        signature: Some(failure.signature.clone()).filter(|signature| is_telling(signature)),
+        cure,
+        paths,
+    };
+    let texts = [&cure.call, &cure.error, &cure.cure];
+    let names_machine = texts.into_iter().chain(&cure.paths).any(|text| names_machine(text));
+    (!names_machine && !cure.cure.is_empty()).then_some(cure)
 }
 
 fn failure<'a>(steps: &Steps<'a>, at: usize) -> Option<FailedCall<'a>> {
@@ -262,12 +251,12 @@ fn key(call: &Call) -> Option<String> {
     }
 }
 
-fn cure<'a>(
+fn seen_cure<'a>(
     miner: &SessionMiner<'_>,
     steps: &Steps<'a>,
     failure: &FailedCall<'a>,
-) -> Option<Cure<'a>> {
-    let mut cure = Cure::default();
+) -> Option<SeenCure<'a>> {
+    let mut cure = SeenCure::default();
     let mut calls = 0;
     for (at, step) in steps.all.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
         let StepKind::Call(call) = &step.what else { continue };
@@ -293,14 +282,19 @@ fn cure<'a>(
         if calls <= REACH_CALLS
             && let Some((wrong, right)) = instead(miner, failure, call)
         {
-            return Some(Cure { command: Some(right), wrong: Some(wrong), change: None, ..cure });
+            return Some(SeenCure {
+                command: Some(right),
+                wrong: Some(wrong),
+                change: None,
+                ..cure
+            });
         }
         cure.take(failure, call);
     }
     None
 }
 
-impl<'a> Cure<'a> {
+impl<'a> SeenCure<'a> {
     /// Whether anything was done that may have made the call pass.
     fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
@@ -311,7 +305,7 @@ impl<'a> Cure<'a> {
     fn take(&mut self, failure: &FailedCall<'_>, call: &'a Call) {
         match &call.input {
             Input::Read { path } => {
-                self.read |= touched(failure.call).is_some_and(|(file, _)| file == path);
+                self.read |= touched(failure.call).is_some_and(|file| file == path);
             }
             Input::Edit { path, old, new } => {
                 self.change = changed_line(old, new);
@@ -466,83 +460,6 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-fn draft(
-    miner: &SessionMiner<'_>,
-    steps: &Steps<'_>,
-    failure: &FailedCall<'_>,
-    cure: &Cure<'_>,
-) -> Draft {
-    let name = cure.wrong.clone().unwrap_or_else(|| named(miner, failure.call));
-    let mut said = said_between(&steps.all, failure, cure);
-    if !explains(&said) {
-        said.extend(said_at_end(miner, failure, &steps.all[cure.at].uuid));
-    }
-    let mut parts: Vec<String> =
-        said.iter().map(|sentence| cut(sentence, SENTENCE_CHARS_MAX)).collect();
-    let files: Vec<String> =
-        cure.files.iter().filter_map(|file| miner.roots.relative(file)).collect();
-    let told = outcome(miner, failure, cure, &files);
-    if cure.wrong.is_some() {
-        parts.insert(0, told);
-    } else {
-        parts.push(told);
-    }
-    let explained = explains(&said);
-    let worth = worth(failure, cure, explained);
-    let title = title(&format!("{name} failed: {}", failure.error));
-    let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
-    // Where both do not fit, the explanation matters more than the changed line.
-    if join(&parts).chars().count() > room && cure.wrong.is_none() && cure.change.is_some() {
-        parts.pop();
-    }
-    let body = cut(&join(&parts), room);
-    let mut paths = files;
-    if let Input::Shell { command, .. } = &failure.call.input {
-        for path in paths::named(miner.roots, &miner.roots.strip(command)) {
-            if paths.len() < FILES_MAX && !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-    }
-    if let Some((path, _)) = touched(failure.call) {
-        paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
-    }
-    let tags = text::keywords(&format!("{title}\n{body}"), TAGS_MAX);
-    Draft {
-        kind: Kind::Fix,
-        title,
-        body,
-        scope: Scope::Project,
-        occurred: failure.step.at,
-        confidence: if cure.wrong.is_some() || explained { EXPLAINED_SURE } else { SEEN_SURE },
-        session: miner.session.id.clone(),
-        turns: vec![failure.step.uuid.clone(), steps.all[cure.at].uuid.clone()],
-        ordinal: 0,
-        quote: failure.error_quote(),
-        said_by: SaidBy::Tool,
-        paths,
-        tags,
-        signatures: Some(failure.signature.clone())
-            .filter(|it| is_telling(it))
-            .into_iter()
-            .collect(),
-        command: None,
-        extractor: EXTRACTOR.to_owned(),
-        worth,
-        importance: None,
-        standing: false,
-        cues: cue(miner, failure.call).into_iter().collect(),
-        effect: Effect::Confirms { key: cure_key(failure, cure) },
-    }
-}
-
-/// The command line that failed: the next one is put alike.
-fn cue(miner: &SessionMiner<'_>, call: &Call) -> Option<String> {
-    let Input::Shell { command, .. } = &call.input else { return None };
-    let cue = super::cues::short(&miner.roots.strip(&one_line(command)));
-    (!cue.is_empty() && !super::unit::names_machine(&cue)).then_some(cue)
-}
-
 /// Whether a signature tells one error from others: by a name, or by enough words.
 fn is_telling(signature: &str) -> bool {
     let terms = subject_of(signature);
@@ -552,23 +469,11 @@ fn is_telling(signature: &str) -> bool {
 /// Words by which an error is known again.
 const TELLING_TERMS_MIN: usize = 3;
 
-/// Returns the key by which a fix is recognised when it is seen again: the command with its cure, or the error.
-fn cure_key(failure: &FailedCall<'_>, cure: &Cure<'_>) -> String {
-    match &cure.command {
-        Some(line) if cure.wrong.is_none() => cured_by(&failure.key, line),
-        Some(_) | None => format!("fix {}", failure.signature),
-    }
-}
-
-fn cured_by(key: &str, line: &str) -> String {
-    format!("fix {key} by {}", normalise_command(line))
-}
-
 /// Describes the change that made the failed call pass, or the command that did its work instead.
 fn outcome(
     miner: &SessionMiner<'_>,
     failure: &FailedCall<'_>,
-    cure: &Cure<'_>,
+    cure: &SeenCure<'_>,
     files: &[String],
 ) -> String {
     match (&cure.command, cure.wrong.is_some()) {
@@ -588,67 +493,6 @@ fn outcome(
     }
 }
 
-/// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
-/// failed on work in progress least, unless it was explained.
-fn worth(failure: &FailedCall<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
-    if cure.wrong.is_some() {
-        return 1.6;
-    }
-    // The program itself says so each time, and how to go on.
-    if !explained && cure.read && matches!(failure.call.input, Input::Edit { .. }) {
-        return MISTAKE_WORTH;
-    }
-    let gain = if explained { 0.5 } else { 0.0 };
-    let check = matches!(&failure.call.input, Input::Shell { command, .. }
-        if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
-    match (&cure.command, check) {
-        (Some(line), _)
-            if line.chars().count() > LINE_CHARS_MAX || words::SCRATCH.is_match(line) =>
-        {
-            UNTOLD_WORTH
-        }
-        (Some(_), _) => COMMAND_CURE_WORTH + gain,
-        (None, true) if only_tests(cure) => MISTAKE_WORTH,
-        (None, true) if !explained => UNTOLD_WORTH,
-        (None, true) => gain,
-        (None, false) if !explained => UNTOLD_WORTH,
-        (None, false) => 0.6 + gain,
-    }
-}
-
-/// Whether only tests were changed: then the test was wrong, and is right now. What sets tests up is
-/// none: where it is wrong, all of them fail, and will again on another machine.
-fn only_tests(cure: &Cure<'_>) -> bool {
-    let is_test = |file: &&str| {
-        words::TEST_PATH.is_match(file)
-            && (!words::TEST_SETUP.is_match(file) || words::ONE_TEST.is_match(file))
-    };
-    !cure.files.is_empty() && cure.files.iter().all(is_test)
-}
-
-/// A mistake of the moment is nobody's fix, however often: a test that was wrong and is right now, an edit of lines that
-/// were not there.
-const MISTAKE_WORTH: f32 = -4.0;
-
-/// Minimum worth of a cure by a command.
-pub const COMMAND_CURE_WORTH: f32 = 1.1;
-
-/// A fix that nobody explained is kept only when it is seen again.
-const UNTOLD_WORTH: f32 = -0.5;
-
-impl FailedCall<'_> {
-    /// The line of the output that says what went wrong, word for word.
-    fn error_quote(&self) -> String {
-        let output = without_status(&self.call.output);
-        let start = self.error.trim_end_matches('…');
-        let line = output
-            .lines()
-            .find(|line| line.contains(start))
-            .or_else(|| output.lines().find(|line| words::LOG_ERROR.is_match(line)));
-        line.unwrap_or(output).trim().chars().take(QUOTE_CHARS_MAX).collect()
-    }
-}
-
 /// Characters of a command in a title.
 const NAME_CHARS_MAX: usize = 60;
 
@@ -660,7 +504,7 @@ fn named(miner: &SessionMiner<'_>, call: &Call) -> String {
             let line = format!("{}{line}", variables(command));
             format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
         }
-        _ => match touched(call).and_then(|(path, _)| path.rsplit(['/', '\\']).next()) {
+        _ => match touched(call).and_then(|path| path.rsplit(['/', '\\']).next()) {
             Some(file) => format!("{} of `{file}`", call.tool),
             None => call.tool.clone(),
         },
@@ -671,81 +515,3 @@ fn named(miner: &SessionMiner<'_>, call: &Call) -> String {
 fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }
-
-/// Returns the sentences between a failure and its cure, the explaining ones first.
-fn said_between(steps: &[&Step], failure: &FailedCall<'_>, cure: &Cure<'_>) -> Vec<String> {
-    let mut told: Vec<(u8, usize, String)> = Vec::new();
-    let mut about = word_set(without_status(&failure.call.output));
-    about.extend(word_set(&failure.key));
-    let is_shell = matches!(failure.call.input, Input::Shell { .. });
-    for step in &steps[failure.at + 1..cure.at.min(steps.len())] {
-        let StepKind::Text { text } = &step.what else { continue };
-        let mut before: Option<String> = None;
-        for sentence in prose::sentences(text) {
-            let Some(text) = telling(&sentence.text) else {
-                before = None;
-                continue;
-            };
-            let explains = words::CAUSE.is_match(&text) || words::SURPRISE.is_match(&text);
-            // Where nothing was changed, the talk between the two may be about something else.
-            if is_shell && cure.files.is_empty() && word_set(&text).is_disjoint(&about) {
-                before = None;
-                continue;
-            }
-            // A sentence that points at the one before it is told together with that one.
-            let points = words::POINTS_BACK.is_match(&text);
-            let whole = match before.take().filter(|_| points) {
-                Some(before) => {
-                    told.pop();
-                    format!("{before} {text}")
-                }
-                None => text,
-            };
-            told.push((u8::from(!explains), told.len(), whole.clone()));
-            before = Some(whole);
-        }
-    }
-    told.sort();
-    told.truncate(SENTENCES_MAX);
-    told.sort_by_key(|(_, order, _)| *order);
-    told.into_iter().map(|(.., text)| super::clean::capital(&text)).collect()
-}
-
-/// Whether one of some sentences gives a reason.
-fn explains(said: &[String]) -> bool {
-    said.iter()
-        .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence))
-}
-
-/// The sentence at the end of the turn of a cure that gives the reason of its failure, in words of the error.
-fn said_at_end(miner: &SessionMiner<'_>, failure: &FailedCall<'_>, cured: &str) -> Option<String> {
-    let mut turns = miner.session.turns.iter();
-    let turn = turns.find(|turn| turn.steps.iter().any(|step| step.uuid == cured))?;
-    let StepKind::Text { text } = &turn.steps.last()?.what else { return None };
-    let error = telling_lines(without_status(&failure.call.output), TELLING_LINES_MAX).join(" ");
-    let error = word_set(&error);
-    prose::sentences(text).iter().filter_map(|sentence| telling(&sentence.text)).find(|sentence| {
-        let shared = word_set(sentence).intersection(&error).count();
-        words::CAUSE.is_match(sentence) && shared >= ERROR_WORDS_MIN
-    })
-}
-
-/// Words of an error in a sentence that is about it.
-const ERROR_WORDS_MIN: usize = 2;
-
-/// A sentence without the words that introduce it; `None` when it only accompanies the work.
-fn telling(sentence: &str) -> Option<String> {
-    let text = without_filler(sentence);
-    let bare = words::NARRATION.is_match(text) && !words::SEEN.is_match(text);
-    let says = !bare
-        && !words::BOOKKEEPING.is_match(text)
-        && !words::GUESSES.is_match(text)
-        && !words::STATUS.is_match(text)
-        && !text.ends_with(':')
-        && text.split_whitespace().count() >= SENTENCE_WORDS_MIN
-        && !words::QUESTION.is_match(text);
-    says.then(|| words::SEEN.replace(text, "").trim().to_owned())
-}
-
-/// Words of a sentence that may explain something.
-const SENTENCE_WORDS_MIN: usize = 5;

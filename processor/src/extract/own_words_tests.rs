@@ -2,7 +2,7 @@
 //! the rules that tell them apart.
 
 use super::{own_words, request};
-use crate::extract::tests::mined_from;
+use crate::extract::tests::own_wishes as wishes;
 
 /// Prompts in which somebody else wishes for something.
 const OTHERS: [&str; 44] = [
@@ -200,11 +200,6 @@ const OWN_BESIDE: [(&str, &str); 9] = [
     ),
     ("Errors: never swallow one, always say which file it was about.", "swallow"),
 ];
-
-fn wishes(prompt: &str) -> Vec<String> {
-    let drafts = mined_from(prompt);
-    drafts.into_iter().filter(|draft| draft.kind.is_wish()).map(|draft| draft.title).collect()
-}
 
 #[test]
 fn what_others_said_is_no_wish_of_the_user() {

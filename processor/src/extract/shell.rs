@@ -55,8 +55,6 @@ pub struct ShellCall<'a> {
     pub call: &'a Call,
     /// The command line.
     pub command: &'a str,
-    /// Claude's description of its purpose.
-    pub description: &'a str,
     /// The folder that the shell stood in before it.
     at: String,
     /// The folder that the turn began in.
@@ -75,12 +73,12 @@ pub fn calls(turn: &Turn) -> impl Iterator<Item = ShellCall<'_>> {
     let mut folder = turn.cwd.clone();
     turn.steps.iter().filter_map(move |step| {
         let StepKind::Call(call) = &step.what else { return None };
-        let Input::Shell { command, description } = &call.input else { return None };
+        let Input::Shell { command, .. } = &call.input else { return None };
         let at = folder.clone();
         if !call.failed && !call.denied {
             folder = went(&folder, &turn.cwd, command);
         }
-        Some(ShellCall { step, call, command, description, at, first: &turn.cwd })
+        Some(ShellCall { step, call, command, at, first: &turn.cwd })
     })
 }
 

@@ -1,38 +1,57 @@
-//! Standing wishes: how the user wants things done beyond the work at hand. A wish counts where the user says so: it is
-//! a sentence of the user's own ([`super::own_words`]) with words such as "from now on", "whenever you", "I never want".
-//! A bare "always" or "never" counts where it is all that a prompt asks; inside a task it is a part of the task, unless
-//! another session says it again.
+//! Standing wishes: how the user wants things done beyond the work at hand, in explicit words. A wish counts where it is
+//! a sentence of the user's own ([`super::own_words`]) that begins to hold ("from now on"), is to be remembered
+//! ("remember that ...") or names where it holds ("in this repository always ..."). All other wishes are a model's to
+//! find: inside a task, "always" is a part of the task.
 
 use std::sync::LazyLock;
 
 use memory_store::Kind;
-use memory_store::memory::Scope;
+use memory_store::memory::{SaidBy, Scope};
+use memory_store::text;
 
 use super::clean::capital;
 use super::draft::Draft;
-use super::episode::{Episode, Statement};
+use super::episode::{Channel, Episode, Statement, episodes};
 use super::own_words::{count, outside_quotations};
 use super::pattern::{Pattern, pattern};
-use super::score::Channel;
-use super::{DraftText, SessionMiner, paths, unit, words};
+use super::{EXTRACTOR, Roots, names_machine, paths, title, words};
+use crate::transcript::session::Session;
 
 /// Words of a wish: fewer say nothing alone, more are a document.
 const WORDS_MIN: usize = 5;
 const WORDS_MAX: usize = 45;
 
-/// Sentences of a prompt that is one wish.
-const SENTENCES_MAX: usize = 3;
-
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 220;
 
-/// Confidence in a standing wish, and in one that may be a part of a task.
-const STANDING_SURE: f32 = 0.55;
-const INSIDE_SURE: f32 = 0.3;
+/// Tags of a wish.
+const TAGS_MAX: usize = 8;
 
-/// Worth of a standing wish. One that may be a part of a task is worth keeping once it is said again.
-const STANDING_WORTH: f32 = 2.0;
-const INSIDE_WORTH: f32 = -0.6;
+/// Characters of a quote.
+const QUOTE_CHARS_MAX: usize = 300;
+
+/// Confidence in a wish.
+const SURE: f32 = 0.55;
+
+/// Worth of a wish.
+const WORTH: f32 = 2.0;
+
+/// Words by which a sentence says that it is a standing wish, in each language.
+static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
+        |^\W*(?:please\s+)?(?:always\s+)?remember(?:\s+this)?(?:\s+for\ (?:later|next\ time|the\ future))?\s*(?:that|to|:|,)\s
+        |\bin\ (?:this|our|all\ of\ this)\ (?:repo|repository|project|code\ ?base)\b[^.?!]{0,60}\b(?:always|never)\b|\b(?:always|never)\b[^.?!]{0,120}\bin\ (?:this|our)\ (?:repo|repository|project|code\ ?base)\b
+        |\bab\ (?:jetzt|sofort|heute|nun)\b|\bvon\ (?:jetzt|nun)\ an\b|\b(?:künftig|zukünftig)\b|^\W*(?:bitte\s+)?merke?\ dir\b|\bin\ diesem\ (?:repo|repository|projekt)\b[^.?!]{0,60}\b(?:immer|stets|nie|niemals)\b
+        |à\ partir\ de\ maintenant|\b(?:désormais|dorénavant)\b|^\W*(?:souviens-toi|rappelle-toi|retiens)\b
+        |\ba\ partir\ de\ (?:ahora|agora|hoy|hoje)\b|\bde\ (?:ahora|agora)\ en\ adelante\b|\bde\ agora\ em\ diante\b|\bdaqui\ (?:para|em)\ (?:a\ )?(?:frente|diante)\b
+        |\bd['’]ora\ in\ (?:poi|avanti)\b|\bda\ (?:ora|adesso|oggi)\ in\ (?:poi|avanti)\b
+        |\bvanaf\ (?:nu|vandaag)\b|\bvoortaan\b|\bod\ (?:teraz|dziś|dzisiaj)\b|\bod\ tej\ pory\b|\bodtąd\b
+        |\b(?:отныне|впредь|відтепер|надалі)\b|\bс\ этого\ момента\b
+        |\bbundan\ (?:sonra|böyle)\b|\bod\ teď\b|\bod\ nynějška\b|\bfrån\ och\ med\ nu\b|\bhädanefter\b|\bfra\ nu\ af\b|\bfra\ nå\ av\b
+        |これから|今後|以後|次回から|从现在|從現在|今后|今後|(?:以后|以後)(?:都|请|請|要|不要|用|别)|从今以后|앞으로|이제부터|지금부터",
+    )
+});
 
 /// Words by which a sentence says that it holds from now on, in each language.
 static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
@@ -63,13 +82,9 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// A state that lasts, which nobody wishes for: "always open".
-static LASTING: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\balways[- ](?:\w+(?:ble|ed|en|ing)|on|off|open|there)\b"));
-
 /// Every pattern of this file, for the test that compares their forms.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&STANDING, &BARE, &LASTING];
+pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
 
 /// Returns whether a text says itself that it holds from now on.
 pub fn stands(text: &str) -> bool {
@@ -81,103 +96,67 @@ pub fn says_wish(text: &str) -> bool {
     STANDING.is_match(text) || BARE.is_match(text)
 }
 
-/// How far a sentence says itself that its wish holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    /// Beyond the work at hand.
-    Standing,
-    /// Always, or never.
-    Bare,
+/// Returns the wishes of a session, in its order.
+pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
+    let episodes = episodes(session);
+    let of_user = |episode: &&Episode<'_>| !episode.by_program && !episode.plan;
+    let said = episodes.iter().filter(of_user).flat_map(|episode| &episode.statements);
+    let mut drafts: Vec<Draft> = Vec::new();
+    for statement in said.filter(|statement| is_wish(statement)) {
+        let first = statement.uuid.as_str();
+        let of_record = drafts.iter().filter(|known| known.turns[0] == first);
+        let ordinal = u32::try_from(of_record.count()).unwrap_or(u32::MAX);
+        drafts.extend(draft(session, roots, statement, ordinal));
+    }
+    drafts
 }
 
-pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
-    let of = |episode| of_episode(miner, episode);
-    episodes.iter().filter(|episode| !episode.by_program && !episode.plan).flat_map(of).collect()
-}
-
-fn of_episode(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
-    let wishes = episode.statements.iter().filter_map(|it| Some((it, wish(it)?)));
-    wishes.filter_map(|(statement, wish)| draft(miner, episode, statement, wish)).collect()
-}
-
-/// Returns the wish of a statement of the user's.
-fn wish(statement: &Statement) -> Option<Wish> {
+/// Whether a statement is a standing wish in explicit words.
+fn is_wish(statement: &Statement) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);
     let says = words::LEAD_IN.replace(&says, "");
-    if statement.channel != Channel::User
-        || !(WORDS_MIN..=WORDS_MAX).contains(&count(text))
-        || text.chars().count() > TITLE_CHARS_MAX
-        || statement.is_pasted()
-        || unit::names_machine(&statement.sentence.raw)
-        || words::ADDRESS.is_match(text)
-        || words::QUESTION.is_match(&says)
-        || words::POINTS_BACK.is_match(&says)
-    {
-        return None;
-    }
-    let is_bare = BARE.is_match(&says) && !LASTING.is_match(&says);
-    if STANDING.is_match(&says) || is_bare && words::EVERYWHERE.is_match(&says) {
-        return Some(Wish::Standing);
-    }
-    let is_habit = words::HABIT.is_match(&says) && !words::POINTS_AT.is_match(&says);
-    let is_once = words::ASKS_ONCE.is_match(&says)
-        || words::GUESSES.is_match(&says)
-        || words::REQUEST.is_match(&says) && !words::EVERMORE.is_match(&says);
-    ((is_bare || is_habit) && !is_once).then_some(Wish::Bare)
+    statement.channel == Channel::User
+        && (WORDS_MIN..=WORDS_MAX).contains(&count(text))
+        && text.chars().count() <= TITLE_CHARS_MAX
+        && !statement.is_pasted()
+        && !names_machine(&statement.sentence.raw)
+        && !words::ADDRESS.is_match(text)
+        && !words::QUESTION.is_match(&says)
+        && !words::POINTS_BACK.is_match(&says)
+        && EXPLICIT.is_match(&says)
 }
 
-fn draft(
-    miner: &SessionMiner<'_>,
-    episode: &Episode<'_>,
-    statement: &Statement,
-    wish: Wish,
-) -> Option<Draft> {
-    let of_prompt: Vec<&Statement> = episode
-        .statements
-        .iter()
-        .filter(|beside| beside.uuid == statement.uuid && beside.channel == Channel::User)
-        .collect();
-    let asks = |beside: &&Statement| {
-        beside.order != statement.order
-            && (words::REQUEST.is_match(beside.text()) || words::QUESTION.is_match(beside.text()))
+/// Returns the draft of a wish; `None` of one that holds for a file it does not name.
+fn draft(session: &Session, roots: &Roots, wish: &Statement, ordinal: u32) -> Option<Draft> {
+    let text = roots.strip(&words::LEAD_IN.replace(wish.text(), ""));
+    let only_here = words::ONLY_HERE.find(&text).map(|found| paths::named(roots, found.as_str()));
+    let (scope, paths) = match only_here {
+        Some(named) if named.is_empty() && words::THIS_FILE.is_match(&text) => return None,
+        Some(named) if !named.is_empty() => (Scope::Paths, named),
+        Some(_) | None => (Scope::Project, Vec::new()),
     };
-    let is_alone = of_prompt.len() <= SENTENCES_MAX && !of_prompt.iter().any(asks);
-    let stands = wish == Wish::Standing || is_alone;
-    let whole = of_prompt.iter().map(|statement| statement.text()).collect::<Vec<_>>().join(" ");
-    let has_more = wish == Wish::Bare && is_alone && of_prompt.len() > 1;
-    let body = match has_more && whole.chars().count() <= unit::CHARS_MAX {
-        true => format!("The user: \"{whole}\""),
-        false => String::new(),
-    };
-    let is_habit = words::HABIT.is_match(statement.text());
-    let said = DraftText {
+    let quote: String = roots.strip(&wish.sentence.raw).chars().take(QUOTE_CHARS_MAX).collect();
+    let is_habit = words::HABIT.is_match(wish.text());
+    Some(Draft {
         kind: if is_habit { Kind::Convention } else { Kind::Preference },
-        title: capital(words::LEAD_IN.replace(statement.text(), "").as_ref()),
-        body,
-        quote: &statement.sentence.raw,
-        uuid: &statement.uuid,
-        at: statement.at,
-        step: statement.step,
-        by_user: true,
-        is_prose: false,
-        confidence: if stands { STANDING_SURE } else { INSIDE_SURE },
-        worth: if stands { STANDING_WORTH } else { INSIDE_WORTH },
-    };
-    let mut draft = miner.draft(std::slice::from_ref(episode), said)?;
-    draft.standing = stands;
-    limit(miner, statement, &mut draft);
-    Some(draft)
-}
-
-/// A wish that says where it applies applies only there.
-fn limit(miner: &SessionMiner<'_>, wish: &Statement, draft: &mut Draft) {
-    let Some(found) = words::ONLY_HERE.find(wish.text()) else { return };
-    let named = paths::named(miner.roots, found.as_str());
-    if !named.is_empty() {
-        draft.paths = named;
-    }
-    if !draft.paths.is_empty() {
-        draft.scope = Scope::Paths;
-    }
+        tags: text::keywords(&text, TAGS_MAX),
+        title: title(&capital(&text)),
+        body: String::new(),
+        scope,
+        occurred: wish.at,
+        confidence: SURE,
+        session: session.id.clone(),
+        turns: vec![wish.uuid.clone()],
+        ordinal,
+        quote: quote.trim().to_owned(),
+        said_by: SaidBy::User,
+        paths,
+        signatures: Vec::new(),
+        extractor: EXTRACTOR.to_owned(),
+        worth: WORTH,
+        importance: None,
+        standing: true,
+        cues: Vec::new(),
+    })
 }

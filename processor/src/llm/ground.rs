@@ -11,7 +11,7 @@ use memory_store::text;
 
 use super::answer::Proposed;
 use super::window::{Piece, Window};
-use crate::extract::draft::{Draft, Effect};
+use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
 
 /// Characters that a quote has at least: anything shorter stands somewhere by chance.
@@ -57,13 +57,11 @@ pub fn drafts(
             quote: quote.to_owned(),
             said_by,
             signatures: Vec::new(),
-            command: None,
             extractor: extractor.to_owned(),
             worth: 0.0,
             importance: Some(proposed.importance),
             standing: proposed.standing,
             cues: proposed.cues,
-            effect: Effect::New,
         });
     }
     drafts

@@ -1,5 +1,5 @@
-//! Extraction by a language model, beside the rules: windows of redacted turns go out, drafts
-//! with verbatim evidence come back. Whatever fails, the rules' drafts stand.
+//! Extraction by a language model: windows of redacted turns go out, drafts with verbatim evidence come back. Where an
+//! answer is missing nothing is learned, and the model is asked again.
 
 pub mod aside;
 pub mod estimate;
@@ -28,7 +28,6 @@ mod room;
 mod standing;
 mod window;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -43,6 +42,7 @@ use memory_store::memory::{Memory, Source};
 use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
+use crate::extract::Found;
 use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
 use aside::Aside;
@@ -112,7 +112,7 @@ impl Reply {
 /// Drafts extracted from a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extracted {
-    /// The drafts of the rules and of the model.
+    /// The drafts of the model, and wishes that it does not tell of.
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
@@ -282,15 +282,15 @@ impl Model {
         })
     }
 
-    /// Returns the drafts of the rules and of the model for a session. Why it has no answer is added to
-    /// `report`, each reason once.
+    /// Returns the drafts of the model for a session, and the `wishes` that it does not tell of. Why it has no answer is
+    /// added to `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
-        drafts: Vec<Draft>,
+        wishes: Vec<Draft>,
         report: &mut Vec<String>,
     ) -> Extracted {
-        self.extract_part(session, session, drafts, report)
+        self.extract_part(session, session, Found { wishes, ..Found::default() }, report)
     }
 
     /// Returns the same for a part of a session that ends with `last_part`.
@@ -298,7 +298,7 @@ impl Model {
         &mut self,
         session: &Session,
         last_part: &Session,
-        drafts: Vec<Draft>,
+        found: Found,
         report: &mut Vec<String>,
     ) -> Extracted {
         self.session.clone_from(&session.id);
@@ -306,7 +306,6 @@ impl Model {
         let ending = Ending::of(last_part).text_within(self.room.ending_chars);
         let name = self.provider.name();
         let (mut proposed, mut earlier) = (Vec::new(), Vec::new());
-        let mut answered = BTreeSet::new();
         let mut missing = 0;
         let mut tell = |fault: Fault, instead: &str| {
             if matches!(fault, Fault::Later) {
@@ -319,16 +318,12 @@ impl Model {
                 report.push(line);
             }
         };
-        for (at, window) in windows.iter().enumerate() {
+        for window in &windows {
             let questions = self.questions;
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     let said = answers.len();
                     let shown = ground::drafts(window, answers, &session.id, &name);
-                    // A model that tells what the window does not show has not read it: the rules stand in.
-                    if said == 0 || !shown.is_empty() {
-                        answered.insert(at);
-                    }
                     if self.questions > questions {
                         self.proposed += said;
                         self.shown += shown.len();
@@ -338,13 +333,13 @@ impl Model {
                     }
                     proposed.extend(shown);
                 }
-                Err(fault) => tell(fault, "The rules stand in where it is missing."),
+                Err(fault) => tell(fault, "What it has not read is not learned yet."),
             }
         }
         if let Err(fault) = self.check(&mut proposed, &earlier, &ending) {
             tell(fault, "What it said of a session that grew since stands.");
         }
-        let drafts = merge::merge(drafts, proposed, &windows, &answered);
+        let drafts = merge::merge(found.wishes, &found.proven.cures, proposed);
         Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 

@@ -6,7 +6,7 @@ use memory_store::embed::Table;
 use super::context::SyncContext;
 use super::mine::Asked;
 use super::models::Models;
-use crate::consolidate::{Mined, Relations, Told, consolidate_with, ordered};
+use crate::consolidate::{self, Mined, Relations, ordered};
 use crate::extract::draft::Draft;
 use crate::extract::episodes::Landed;
 use crate::llm::When;
@@ -40,7 +40,6 @@ pub(super) fn consolidate(
         .iter()
         .map(|file| Mined {
             session: file.session.clone(),
-            turns: file.turns,
             windows: file.windows,
             drafts: file.drafts.clone(),
         })
@@ -52,10 +51,8 @@ pub(super) fn consolidate(
     let relations = relations(context, &all, &commits, asked, models, &mut outcome);
     outcome.relations_later = relations.later;
     outcome.relations_wait = relations.missing > 0;
-    let proven = |key: &str| context.sessions.purged.has_proven(key);
-    let told = Told { relations: &relations, proven: &proven };
     let project = context.options.tree.project;
-    outcome.memories = consolidate_with(project, &all, &context.settings, &told);
+    outcome.memories = consolidate::consolidate(project, &all, &context.settings, &relations);
     outcome
 }
 
@@ -69,7 +66,6 @@ fn relations(
     outcome: &mut Consolidated,
 ) -> Relations {
     let drafts = ordered(mined, &context.settings);
-    // Drafts of the rules alone are left to the rules.
     let drafts: Vec<&Draft> =
         drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
     if drafts.is_empty() {

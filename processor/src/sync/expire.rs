@@ -101,6 +101,7 @@ fn remove_with(
             cwd: file.cwd.clone(),
             turns: file.turns,
             drafts: file.drafts.clone(),
+            proven: file.proven.clone(),
             lost: false,
         });
         expired.store(&name, &remains)?;

@@ -152,7 +152,7 @@ pub(super) fn keep_what_was_learned(
     let expired = &context.sessions.expired;
     let mut warnings = Vec::new();
     for (name, session) in lost {
-        let MinedFile { session: id, turns, cwd, drafts, .. } =
+        let MinedFile { session: id, turns, cwd, drafts, proven, .. } =
             mining::last_mined(&context.home, &name).unwrap_or_default();
         let mut remains = expired.load(&name).unwrap_or_default();
         let (of, part) = parts::of_name(&name);
@@ -170,7 +170,8 @@ pub(super) fn keep_what_was_learned(
             from_folder: session.from_folder,
             ..std::mem::take(&mut remains.header)
         };
-        remains.take_in(Remains { header, last: session.last, cwd, turns, drafts, lost: true });
+        let last = session.last;
+        remains.take_in(Remains { header, last, cwd, turns, drafts, proven, lost: true });
         expired.store(&name, &remains)?;
         mining::remove(&context.home, &name);
         warnings.push(lost_warning(context, &name, &format!("the {count} findings in it stay")));

@@ -1,4 +1,4 @@
-//! The step of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
+//! The step of a sync that learns: the drafts of every session, by a model where one reads them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
+use memory_store::memory::Source;
 use rayon::iter::Either;
 use rayon::prelude::*;
 
@@ -303,9 +304,16 @@ pub(super) fn drafts(
     Ok(files)
 }
 
+/// Leaves out drafts that rules of earlier versions made. Their sessions cannot be read again.
+fn without_retired(mut file: MinedFile) -> MinedFile {
+    file.drafts.retain(|draft| !Source::is_retired(&draft.extractor));
+    file
+}
+
 /// The drafts of those whose turns are gone.
 pub(super) fn expired_drafts(context: &SyncContext<'_>) -> Vec<MinedFile> {
     let expired = &context.sessions.expired;
     let names = expired.names();
-    names.iter().filter_map(|name| expired.load(name)).map(MinedFile::from).collect()
+    let kept = names.iter().filter_map(|name| expired.load(name)).map(MinedFile::from);
+    kept.map(without_retired).collect()
 }

@@ -19,7 +19,6 @@ use super::context::SyncContext;
 use super::fingerprint::{Around, of_trees};
 use super::names::HiddenNames;
 use super::{left_out, lost, same_texts, withheld};
-use crate::extract::is_prose;
 use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
 use crate::state::State;
@@ -55,9 +54,6 @@ pub(super) fn reconcile(
     if store.root.is_some() {
         names = HiddenNames::open(settings, options.ollama_host, &context.home);
     }
-    let is_prose_for_all = |memory: &Memory| {
-        store.root.is_some() && memory.source.extractor.as_deref().is_some_and(is_prose)
-    };
     if store.mend_private()? > 0 {
         warnings
             .push("waiting memories were cut off on the disk; they were written again".to_owned());
@@ -68,10 +64,8 @@ pub(super) fn reconcile(
         let has_no_names = names.hide(memory, &redactor);
         // First: of several reasons this one asks for a look at the place.
         store.gate(memory, &redactor);
-        if settings.review || !has_no_names {
+        if settings.review || !has_no_names || memory.source.is_of_rules() {
             memory.hold(HeldFor::Review);
-        } else if is_prose_for_all(memory) {
-            memory.hold(HeldFor::Rule);
         }
     }
     same_texts::take_ids(&store, &mut memories)?;

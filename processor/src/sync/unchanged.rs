@@ -1,15 +1,11 @@
 //! Whether memories may stay as they are: when a session goes on and its drafts do not change, its turns are added to
 //! the index, and nothing is read that grows with the project.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::context::SyncContext;
-use crate::consolidate::room;
 use crate::file_listing_stamp;
 use crate::state::{State, Summary};
 
-/// Hashes what memories follow from, but for what is around the sessions (see `fingerprint`): the drafts, and how many
-/// of them are kept.
+/// Hashes what memories follow from, but for what is around the sessions (see `fingerprint`).
 pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &str| {
@@ -22,23 +18,10 @@ pub(super) fn inputs(context: &SyncContext<'_>, state: &State) -> String {
     for root in context.territory.roots() {
         add(&root.to_string_lossy());
     }
-    let expired: BTreeSet<String> = context.sessions.expired.names().into_iter().collect();
-    let mut sessions: BTreeMap<&str, (usize, usize, bool)> = BTreeMap::new();
     for (name, summary) in summaries(state) {
-        let Summary { session, turns, cwd, drafts, digest, .. } = summary;
+        let Summary { session, cwd, digest, .. } = summary;
         [name, session, cwd, digest].into_iter().for_each(&mut add);
-        let sum = sessions.entry(session).or_default();
-        *sum = (sum.0 + turns, sum.1 + drafts, sum.2 || expired.contains(name));
     }
-    let (mut all, mut kept) = (0, 0);
-    for (session, (turns, drafts, any_expired)) in sessions {
-        all += drafts;
-        kept += room(turns, context.settings.memories_per_session);
-        let exact = if any_expired { turns } else { 0 };
-        add(&format!("{session} {exact}"));
-    }
-    // Of more than there are no more are kept.
-    add(&kept.min(all).to_string());
     hasher.finalize().to_hex()[..32].to_owned()
 }
 

@@ -146,7 +146,6 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
     let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
     purge.report.sync = sync_locked(&afresh, prepared)?;
-    purge.forget_proven()?;
     Ledger::open(&purge.home)?.forget_history()?;
     purge.settle_memories(options, memories)?;
     purge.scan(options.dirs, options.tree)?;

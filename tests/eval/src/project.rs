@@ -25,12 +25,6 @@ pub struct Project {
     /// Where the lines go
     #[arg(long, value_name = "FILE")]
     run: PathBuf,
-    /// Aim at this many stored memories
-    #[arg(long, value_name = "COUNT", conflicts_with = "memories_per_session")]
-    limit: Option<u32>,
-    /// How many memories a session of average length leaves
-    #[arg(long, value_name = "COUNT")]
-    memories_per_session: Option<f32>,
     /// Extract with the LLM of your settings, too
     #[arg(long)]
     llm: bool,
@@ -55,7 +49,7 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
     let gold = Gold::read(&args.gold)?;
     let mut lines = Lines::create(&args.run)?;
     let stage = Stage::open(&gold)?;
-    let sealed = Sealed::new(machine, &stage, &args.choices(&gold))?;
+    let sealed = Sealed::new(machine, &stage, args.llm)?;
     for session in &gold.sessions {
         let now = session.last;
         sealed.sync(&stage.put(&sealed.stage_dir(&session.id), &session.id)?, now)?;
@@ -82,14 +76,6 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
         args.run.display()
     ));
     Ok(())
-}
-
-impl Project {
-    fn choices(&self, gold: &Gold) -> Choices {
-        let sessions = gold.sessions.len().max(1) as f32;
-        let of_limit = self.limit.map(|count| count as f32 / sessions);
-        Choices { memories_per_session: self.memories_per_session.or(of_limit), llm: self.llm }
-    }
 }
 
 fn answer(lines: &mut Lines<'_>, sealed: &Sealed, query: &Query, now: Timestamp) -> Result<()> {

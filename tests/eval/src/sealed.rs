@@ -21,14 +21,6 @@ use crate::stage::Stage;
 /// A project's id, the same in every run: ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
 
-/// Choices of the command line.
-pub struct Choices {
-    /// How many memories a session of average length leaves.
-    pub memories_per_session: Option<f32>,
-    /// Whether the LLM of the user's settings extracts, too.
-    pub llm: bool,
-}
-
 /// The temporary home with one project.
 pub struct Sealed {
     home: TemporaryHome,
@@ -40,11 +32,11 @@ pub struct Sealed {
 
 impl Sealed {
     /// Makes the home and the project in it.
-    pub fn new(machine: &Machine, stage: &Stage, choices: &Choices) -> Result<Self> {
+    pub fn new(machine: &Machine, stage: &Stage, reads: bool) -> Result<Self> {
         let home = TemporaryHome::new(machine.dirs.models.clone())?;
         let root = home.path.join("project");
         fs::create_dir(&root).at(&root)?;
-        write_settings(machine, &home.dirs, choices)?;
+        write_settings(machine, &home.dirs, reads)?;
         // Where the sessions were recorded is one of the project's trees of the past: what they
         // say about files there is about the same files here.
         let observed = Observed {
@@ -124,12 +116,9 @@ impl Sealed {
     }
 }
 
-fn write_settings(machine: &Machine, dirs: &UserDirs, choices: &Choices) -> Result<()> {
+fn write_settings(machine: &Machine, dirs: &UserDirs, reads: bool) -> Result<()> {
     let mut text = String::new();
-    if let Some(count) = choices.memories_per_session {
-        text.push_str(&format!("memories_per_session = {count:?}\n"));
-    }
-    if choices.llm {
+    if reads {
         text.push_str(&llm_settings(&machine.dirs.config_file())?);
     }
     let file = dirs.config_file();

@@ -38,7 +38,6 @@ enum Action {
     Rules,
     Model(Answers),
     Kinds,
-    NoBudget,
     ShortRetention,
     Review(bool),
     DefaultSettings,
@@ -66,7 +65,6 @@ const READERS: [Action; 5] = [
 ];
 const SETTINGS: [Action; 6] = [
     Action::Kinds,
-    Action::NoBudget,
     Action::ShortRetention,
     Action::Review(true),
     Action::Review(false),
@@ -249,7 +247,6 @@ impl<'a> World<'a> {
                 self.set("llm", Some(&llm))
             }
             Action::Kinds => self.repository_setting("kinds = [\"fact\"]\n"),
-            Action::NoBudget => self.repository_setting("memories_per_session = 0\n"),
             Action::ShortRetention => self.set("retention_days", Some("1")),
             Action::Review(true) => self.set("review", Some("true")),
             Action::Review(false) => self.set("review", Some("false")),

@@ -28,7 +28,7 @@ const SEGMENTS_MAX: u32 = 1024;
 const DEFAULTS: &str = concat!(
     r#"{"start_tokens":400,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
     r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","#,
-    r#""review":false,"retention_days":365,"archive_bytes_max":2147483648,"memories_per_session":6.0,"#,
+    r#""review":false,"retention_days":365,"archive_bytes_max":2147483648,"#,
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 

@@ -13,8 +13,7 @@ use super::{Named, Preview, Purge, automaton, escaped, mark};
 use crate::collect::archive::Entry;
 use crate::collect::purged::hash;
 use crate::collect::trees;
-use crate::consolidate::PASSED_MIN;
-use crate::extract::draft::{Draft, Effect};
+use crate::extract::draft::Draft;
 use crate::mining;
 use crate::sync::SyncOptions;
 
@@ -27,18 +26,15 @@ pub(super) struct Memories {
 }
 
 impl Purge {
-    /// Notes what was learned from what is to go, and which commands it had a part in proving.
+    /// Notes what was learned from what is to go.
     pub(super) fn note_drafts(&mut self, entries: &[Entry], project: ProjectId) {
         let archived = entries.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
         let expired = self.expired.names().into_iter();
         let expired = expired.filter_map(|name| self.expired.load(&name));
         let expired: Vec<Draft> = expired.flat_map(|remains| remains.drafts).collect();
-        let mut passed: BTreeMap<String, u32> = BTreeMap::new();
-        let mut shown = BTreeSet::new();
         let mut records = Vec::new();
         for draft in archived.chain(expired) {
-            let goes = self.has_gone(&draft);
-            if goes {
+            if self.has_gone(&draft) {
                 let evidence = draft.turns.first().map_or("", String::as_str);
                 let Draft { occurred, kind, ordinal, .. } = draft;
                 let id = MemoryId::derived(occurred, project, kind, evidence, ordinal);
@@ -48,41 +44,14 @@ impl Purge {
                 // The records of a session whose turns were removed before are known by these alone.
                 records.extend(draft.turns.iter().map(|record| hash(record)));
             }
-            if let (Effect::Confirms { key }, Some(command)) = (draft.effect, draft.command) {
-                *passed.entry(key.clone()).or_default() += command.passed;
-                if goes {
-                    shown.insert(key);
-                }
-            }
         }
         self.purged.records.extend(records);
-        let is_proven = |key: &String| passed.get(key).is_some_and(|times| *times >= PASSED_MIN);
-        let proven = shown.iter().filter(|key| is_proven(key)).map(|key| hash(key));
-        self.purged.proven.extend(proven);
     }
 
     fn has_gone(&self, draft: &Draft) -> bool {
         self.purged.has_session(&draft.session)
             || draft.turns.first().is_some_and(|record| self.purged.has_record(record))
             || self.purged.before.is_some_and(|before| draft.occurred < before)
-    }
-
-    /// Forgets the commands that nothing shows any more.
-    pub(super) fn forget_proven(&mut self) -> Result<()> {
-        let archived = self.archive.entries()?;
-        let archived = archived.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
-        let expired = self.expired.names().into_iter();
-        let expired = expired.filter_map(|name| self.expired.load(&name));
-        let expired: Vec<Draft> = expired.flat_map(|remains| remains.drafts).collect();
-        let shown: BTreeSet<String> = archived
-            .chain(expired)
-            .filter_map(|draft| match draft.effect {
-                Effect::Confirms { key } => Some(hash(&key)),
-                Effect::New | Effect::Refutes { .. } => None,
-            })
-            .collect();
-        self.purged.proven.retain(|key| shown.contains(key));
-        self.purged.write(&self.home)
     }
 
     /// Says what becomes of memories.
