@@ -48,6 +48,8 @@ pub enum Reason {
     RemovedInCommit,
     /// A review said no.
     Rejected,
+    /// Rules of an earlier version wrote it, and no person decided about it.
+    MadeByRules,
 }
 
 /// A memory that is not learned again.

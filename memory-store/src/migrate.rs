@@ -22,7 +22,7 @@ mod tests;
 
 pub use backup::{KeptBackup, PutBack, prune, remove_backups};
 pub use log::{MigrationLine, StepResult};
-pub use run::{Migrated, before_write, bring_up_to_date, go_back};
+pub use run::{Migrated, before_write, bring_up_to_date, go_back, note_step};
 pub use site::Site;
 pub use state::SiteState;
 pub use steps::Migration;

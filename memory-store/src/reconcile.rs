@@ -119,6 +119,8 @@ pub struct Outcome {
     pub updated: usize,
     /// Removed because nothing says so any more.
     pub removed: usize,
+    /// Put aside because rules of an earlier version wrote them and no person decided about them.
+    pub put_aside: usize,
     /// As they were.
     pub unchanged: usize,
     /// Not written because a person deleted them.

@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_repository_sets_what_is_named_and_nothing_else() {
-        const ALLOWED: [&str; 8] = [
+        const ALLOWED: [&str; 7] = [
             "start_tokens",
             "prompt_tokens",
             "prompt_memories",

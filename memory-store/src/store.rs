@@ -836,7 +836,7 @@ impl Store {
         self.root.as_deref().unwrap_or(Path::new(""))
     }
 
-    fn archived_path(&self, memory: &Memory) -> PathBuf {
+    pub(crate) fn archived_path(&self, memory: &Memory) -> PathBuf {
         // Named by the whole id: the title may have changed since it was last put aside.
         self.home.archived_memories.join(format!("{}.md", memory.id))
     }

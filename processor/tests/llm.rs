@@ -9,7 +9,7 @@ use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::{Llm, RedactSettings, Settings};
 use memory_store::{Kind, Timestamp};
-use processor::extract::draft::{Draft, Effect};
+use processor::extract::draft::Draft;
 use processor::llm::{self, Extracted, Model, Surroundings};
 use processor::transcript::session::{Call, Input, Prompt, Session, Step, StepKind, Turn};
 use serde_json::{Value, json};
@@ -63,8 +63,8 @@ fn settings(host: &str) -> Llm {
     Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
-/// The draft of a rule.
-fn rule(title: &str, uuid: &str) -> Draft {
+/// A standing wish that rules found.
+fn wish(title: &str, uuid: &str) -> Draft {
     Draft {
         kind: Kind::Preference,
         title: title.to_owned(),
@@ -80,13 +80,11 @@ fn rule(title: &str, uuid: &str) -> Draft {
         paths: Vec::new(),
         tags: Vec::new(),
         signatures: Vec::new(),
-        command: None,
         extractor: "rules/1".to_owned(),
         worth: 1.5,
         importance: None,
         standing: false,
         cues: Vec::new(),
-        effect: Effect::New,
     }
 }
 
@@ -157,14 +155,14 @@ fn drafts_with_evidence_come_back_and_others_are_dropped() {
 }
 
 #[test]
-fn prose_of_the_rules_stands_only_where_the_model_did_not_answer() {
+fn a_wish_of_the_rules_stays_where_the_model_does_not_tell_of_it() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(good));
     let cache = tempfile::tempdir().unwrap();
-    let rules = vec![
-        rule("Always run migrations inside transaction", "prompt-0"),
-        rule("Use tabs", "elsewhere"),
+    let wishes = vec![
+        wish("Always run migrations inside transaction", "prompt-0"),
+        wish("Use tabs", "elsewhere"),
     ];
-    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules.clone());
+    let (extracted, _) = extract(&server.host, cache.path(), &session(1), wishes.clone());
     assert_eq!(
         titles(&extracted),
         [
@@ -175,7 +173,7 @@ fn prose_of_the_rules_stands_only_where_the_model_did_not_answer() {
     );
     server.behave(Behaviour::Fails(500, "gone"));
     let other = tempfile::tempdir().unwrap();
-    let (extracted, _) = extract(&server.host, other.path(), &session(1), rules);
+    let (extracted, _) = extract(&server.host, other.path(), &session(1), wishes);
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
@@ -186,25 +184,25 @@ fn babbles(_question: &str) -> String {
 }
 
 #[test]
-fn the_rules_stand_in_where_the_model_tells_what_no_session_shows() {
+fn what_no_session_shows_is_left_out_and_wishes_stay() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(babbles));
     let cache = tempfile::tempdir().unwrap();
-    let rules = vec![rule("Always run migrations inside transaction", "prompt-0")];
+    let wishes = vec![wish("Always run migrations inside transaction", "prompt-0")];
     let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
-    let extracted = model.extract(&session(1), rules.clone(), &mut Vec::new());
+    let extracted = model.extract(&session(1), wishes.clone(), &mut Vec::new());
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction"]);
     let told = model.unshown().unwrap();
     assert!(told.contains("of 5 memories that it proposed the sessions show 0"), "{told}");
     // It is not asked again, and what is known is not told again.
     let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
-    let extracted = model.extract(&session(1), rules.clone(), &mut Vec::new());
+    let extracted = model.extract(&session(1), wishes.clone(), &mut Vec::new());
     assert_eq!((extracted.missing, extracted.drafts.len(), model.unshown()), (0, 1, None));
     assert_eq!(server.asked("/api/chat").len(), 1);
     // That there is nothing to remember is an answer.
     server.behave(Behaviour::Says(|_| "{\"memories\": []}".to_owned()));
     let cache = tempfile::tempdir().unwrap();
-    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules);
-    assert_eq!(titles(&extracted), Vec::<&str>::new());
+    let (extracted, _) = extract(&server.host, cache.path(), &session(1), wishes);
+    assert_eq!((titles(&extracted).len(), extracted.missing), (1, 0));
 }
 
 #[test]
@@ -346,8 +344,8 @@ fn without_an_answer_which_drafts_hold_all_do() {
 }
 
 #[test]
-fn whatever_fails_the_rules_stand_in_and_it_is_reported() {
-    let rules = || vec![rule("Use tabs", "prompt-0")];
+fn whatever_fails_wishes_stay_and_it_is_reported() {
+    let wishes = || vec![wish("Use tabs", "prompt-0")];
     for (behaviour, expected) in [
         (Behaviour::Fails(500, "model requires more system memory"), "more system memory"),
         (Behaviour::Says(|_| "{\"memories\": [{\"kind\": \"fa".to_owned()), "no JSON"),
@@ -356,14 +354,14 @@ fn whatever_fails_the_rules_stand_in_and_it_is_reported() {
     ] {
         let server = Ollama::start(&["tiny"], behaviour);
         let cache = tempfile::tempdir().unwrap();
-        let (extracted, report) = extract(&server.host, cache.path(), &session(9), rules());
+        let (extracted, report) = extract(&server.host, cache.path(), &session(9), wishes());
         assert_eq!(titles(&extracted), ["Use tabs"]);
         assert!(extracted.missing > 1);
         assert_eq!(report.len(), 1, "each thing once: {report:?}");
         assert!(report[0].contains(expected) && report[0].contains("ollama/tiny"), "{report:?}");
         // It is asked again next time.
         server.behave(Behaviour::Says(good));
-        let (extracted, report) = extract(&server.host, cache.path(), &session(9), rules());
+        let (extracted, report) = extract(&server.host, cache.path(), &session(9), wishes());
         assert_eq!((extracted.missing, report.len()), (0, 0));
         assert!(extracted.drafts.len() > 1);
     }
@@ -397,7 +395,7 @@ fn a_server_that_is_not_there_is_asked_once() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let cache = tempfile::tempdir().unwrap();
     let (extracted, report) =
-        extract(&free, cache.path(), &session(40), vec![rule("Use tabs", "x")]);
+        extract(&free, cache.path(), &session(40), vec![wish("Use tabs", "x")]);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("ollama serve"), "{report:?}");
 }
@@ -418,7 +416,7 @@ fn a_slow_model_is_given_up() {
     let mut model =
         open(&Llm { timeout_s: 1, ..settings(&server.host) }, None, cache.path()).unwrap();
     let mut report = Vec::new();
-    let extracted = model.extract(&session(40), vec![rule("Use tabs", "x")], &mut report);
+    let extracted = model.extract(&session(40), vec![wish("Use tabs", "x")], &mut report);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("within 1 s"), "{report:?}");
     // Of its many windows two are tried, each twice: the fault may be everybody's.
@@ -486,7 +484,7 @@ fn a_server_that_sends_without_end_is_not_heard_to_the_end() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(says));
     let cache = tempfile::tempdir().unwrap();
     let (extracted, report) =
-        extract(&server.host, cache.path(), &session(1), vec![rule("Use tabs", "x")]);
+        extract(&server.host, cache.path(), &session(1), vec![wish("Use tabs", "x")]);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("more than 1024 KiB"), "{report:?}");
 }

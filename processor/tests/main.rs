@@ -22,8 +22,6 @@ mod packs;
 mod parts;
 mod providers;
 mod purge;
-mod quality;
-mod replay;
 mod scripts;
 mod second;
 mod secrets;

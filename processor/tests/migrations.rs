@@ -47,3 +47,42 @@ fn a_purge_leaves_no_copy_in_a_backup() {
     assert!(report.sessions == 1 && report.left.is_empty(), "{report:?}");
     assert!(!backups.exists());
 }
+
+/// Returns the texts of the memory files in a folder, by id.
+fn texts(store: &Store) -> std::collections::BTreeMap<memory_store::MemoryId, String> {
+    store.files().into_iter().map(|it| (it.memory.id, it.text)).collect()
+}
+
+fn is_retired(memory: &memory_store::Memory) -> bool {
+    memory.source.extractor.as_deref().is_some_and(memory_store::memory::Source::is_retired)
+}
+
+#[test]
+fn what_rules_wrote_and_nobody_decided_about_is_put_aside_once() {
+    for project in [PRIVATE, COMMITTED] {
+        let home = GoldenHome::new("0.1.0");
+        let tree = tree(&home, project);
+        let store = Store::open(&home.dirs, &tree).unwrap();
+        let before = store.files();
+        let retired: Vec<_> = before.iter().filter(|it| is_retired(&it.memory)).collect();
+        assert!(!retired.is_empty(), "{project}");
+        let report = synced(&home, &tree);
+        let after = texts(&store);
+        let aside: Vec<_> = store.archived().unwrap().memories;
+        for stored in &before {
+            let id = stored.memory.id;
+            let is_aside = aside.iter().any(|it| it.memory.id == id);
+            assert!(after.contains_key(&id) != is_aside, "{id}: in one place");
+        }
+        let count = aside.iter().filter(|it| is_retired(&it.memory)).count();
+        let told: Vec<_> =
+            report.warnings.iter().filter(|it| it.contains("list --archived")).collect();
+        assert_eq!((told.len(), count > 0), (1, true), "{project}: {:?}", report.warnings);
+        assert!(told[0].contains(&format!(": {count};")), "{told:?}");
+        let log = std::fs::read_to_string(store.home.folder.join("migrations.jsonl")).unwrap();
+        assert_eq!(log.matches("rules-memories").count(), 1, "{log}");
+        let again = synced(&home, &tree);
+        assert!(!again.warnings.iter().any(|it| it.contains("--archived")), "{again:?}");
+        assert_eq!(texts(&store), after);
+    }
+}

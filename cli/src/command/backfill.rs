@@ -16,12 +16,9 @@ use processor::sync::SyncReport;
 use serde::Serialize;
 
 use super::glance::Glance;
-use super::{eval, no_sessions, sync, view};
+use super::{no_sessions, sync, view};
 use crate::failure::Result;
 use crate::world::World;
-
-/// How long `init` looks back for errors that came back.
-const LOOK_BACK: Duration = Duration::from_secs(3);
 
 /// Outcome of a backfill.
 #[derive(Serialize)]
@@ -68,12 +65,6 @@ pub fn run(
     let glance = Glance::of(world, tree, learned.sessions)?;
     glance.show(learned.millis, out)?;
     sync::show_rest(&learned, out)?;
-    // A look back is worth a moment, never a failure.
-    if let Ok(replay) = eval::of_tree(world, tree, LOOK_BACK)
-        && let Some(sentence) = replay.sentence()
-    {
-        writeln!(out, "{sentence}")?;
-    }
     let goes_on = go_on(world, tree, &learned);
     if goes_on {
         writeln!(

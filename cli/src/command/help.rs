@@ -74,13 +74,12 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("statusline", "for Claude Code's line"),
             ("redact", "a text without secrets"),
             ("completions", "for your shell"),
-            ("eval", "measure recall"),
         ],
     ),
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 44] = [
+const EXAMPLES: [(&str, [&str; 2]); 43] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -127,11 +126,10 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("statusline", ["statusline", "statusline --json </dev/null"]),
     ("redact", ["redact notes.txt", "redact --check notes.txt"]),
     ("completions", ["completions bash", "completions zsh"]),
-    ("eval", ["eval self", "eval self --json"]),
 ];
 
 /// Two examples for each command below another one, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 16] = [
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
     ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
@@ -151,7 +149,6 @@ const NESTED_EXAMPLES: [(&str, [&str; 2]); 16] = [
     ("service install", ["service install", "service install --dry-run"]),
     ("service uninstall", ["service uninstall", "service uninstall --dry-run"]),
     ("service status", ["service status", "service status --json"]),
-    ("eval self", ["eval self", "eval self --seconds 10 --json"]),
     ("man", ["man", "man ~/.local/share/man/man1"]),
     (
         "merge-driver",

@@ -37,7 +37,6 @@ pub(crate) mod doctor;
 mod duration;
 mod edit;
 mod editor;
-mod eval;
 mod fixes;
 mod forget;
 mod glance;
@@ -222,7 +221,6 @@ enum Command {
     Audit(audit::Audit),
     Doctor(doctor::Doctor),
     Selftest(selftest::Selftest),
-    Eval(eval::Eval),
     Upgrade(upgrade::Upgrade),
     Man(man::ManPages),
     Completions(completions::Completions),
@@ -273,7 +271,6 @@ impl Command {
             Self::Redact(args) => redact::run(args, world, out),
             Self::Doctor(args) => doctor::run(args, world, out),
             Self::Selftest(args) => selftest::run(args, world, out),
-            Self::Eval(args) => eval::run(args, world, out),
             Self::Upgrade(args) => upgrade::run(args, world, out),
             Self::Man(args) => man::run(args, out),
             Self::Completions(args) => completions::run(args, out),

@@ -39,6 +39,7 @@ pub fn run(args: &Tombstones, world: &World, out: &mut dyn Write) -> Result {
             Reason::Deleted => "file deleted",
             Reason::RemovedInCommit => "removed in a commit",
             Reason::Rejected => "rejected",
+            Reason::MadeByRules => "made by rules, put aside",
         };
         let when = format!("{why} {}", clock::date(tombstone.at));
         writeln!(

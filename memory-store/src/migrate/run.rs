@@ -345,3 +345,25 @@ pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<PutBack> {
     log::append(&site.home, &line)?;
     Ok(done)
 }
+
+/// Adds a line to the log of a project's private state for a step that a sync performed outside of the numbered ones,
+/// because it needed to know what git has. The format stays.
+///
+/// # Errors
+/// When the format cannot be read or the log not be written.
+pub fn note_step(site: &Site, name: &str, files: usize, now: Timestamp) -> Result<()> {
+    let format = site.version()?.number;
+    let line = MigrationLine {
+        at: now,
+        folder: site.folder(),
+        from: format,
+        to: format,
+        name: name.to_owned(),
+        program: PROGRAM.to_owned(),
+        result: StepResult::Done,
+        files,
+        backup: None,
+        why: None,
+    };
+    log::append(&site.home, &line)
+}

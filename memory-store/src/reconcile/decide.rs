@@ -17,7 +17,7 @@ use crate::id::MemoryId;
 use crate::ledger::{
     Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file, text_hash,
 };
-use crate::memory::{HeldFor, Memory, Status};
+use crate::memory::{HeldFor, Memory, Source, Status};
 use crate::redact::Redactor;
 use crate::store::{Read, free_path_in, read_file};
 use crate::time::Timestamp;
@@ -146,6 +146,7 @@ impl<'r> Decision<'r, '_> {
         if before.wrote(file.file.text()) && !before.saved {
             match unfound_fate(survey, self.source_state, before, file) {
                 Unwanted::Withdrawn => self.withdraw(before, entry),
+                Unwanted::Retired => self.put_aside(before, entry, file),
                 Unwanted::Left => self.plan.outcome.unchanged += 1,
                 Unwanted::Persons(state) => self.keep_unfound(before, entry, file, state),
             }
@@ -281,7 +282,8 @@ impl<'r> Decision<'r, '_> {
 
     /// Keeps a person's file that no reader finds any more. A successor that is gone is taken out of it.
     fn keep_unfound(&mut self, before: &Entry, mut entry: Entry, file: &Read, state: SourceState) {
-        if state == SourceState::Read {
+        // `review` lists those of earlier rules together.
+        if state == SourceState::Read && !is_retired(&file.file.memory) {
             entry.unfound.get_or_insert(Unfound::Proposed);
         }
         self.keep(&mut entry, file);
@@ -583,9 +585,34 @@ impl<'r> Decision<'r, '_> {
         self.plan.results.push(LedgerLine::Entry(Box::new(placed)));
     }
 
+    /// Moves the file of a memory that rules of an earlier version wrote to what was put aside, where `restore` finds it.
+    fn put_aside(&mut self, before: &Entry, entry: Entry, file: &Read) {
+        self.plan.outcome.put_aside += 1;
+        let Memory { id, title, .. } = &file.stored.memory;
+        let (store, text) = (self.survey.store(&entry.root), file.file.text());
+        self.own(text);
+        self.plan.write(store, &store.archived_path(&file.stored.memory), text);
+        self.remove_all(before, &entry);
+        self.plan.results.push(LedgerLine::Bury(Tombstone {
+            id: *id,
+            title: self.redactor.redact(title).into_owned(),
+            reason: Reason::MadeByRules,
+            at: self.now,
+            name: Some(entry.name),
+            written: Some(false),
+            more: More::new(),
+        }));
+    }
+
     /// Removes files that only we wrote and that nothing asks for.
     fn withdraw(&mut self, before: &Entry, entry: Entry) {
         self.plan.outcome.removed += 1;
+        self.remove_all(before, &entry);
+        self.plan.results.push(LedgerLine::Drop(before.id));
+    }
+
+    /// Removes the files of a memory that have a text of ours.
+    fn remove_all(&mut self, before: &Entry, entry: &Entry) {
         // Not missed from here on, so that a kill after the removal leaves no tombstone.
         self.plan.intend(&Entry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
@@ -593,7 +620,6 @@ impl<'r> Decision<'r, '_> {
             self.plan.remove(self.survey.store(&entry.root), &file.stored.path);
         }
         self.remove_aside(before);
-        self.plan.results.push(LedgerLine::Drop(before.id));
     }
 
     fn deleted(&mut self, before: &Entry, entry: Entry, title: &str, reason: Reason) {
@@ -659,6 +685,8 @@ impl<'r> Decision<'r, '_> {
 enum Unwanted {
     /// The file is removed.
     Withdrawn,
+    /// The file is put aside: rules of an earlier version wrote it.
+    Retired,
     /// The file stays, for what it was learned from is lost.
     Left,
     /// The file is a person's and stays.
@@ -674,7 +702,9 @@ fn unfound_fate(
 ) -> Unwanted {
     let state = source_state(&file.file.memory);
     match (survey.owner(entry, file, true), state) {
-        (_, SourceState::Purged) | (Owner::Program, SourceState::Read) => Unwanted::Withdrawn,
+        (_, SourceState::Purged) => Unwanted::Withdrawn,
+        (Owner::Program, _) if is_retired(&file.file.memory) => Unwanted::Retired,
+        (Owner::Program, SourceState::Read) => Unwanted::Withdrawn,
         (Owner::Program, SourceState::Lost) => Unwanted::Left,
         (Owner::Person, SourceState::Read | SourceState::Lost) => Unwanted::Persons(state),
     }
@@ -689,7 +719,15 @@ pub(super) fn stays_unfound(
 ) -> bool {
     entry.saved
         || !entry.wrote(file.file.text())
-        || !matches!(unfound_fate(survey, source_state, entry, file), Unwanted::Withdrawn)
+        || !matches!(
+            unfound_fate(survey, source_state, entry, file),
+            Unwanted::Withdrawn | Unwanted::Retired
+        )
+}
+
+/// Returns whether rules of an earlier version wrote a memory: no reader of today finds it.
+fn is_retired(memory: &Memory) -> bool {
+    memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
 /// Returns whether a file is one of this memory.

@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::consolidate::tests::draft;
-    use crate::consolidate::{Mined, Told, consolidate_with};
+    use crate::consolidate::{Mined, consolidate};
     use crate::extract::draft::Draft;
 
     #[test]
@@ -203,14 +203,12 @@ mod tests {
         ]);
         let mined = [helm, again, kustomize].map(|draft| Mined {
             session: draft.session.clone(),
-            turns: 4,
             windows: 1,
             drafts: vec![draft],
         });
         let asked = BTreeSet::from([first, second, third]);
         let relations = Relations { told, asked, ..Relations::default() };
-        let told = Told { relations: &relations, proven: &|_| false };
-        let memories = consolidate_with(project, &mined, &Settings::default(), &told);
+        let memories = consolidate(project, &mined, &Settings::default(), &relations);
         let of = |id| memories.iter().find(|memory| memory.id == id);
         assert_eq!(memories.len(), 2);
         assert_eq!(of(first).and_then(|it| it.superseded_by), Some(third));

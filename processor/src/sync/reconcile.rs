@@ -10,6 +10,7 @@ use memory_store::Memory;
 use memory_store::layout::Tree;
 use memory_store::ledger::Ledger;
 use memory_store::memory::{HeldFor, SaidBy};
+use memory_store::migrate::{self, Site};
 use memory_store::reconcile::{self, Desired, GitState, Outcome, SourceState};
 use memory_store::settings::Settings;
 use memory_store::store::Store;
@@ -23,6 +24,9 @@ use crate::llm::is_current_reader;
 use crate::mining::MinedFile;
 use crate::state::State;
 use crate::{claude_files, git, trust};
+
+/// Name in the log of migrations of the step that puts aside what rules of earlier versions wrote.
+const PUT_ASIDE_STEP: &str = "rules-memories";
 
 /// Outcome of reconciling.
 #[derive(Debug)]
@@ -109,6 +113,15 @@ pub(super) fn reconcile(
             "untracked memory files were gone, as after `git clean`, and were written again: {}; to drop one, delete it \
              once more or use `throughline forget`",
             files.returned
+        ));
+    }
+    if files.put_aside > 0 {
+        let site = Site::project(options.dirs, context.home.clone(), Vec::new());
+        migrate::note_step(&site, PUT_ASIDE_STEP, files.put_aside, options.now)?;
+        warnings.push(format!(
+            "memories that rules of an earlier version wrote and nobody looked at were put aside: {}; `throughline list \
+             --archived` shows them, `throughline restore ID` brings one back",
+            files.put_aside
         ));
     }
     let around = Around { trees: Some(trees), names_wait: names.waiting > 0, stays: false };
