@@ -629,6 +629,15 @@ impl Store {
         Ok(Ledger::open(&self.home)?.unfound())
     }
 
+    /// Returns whether no person changed or accepted a memory with a text, as far as the ledger tells.
+    pub fn undecided(&self) -> Result<impl Fn(MemoryId, &str) -> bool> {
+        let ledger = Ledger::open(&self.home)?;
+        Ok(move |id: MemoryId, text: &str| {
+            let entry = ledger.entry(id);
+            entry.is_none_or(|entry| entry.wrote(text) && !entry.promoted && !entry.saved)
+        })
+    }
+
     /// Notes that a person keeps a memory which the reader of sessions does not find any more.
     pub fn keep_unfound(&self, id: MemoryId) -> Result<()> {
         let _lock = self.lock()?;

@@ -1,5 +1,6 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -10,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::{Archive, Header};
 use crate::collect::discover::Territory;
-use crate::collect::expired::Remains;
+use crate::collect::expired::{Expired, Remains};
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
 use crate::extract::episodes::Landed;
-use crate::extract::proven::Proven;
+use crate::extract::proven::{Cure, Proven};
 use crate::extract::{self, Found, Roots};
 use crate::llm::Model;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
@@ -434,6 +435,27 @@ pub fn names(home: &ProjectDir) -> Vec<String> {
 /// The drafts of that.
 pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
+}
+
+/// Returns what the tool calls of each session proved, by the session; those whose turns are gone included.
+pub fn proven(home: &ProjectDir) -> Vec<(String, Proven)> {
+    let mined = names(home).into_iter().filter_map(|name| last_mined(home, &name));
+    let expired = Expired::open(home);
+    let gone = expired.names().into_iter().filter_map(|name| expired.load(&name));
+    let mined = mined.chain(gone.map(MinedFile::from)).filter(|file| !file.proven.is_empty());
+    let mut proven: Vec<_> = mined.map(|file| (file.session, file.proven)).collect();
+    proven.sort_by(|one, other| one.0.cmp(&other.0));
+    proven
+}
+
+/// Returns the cures of all sessions, newest first; of one error that was cured alike several times the newest.
+pub fn cures(home: &ProjectDir) -> Vec<Cure> {
+    let mut cures: Vec<Cure> =
+        proven(home).into_iter().flat_map(|(_, proven)| proven.cures).collect();
+    cures.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.turns.cmp(&other.turns)));
+    let mut seen = HashSet::new();
+    cures.retain(|cure| seen.insert((cure.call.clone(), cure.error.clone(), cure.cure.clone())));
+    cures
 }
 
 /// Removes what was mined from a session.

@@ -35,6 +35,7 @@ fn note(sealed: &Sealed) -> u64 {
 #[test]
 fn notes_are_taken_up_quietly() {
     let sealed = Sealed::new();
+    sealed.read_by_model();
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     let inbox_bytes = note(&sealed);
     let output = processor(&sealed, &[]);

@@ -2,28 +2,32 @@
 
 use std::fs;
 
-use crate::scripts::{Script, Sealed};
+use crate::scripts::{Script, Sealed, learns};
 use crate::standin::ollama::{Behaviour, Ollama};
 use memory_store::memory::Status;
 use memory_store::store::Store;
 use processor::sync::sync;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Answer of a model that knows these people.
+/// Answer of a model that knows these people, and that reads sessions.
 fn names(question: &str) -> String {
     let known = ["Petra Holm", "Holm", "Nobody Else"];
     let names: Vec<&str> = known.into_iter().filter(|name| question.contains(name)).collect();
     let all = [names, vec!["Someone Invented"]].concat();
-    json!({ "names": all }).to_string()
+    let mut answer: Value = serde_json::from_str(&learns(question)).unwrap();
+    answer["names"] = json!(all);
+    answer.to_string()
 }
 
 fn sealed(host: &str) -> Sealed {
     let sealed = Sealed::new();
     fs::create_dir_all(&sealed.dirs.config).unwrap();
-    let settings = format!("[names]\nmodel = \"tiny\"\nhost = \"{host}\"\n");
+    let settings = format!(
+        "[names]\nmodel = \"tiny\"\nhost = \"{host}\"\n[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nhost = \"{host}\"\n"
+    );
     fs::write(sealed.dirs.config_file(), settings).unwrap();
     let mut script = Script::new("s1", sealed.root());
-    script.prompt("Please never deploy without asking Petra Holm first, in this project always.");
+    script.prompt("From now on never deploy without asking Petra Holm first.");
     script.say("Understood.");
     sealed.write_script(&script);
     sealed
@@ -62,7 +66,7 @@ fn a_memory_whose_names_are_not_known_waits_and_is_not_lost() {
     let server = Ollama::start(&["tiny"], Behaviour::Fails(500, "out of memory"));
     let sealed = sealed(&server.host);
     let report = sync(&sealed.options()).unwrap();
-    assert!(report.warnings[0].contains("held back"), "{report:?}");
+    assert!(report.warnings.iter().any(|it| it.contains("held back")), "{report:?}");
     let (text, waiting) = memories(&sealed);
     assert!(text.contains("Holm") && waiting > 0, "{text}");
     let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
@@ -79,6 +83,6 @@ fn a_memory_whose_names_are_not_known_waits_and_is_not_lost() {
 fn no_other_machine_is_asked_about_names() {
     let sealed = sealed("box.example.org");
     let report = sync(&sealed.options()).unwrap();
-    assert!(report.warnings[0].contains("another machine"), "{report:?}");
+    assert!(report.warnings.iter().any(|it| it.contains("another machine")), "{report:?}");
     assert!(memories(&sealed).1 > 0);
 }

@@ -16,6 +16,7 @@ const WISH: &str = "From now on, never use floats for money, keep cents as integ
 /// A repository with what was learned from two sessions, committed.
 fn committed() -> Sealed {
     let sealed = Sealed::new();
+    sealed.read_by_model();
     git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
     for (number, wish) in [(1, WISH), (2, "From now on, always run `make tide` before a push.")] {
         let mut script = Script::new(&format!("s{number}"), sealed.root());
@@ -23,7 +24,7 @@ fn committed() -> Sealed {
         script.bash_fails("make check", "Exit code 2\nfixtures/prices.json: No such file");
         script.bash("make fixtures && make check", "passed: 4");
         script.say(
-            "Done.\n\nGotcha: the tide tables have no entry for leap days, so that `fetch` fails.",
+            "Done. The root cause: the tide tables have no entry for leap days, so that `fetch` of `tides.json` fails on 29 February.",
         );
         sealed.write_script(&script);
     }

@@ -262,36 +262,7 @@ fn tasks_that_are_handed_on_lose_what_becomes_known_and_what_is_purged() {
 }
 
 #[test]
-fn tasks_are_told_as_they_stand_at_the_end_of_the_session() {
-    let done = |script: &mut Script, id: &str| {
-        let call = script.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
-        script.result(&call, "Updated task", json!({"success": true}));
-    };
-    let sealed = Sealed::new();
-    let mut script = Script::new("s1", sealed.root());
-    script.prompt("Please plan the move of the ledger to the new format.");
-    task(&mut script, "1", "Convert the old ledgers");
-    task(&mut script, "2", "Document the new ledger format");
-    script.say("The plan stands.");
-    for number in 0..8 {
-        story(&mut script, number);
-    }
-    script.prompt("Please finish what is planned for the ledger.");
-    done(&mut script, "1");
-    script.say("The old ledgers are converted.");
-    sealed.write_script(&script);
-    sync_in_parts(&sealed);
-    let kept = kept(&sealed);
-    assert!(kept.archive.len() > 2, "{:?}", kept.archive.keys());
-    let tasks: Vec<&String> =
-        kept.memories.values().filter(|text| text.contains("kind: task")).collect();
-    let [task] = tasks[..] else { panic!("{tasks:#?}") };
-    assert!(task.contains("# Open: Document the new ledger format"), "{task}");
-    assert!(!task.contains("Convert the old ledgers"), "{task}");
-}
-
-#[test]
-fn a_fix_whose_failure_and_cure_stand_in_two_parts_is_found() {
+fn a_failure_and_its_cure_in_two_parts_are_found() {
     let command = "cargo test -p harbour-crane --locked";
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
@@ -310,21 +281,20 @@ fn a_fix_whose_failure_and_cure_stand_in_two_parts_is_found() {
     for number in 0..8 {
         story(&mut script, number);
     }
-    let fixes = |kept: &Kept| -> Vec<String> {
-        let fixes = kept.memories.values().filter(|text| text.contains("Crane"));
-        fixes.filter(|text| text.contains("kind: fix")).cloned().collect()
-    };
+    let home = sealed.dirs.project(sealed.tree.project);
+    let cures = || processor::mining::cures(&home);
     sealed.write("s1.jsonl", failed.as_bytes());
     sync_in_parts(&sealed);
-    assert_eq!(fixes(&kept(&sealed)), Vec::<String>::new());
+    assert_eq!(cures(), []);
     sealed.write("s1.jsonl", script.text().as_bytes());
     sync_in_parts(&sealed);
     let parted = kept(&sealed);
     let [first, second] = [&parted.archive["s1~00001"], &parted.archive["s1~00002"]];
     assert!(first.contains("is not implemented") && !first.contains("derive(Lift)"));
     assert!(second.contains("derive(Lift)") && second.contains("\"after_failure\":true"));
-    let [fix] = &fixes(&parted)[..] else { panic!("{:#?}", parted.memories) };
-    assert!(fix.contains(&format!("# `{command}` failed: error[E0277]")), "{fix}");
+    let [cure] = &cures()[..] else { panic!("{:#?}", cures()) };
+    assert_eq!(cure.call, format!("`{command}`"));
+    assert!(cure.error.starts_with("error[E0277]"), "{cure:?}");
 }
 
 #[test]

@@ -214,8 +214,8 @@ fn a_choice_about_secrets_stays_what_it_is() {
     script.say("I will use that.");
     sealed.write_script(&script);
     sealed.sync();
-    assert!(memories(&sealed).contains("quote: Argon2id"), "{}", memories(&sealed));
     let kept = records(&sealed, "s1");
+    assert!(kept.contains("Argon2id"), "{kept}");
     assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
@@ -245,7 +245,7 @@ fn uses(script: &mut Script, secret: &str) {
     let id = script.call("mcp__panel__open", json!({"path": format!("/seed/{secret}/open")}));
     script.result(&id, &format!("{{\"opened\":\"{secret}\"}}"), json!({}));
     script.prompt(&format!(
-        "Good. We decided to keep {secret} for the seed, because operators know it."
+        "Good. From now on keep {secret} for the seed, because operators know it."
     ));
     script.say(&format!("We decided to keep {secret} for the seed because operators know it."));
 }
@@ -511,6 +511,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     // Its transcript is gone: nothing else than the archive can tell it again.
     fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();
     let memory = sealed.tree.store().join("memories/panels.md");
+    fs::create_dir_all(memory.parent().unwrap()).unwrap();
     let text =
         "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Panels\n\nBrightotter7714.\n";
     fs::write(&memory, text.replace("kind: fact", "kind: [fact")).unwrap();
@@ -620,9 +621,8 @@ fn everyday_values_are_not_spread() {
     );
     sealed.write_script(&script);
     sealed.sync();
-    let said = memories(&sealed);
-    assert!(said.contains("Start postgres before the importer"), "{said}");
     let text = records(&sealed, "s1");
+    assert!(text.contains("Start postgres before the importer"), "{text}");
     let needs = "needs postgres, so admin waits for changeme123 on localhost8080 in development and \
                  release-2024-11.";
     assert!(text.contains(needs), "{text}");

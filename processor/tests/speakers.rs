@@ -87,28 +87,6 @@ fn words_of_others_are_attributed_to_nobody_here() {
     }
 }
 
-#[test]
-fn most_plain_wishes_are_learned() {
-    let sealed = Sealed::new();
-    let prompts = everyday("own_wishes.jsonl");
-    sessions(&sealed, &prompts, "I will do so.");
-    sealed.sync();
-    let wishes: Vec<String> = memories(&sealed)
-        .into_iter()
-        .filter(|stored| {
-            stored.memory.kind.is_wish() && stored.memory.source.said_by == Some(SaidBy::User)
-        })
-        .map(|stored| folded(&format!("{} {}", stored.memory.title, stored.memory.body)))
-        .collect();
-    let is_learned = |prompt: &&Value| {
-        let wish = folded(prompt["wish"].as_str().unwrap());
-        let wish = wish.trim_end_matches(['.', '。']);
-        wishes.iter().any(|known| known.contains(wish))
-    };
-    let lost: Vec<&Value> = prompts.iter().filter(|prompt| !is_learned(prompt)).collect();
-    assert!(lost.len() <= 2, "{} of {}: {lost:#?}\n{wishes:#?}", lost.len(), prompts.len());
-}
-
 /// Adds a record of a prompt with these fields, and Claude's answer.
 fn told(script: &mut Script, text: &str, more: &Value) {
     let mut line = more.clone();
@@ -171,12 +149,12 @@ fn a_person_who_leads_a_team_or_types_in_an_editor_is_one() {
         ),
         (
             "editor",
-            "Whenever you rename a column, write a migration for it.",
+            "From now on, write a migration for each renamed column.",
             json!({"entrypoint": "claude-vscode", "promptSource": "sdk"}),
         ),
         (
             "desktop",
-            "I want you to answer in German in every session.",
+            "From now on answer in German in every session.",
             json!({"entrypoint": "claude-desktop", "promptSource": "sdk", "origin": {"kind": "human"}}),
         ),
         (

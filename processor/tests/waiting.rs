@@ -1,4 +1,4 @@
-//! Memories that wait: what rules found in Claude's words alone does not come into the repository by itself.
+//! Memories that wait: the wishes that rules found do not come into the repository by themselves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,8 +11,7 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::store::{Forget, Store, Stored};
 use processor::upkeep::purge::{What, purge};
 
-const COMMITTED: &str = "Write the cart on each change";
-const LABELLED: &str = "the tide tables have no entry for leap days";
+const WISHED: &str = "From now on, write the cart on each change, not at logout";
 const ASKED: &str = "never use floats for money";
 
 fn with_session(mode: Mode) -> Sealed {
@@ -20,13 +19,9 @@ fn with_session(mode: Mode) -> Sealed {
     let mut script = Script::new("s1", sealed.root());
     script.prompt("From now on, never use floats for money, keep cents as integers.");
     script.say("Noted.");
-    script.prompt("The cart forgets its items when a tab is closed.");
+    script.prompt(&format!("{WISHED}."));
     script.edit(&format!("{}/src/cart.py", sealed.root()), "at_logout()", "at_change()");
-    let message = format!(
-        "git commit -m \"{COMMITTED}\" -m \"It was written at logout only, so that a closed tab lost everything.\""
-    );
-    script.bash(&message, "[main 1a2b3c4] Write the cart");
-    script.say(&format!("Done.\n\nGotcha: {LABELLED}, so that `fetch` fails on 29 February."));
+    script.say("Done.\n\nGotcha: the tide tables have no entry for leap days.");
     sealed.write_script(&script);
     sealed
 }
@@ -49,10 +44,10 @@ fn stands(sealed: &Sealed, part: &str) -> (bool, bool) {
     *found.unwrap_or_else(|| panic!("{part}: {all:#?}")).1
 }
 
-/// Returns the memory that only Claude told.
+/// Returns one of the wishes.
 fn told(store: &Store) -> Stored {
     let mut listed = store.list().unwrap().memories.into_iter();
-    listed.find(|stored| stored.memory.title == COMMITTED).unwrap()
+    listed.find(|stored| stored.memory.title == WISHED).unwrap()
 }
 
 /// Sets whether every new memory is held, and syncs.
@@ -75,15 +70,14 @@ const WAITS: (bool, bool) = (true, false);
 const IN_FOLDER: (bool, bool) = (false, true);
 
 #[test]
-fn what_claude_told_alone_waits_and_is_found() {
+fn wishes_wait_are_found_and_are_all_that_rules_write() {
     let sealed = with_session(Mode::Committed);
     sealed.sync();
-    assert_eq!(stands(&sealed, COMMITTED), WAITS);
-    assert_eq!(stands(&sealed, LABELLED), IN_FOLDER, "Claude wrote it down as a rule");
-    assert_eq!(stands(&sealed, ASKED), IN_FOLDER);
+    assert_eq!(stored(&sealed).len(), 2);
+    assert_eq!((stands(&sealed, WISHED), stands(&sealed, ASKED)), (WAITS, WAITS));
     let search = Search { text: "cart closed tab".into(), limit: 5, ..Search::default() };
     let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
-    assert!(hits.iter().any(|hit| hit.draft && hit.title == COMMITTED), "{hits:?}");
+    assert!(hits.iter().any(|hit| hit.draft && hit.title == WISHED), "{hits:?}");
 }
 
 #[test]
@@ -92,20 +86,20 @@ fn what_is_in_the_folder_stays_there_whatever_the_settings() {
     review(&sealed, true);
     assert_eq!(stands(&sealed, ASKED), WAITS);
     review(&sealed, false);
-    assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
+    assert_eq!((stands(&sealed, ASKED), stands(&sealed, WISHED)), (WAITS, WAITS));
     accept_all(&sealed);
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), IN_FOLDER);
     for value in [false, true] {
         review(&sealed, value);
-        assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER, "{value}");
+        assert_eq!(stands(&sealed, WISHED), IN_FOLDER, "{value}");
     }
 }
 
 #[test]
-fn nothing_waits_in_a_private_project() {
+fn wishes_wait_in_a_private_project_too() {
     let sealed = with_session(Mode::Private);
     sealed.sync();
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), WAITS);
 }
 
 /// A repository in which all was let in and committed on a branch, and that only takes in what is sure since then.
@@ -129,7 +123,7 @@ fn sync_again(sealed: &Sealed, number: u32) {
     sealed.sync();
 }
 
-/// Change that git tells of the memory that only Claude told.
+/// Change that git tells of that wish.
 fn change_of_committed(sealed: &Sealed) -> String {
     let changes = git(&sealed.tree.root, &["status", "--short", "--untracked-files=all"]);
     changes.lines().filter(|line| line.contains("write-the-cart")).collect()
@@ -143,7 +137,7 @@ fn what_git_took_away_comes_back_as_it_was() {
     sync_again(&sealed, 3);
     git(&sealed.tree.root, &["switch", "-q", "topic"]);
     sync_again(&sealed, 4);
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), IN_FOLDER);
     assert_eq!(change_of_committed(&sealed), "");
 }
 
@@ -154,7 +148,7 @@ fn what_git_took_away_for_good_is_written_as_it_was() {
     sync_again(&sealed, 2);
     git(&sealed.tree.root, &["branch", "-qD", "topic"]);
     sync_again(&sealed, 3);
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), IN_FOLDER);
 }
 
 #[test]
@@ -163,7 +157,7 @@ fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
     let home = sealed.dirs.project(sealed.tree.project);
     fs::remove_file(&home.ledger).unwrap();
     sync_again(&sealed, 2);
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), IN_FOLDER);
     assert_eq!(change_of_committed(&sealed), "");
     git(&sealed.tree.root, &["rm", "-rq", "--cached", ".throughline"]);
     git(&sealed.tree.root, &["commit", "-q", "-m", "not here"]);
@@ -172,7 +166,7 @@ fn a_stash_and_a_lost_ledger_change_nothing_of_what_was_let_in() {
     sync_again(&sealed, 4);
     git(&sealed.tree.root, &["stash", "pop", "-q"]);
     sync_again(&sealed, 5);
-    assert_eq!(stands(&sealed, COMMITTED), IN_FOLDER);
+    assert_eq!(stands(&sealed, WISHED), IN_FOLDER);
 }
 
 #[test]
@@ -189,20 +183,20 @@ fn a_memory_that_is_put_aside_comes_back_to_where_it_was() {
         store.forget(&id, Forget::Archive, &redactor, now()).unwrap();
         sealed.sync();
         store.restore(&id, &redactor).unwrap().unwrap();
-        assert_eq!(stands(&sealed, COMMITTED), place, "{accepts}");
+        assert_eq!(stands(&sealed, WISHED), place, "{accepts}");
         sync_again(&sealed, 2);
-        assert_eq!(stands(&sealed, COMMITTED), place, "{accepts}");
+        assert_eq!(stands(&sealed, WISHED), place, "{accepts}");
     }
 }
 
 #[test]
-fn a_private_project_that_is_committed_gives_away_only_what_is_sure() {
+fn a_private_project_that_is_committed_gives_away_nothing_by_itself() {
     let sealed = with_session(Mode::Private);
     sealed.sync();
     let observed = Observed { root: sealed.tree.root.clone(), ..Observed::default() };
     identity::vouch(&sealed.dirs, &observed, Some(Mode::Committed), [9; 16], now()).unwrap();
     sync_again(&sealed, 2);
-    assert_eq!((stands(&sealed, ASKED), stands(&sealed, COMMITTED)), (IN_FOLDER, WAITS));
+    assert_eq!((stands(&sealed, ASKED), stands(&sealed, WISHED)), (WAITS, WAITS));
 }
 
 #[test]
@@ -212,7 +206,7 @@ fn what_a_person_changed_and_took_in_stays_theirs() {
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let redactor = Redactor::new(&RedactOptions::default());
     let waiting = told(&store);
-    let text = fs::read_to_string(&waiting.path).unwrap().replace("at logout", "when people left");
+    let text = fs::read_to_string(&waiting.path).unwrap() + "\nIt was lost when people left.\n";
     fs::write(&waiting.path, text).unwrap();
     store.promote(&waiting.memory.id.to_string(), &redactor).unwrap();
     sync_again(&sealed, 2);

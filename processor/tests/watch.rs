@@ -79,7 +79,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 fn memories(sealed: &Sealed) -> usize {
-    fs::read_dir(sealed.tree.store().join("memories")).map_or(0, Iterator::count)
+    fs::read_dir(sealed.dirs.project(sealed.tree.project).drafts).map_or(0, Iterator::count)
 }
 
 fn calls(sealed: &Sealed) -> usize {

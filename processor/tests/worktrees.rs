@@ -13,6 +13,7 @@ fn memories(root: &Path) -> usize {
 #[test]
 fn a_worktrees_session_leaves_it_clean_and_is_kept_when_it_goes() {
     let sealed = Sealed::new();
+    sealed.read_by_model();
     let root = sealed.tree.root.clone();
     git(&root, &["init", "-q"]);
     git(&root, &["commit", "-q", "--allow-empty", "-m", "first"]);
@@ -44,6 +45,7 @@ fn a_worktrees_session_leaves_it_clean_and_is_kept_when_it_goes() {
 #[test]
 fn a_repository_inside_that_is_a_project_of_its_own_is_not_part_of_this_one() {
     let sealed = Sealed::new();
+    sealed.read_by_model();
     let inner = sealed.tree.root.join("vendor/inner");
     fs::create_dir_all(&inner).unwrap();
     let observed = memory_store::identity::Observed { root: inner.clone(), ..Default::default() };

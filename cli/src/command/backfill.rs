@@ -4,7 +4,6 @@
 use std::io::Write;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;

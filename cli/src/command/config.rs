@@ -39,7 +39,7 @@ pub struct Config {
     /// Agree to send redacted text to this host, by name; needed once for other machines
     #[arg(long, hide_short_help = true, value_name = "HOST", requires = "llm")]
     consent: Vec<String>,
-    /// Extract by rules alone
+    /// Let no model read sessions
     #[arg(long, hide_short_help = true)]
     no_llm: bool,
     /// Print JSON
@@ -129,7 +129,7 @@ struct Reading {
 
 #[derive(Debug, Subcommand)]
 enum ReaderChoice {
-    /// Rules alone: nothing is sent anywhere
+    /// No model: nothing is sent anywhere, and rules find standing wishes alone
     Rules,
     /// A model that Ollama runs
     Ollama {
@@ -192,10 +192,10 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
     } else if let Some(model) = &args.llm {
         let host = args.host.clone().unwrap_or_default();
         use_llm(world, &Llm { host, ..ollama_model(model) }, &args.consent, None)?;
-        writeln!(told, "{model} helps from the next sync on.")?;
+        writeln!(told, "{model} reads sessions from the next sync on.")?;
     } else if args.no_llm {
         use_rules(world)?;
-        writeln!(told, "Extraction is by rules alone.")?;
+        writeln!(told, "{}", super::reader::WITHOUT_MODEL)?;
     } else {
         return show(json, world, out);
     }
@@ -206,12 +206,12 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     let host = |host: &Option<String>| host.clone().unwrap_or_default();
     let llm = match &reading.reader {
         ReaderChoice::Rules if reading.dry_run => {
-            writeln!(out, "Would leave sessions to the rules alone.")?;
+            writeln!(out, "Would let no model read sessions.")?;
             return Ok(());
         }
         ReaderChoice::Rules => {
             use_rules(world)?;
-            writeln!(out, "Sessions are read by rules alone.")?;
+            writeln!(out, "{}", super::reader::WITHOUT_MODEL)?;
             return Ok(());
         }
         ReaderChoice::Ollama { model, host: at } => {
@@ -245,11 +245,11 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     consents(world, &llm, &reading.consent)?;
     let name = format!("{} ({})", llm.model, llm.provider);
     if reading.dry_run {
-        writeln!(out, "Would let {name} read sessions beside the rules.")?;
+        writeln!(out, "Would let {name} read sessions.")?;
         return Ok(());
     }
     use_llm(world, &llm, &reading.consent, reading.usd_per_day)?;
-    writeln!(out, "Sessions are read by {name} and the rules from the next sync on.")?;
+    writeln!(out, "Sessions are read by {name} from the next sync on.")?;
     if let Some(tokens) = llm.context {
         writeln!(out, "It takes {tokens} tokens at a time, question and answer together.")?;
     }
@@ -338,7 +338,7 @@ fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Leaves sessions to the rules.
+/// Lets no model read sessions.
 pub fn use_rules(world: &World) -> Result {
     edit(world, |document| {
         document.remove("llm");

@@ -1,4 +1,5 @@
-//! `throughline fixes`: known errors and what cured them.
+//! `throughline fixes`: known errors and what cured them: memories of a model or a person, and what tool calls of sessions
+//! showed.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -7,7 +8,11 @@ use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
 use memory_store::recall::{Recall, Recalled, Search, WEAK};
+use memory_store::signature::error_signature;
 use memory_store::store::Stored;
+use processor::extract::proven::Cure;
+use processor::extract::{overlap, word_set};
+use processor::mining;
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -20,10 +25,13 @@ use crate::world::World;
 
 /// Columns before the cure.
 const INDENT: usize = 8;
+/// Share of the words asked for that a cure has at least.
+const FIT_MIN: f32 = 0.6;
 /// Lines of a cure that are shown; `throughline show` has all.
 const CURE_LINES_MAX: usize = 3;
 
-/// Lists known errors with their cure, newest first; with words, those that fit.
+/// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool
+/// calls of sessions showed.
 #[derive(Debug, Args)]
 pub struct Fixes {
     /// Words of the error
@@ -38,7 +46,15 @@ pub struct Fixes {
 
 /// A fix as JSON.
 #[derive(Serialize)]
-struct FixView<'a> {
+#[serde(untagged)]
+enum FixView<'a> {
+    Memory(MemoryFix<'a>),
+    Seen(&'a Cure),
+}
+
+/// A memory of a fix as JSON.
+#[derive(Serialize)]
+struct MemoryFix<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     /// True if it is only near the words.
@@ -64,22 +80,54 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         fixes.sort_by_key(place);
     }
     fixes.truncate(args.limit);
+    let mut cures = mining::cures(&stores.project.home);
+    if !args.words.is_empty() {
+        cures = fitting(cures, &args.words.join(" "));
+    }
+    cures.truncate(args.limit - fixes.len());
+    weak &= cures.is_empty();
     if args.json {
         let is_pulled = stores.labels()?;
-        let views = fixes
-            .iter()
-            .map(|fix| FixView { memory: MemoryView::from(fix).labelled(is_pulled(fix)), weak });
-        view::json(&views.collect::<Vec<_>>(), out)?;
+        let view = |fix| MemoryFix { memory: MemoryView::from(fix).labelled(is_pulled(fix)), weak };
+        let memories = fixes.iter().map(|fix| FixView::Memory(view(fix)));
+        view::json(&memories.chain(cures.iter().map(FixView::Seen)).collect::<Vec<_>>(), out)?;
     } else {
         if weak && !fixes.is_empty() {
             writeln!(out, "{}", paint(QUIET, WEAK))?;
         }
-        show(&fixes, !args.words.is_empty(), out)?;
+        if fixes.is_empty() && cures.is_empty() {
+            let none = match args.words.is_empty() {
+                true => "No errors are known yet.",
+                false => "No known error fits.",
+            };
+            writeln!(out, "{none}")?;
+        }
+        show(&fixes, out)?;
+        show_cures(&cures, out)?;
     }
-    match (fixes.is_empty() || weak) && !args.words.is_empty() {
+    let is_empty = fixes.is_empty() && cures.is_empty();
+    match (is_empty || weak) && !args.words.is_empty() {
         true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }
+}
+
+/// Returns the cures of an error, by its signature, and then those that share most of the words.
+fn fitting(cures: Vec<Cure>, words: &str) -> Vec<Cure> {
+    let (signature, asked) = (error_signature(words), word_set(words));
+    let fit = |cure: &Cure| -> f32 {
+        if signature.is_some() && cure.signature == signature {
+            return 1.0;
+        }
+        overlap(&asked, &word_set(&format!("{} {} {}", cure.call, cure.error, cure.cure)))
+    };
+    let mut fitting: Vec<(f32, Cure)> = cures
+        .into_iter()
+        .map(|cure| (fit(&cure), cure))
+        .filter(|(fit, _)| *fit >= FIT_MIN)
+        .collect();
+    fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    fitting.into_iter().map(|(_, cure)| cure).collect()
 }
 
 fn is_current(stored: &Stored) -> bool {
@@ -95,11 +143,7 @@ fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
     recall.search(&search, world.now)
 }
 
-fn show(fixes: &[Stored], searched: bool, out: &mut dyn Write) -> Result {
-    if fixes.is_empty() {
-        let none = if searched { "No known error fits." } else { "No errors are known yet." };
-        writeln!(out, "{none}")?;
-    }
+fn show(fixes: &[Stored], out: &mut dyn Write) -> Result {
     for Stored { memory, .. } in fixes {
         let date = clock::date(view::date(memory));
         writeln!(
@@ -114,6 +158,15 @@ fn show(fixes: &[Stored], searched: bool, out: &mut dyn Write) -> Result {
         for line in lines.take(CURE_LINES_MAX) {
             writeln!(out, "{:INDENT$}{line}", "")?;
         }
+    }
+    Ok(())
+}
+
+fn show_cures(cures: &[Cure], out: &mut dyn Write) -> Result {
+    for Cure { at, call, error, cure, .. } in cures {
+        let told = plain(&format!("{call} failed: {error}"));
+        writeln!(out, "{}  {}", paint(QUIET, clock::date(*at)), paint(STRONG, told))?;
+        writeln!(out, "{:INDENT$}{}", "", plain(cure))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use memory_store::fs::private_folders;
 use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{Place, STORE_DIR, Tree};
+use memory_store::settings_file;
 use memory_store::store::{self, Store};
 use processor::collect::discover;
 use processor::git::ignore_rule;
@@ -24,7 +25,7 @@ use super::init_options::Init;
 use super::old_sessions::{self, Keep};
 use super::plan::{self, Plan};
 use super::questions::{self, Answers};
-use super::reader::{self, Chosen};
+use super::reader::{self, Chosen, WITHOUT_MODEL};
 use super::scene::{self, Scene};
 use super::sync::{self, EarlierSessions};
 use super::{ask, closing, config, ignore_lines, migrations, preview, view};
@@ -234,6 +235,9 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if !args.no_sync {
         backfill = backfill::run(world, &tree, (found, &scene.unclaimed), out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
+    }
+    if settings_file::load(&world.dirs, Some(&tree)).0.llm.is_none() {
+        writeln!(out, "{WITHOUT_MODEL}")?;
     }
     if let Some(failure) = unregistered {
         return Err(failure.during("the project is set up, but the hooks are not registered"));

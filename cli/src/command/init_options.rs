@@ -70,7 +70,7 @@ pub struct Init {
     /// with --yes, that is the default
     #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
     pub keep_all: bool,
-    /// Reader that looks for memories in sessions: rules (the default), ollama, ollama:MODEL or claude
+    /// Reader that looks for memories in sessions: rules (no model, the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,
     /// Ask nothing and do it

@@ -13,7 +13,7 @@ use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::{ask, editor, neighbours, removal, review, view};
+use super::{ask, editor, made_by_rules, neighbours, removal, review, view};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, STRONG, paint};
 use crate::world::World;
@@ -83,6 +83,7 @@ pub fn items(
     let standing = stores.project.list()?.memories.into_iter().filter(|stored| {
         stored.memory.status == Status::Active
             && stored.memory.superseded_by.is_none()
+            && !made_by_rules::is_one(&stored.memory)
             && waiting.iter().all(|waits| waits.memory.id != stored.memory.id)
     });
     let standing = standing.map(|stored| item(stored, false));

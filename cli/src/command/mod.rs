@@ -53,6 +53,7 @@ mod link;
 mod list;
 mod listing;
 mod log;
+mod made_by_rules;
 mod man;
 mod mcp;
 mod memory_files;

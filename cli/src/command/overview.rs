@@ -109,7 +109,7 @@ pub fn run(json: bool, world: &World, out: &mut dyn Write) -> Result {
     });
     let review = review::counts(world, &stores)?;
     let problems = summary.problems();
-    let (next, next_means) = next(&summary, &problems, &review, stores.settings.review);
+    let (next, next_means) = next(&summary, &problems, &review);
     let overview = Overview {
         set_up: true,
         learned: learned.collect(),
@@ -169,12 +169,7 @@ fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
 }
 
 /// The command that helps most now, and what for.
-fn next(
-    summary: &Summary,
-    problems: &[String],
-    review: &Counts,
-    reviews_all: bool,
-) -> (&'static str, &'static str) {
+fn next(summary: &Summary, problems: &[String], review: &Counts) -> (&'static str, &'static str) {
     if summary.off_by_variable {
         return ("unset THROUGHLINE", "end the silence of this environment");
     }
@@ -187,9 +182,7 @@ fn next(
     if !problems.is_empty() {
         return ("throughline doctor", "check every part, each with a remedy");
     }
-    // Prose of the rules may stay private.
-    let waits = reviews_all && review.waiting > 0;
-    if waits || review.stale + review.contradictions + review.held + review.new > 0 {
+    if review.waiting + review.stale + review.contradictions + review.held + review.new > 0 {
         return ("throughline review", "look at them, one key each");
     }
     if summary.memories == 0 {

@@ -52,7 +52,6 @@ impl Command {
             | Self::Mcp(_)
             | Self::Redact(_)
             | Self::Selftest(_)
-            | Self::Eval(_)
             | Self::Upgrade(_)
             | Self::Man(_)
             | Self::Completions(_) => return None,

@@ -194,7 +194,10 @@ impl Plan {
         match &self.read_by {
             Some(reader) => line("read by", reader)?,
             None if asks(Question::Reader) => {
-                line("read by", "you are asked: rules, your Ollama, or Claude Code's small model")?;
+                line(
+                    "read by",
+                    "you are asked: no model, your Ollama, or Claude Code's small model",
+                )?;
             }
             None => {}
         }

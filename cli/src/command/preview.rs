@@ -1,5 +1,5 @@
-//! The preview of `init`: memories that the sessions at hand would give, found in a temporary home, by rules
-//! alone, before anything is written into the repository.
+//! The preview of `init`: memories that the sessions at hand would give, found in a temporary home, without a
+//! model, before anything is written into the repository.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,6 +11,7 @@ use memory_store::store::Store;
 use processor::sync::SyncOptions;
 use serde::Serialize;
 
+use super::reader::WITHOUT_MODEL;
 use super::{sync, view};
 use crate::elsewhere;
 use crate::failure::{At as _, Failure, Result};
@@ -106,6 +107,6 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
             writeln!(out, "{}", elsewhere.told())?;
         }
     }
-    writeln!(out, "Nothing was written. Models, if any are set, were not asked.")?;
+    writeln!(out, "Nothing was written, and no model was asked. {WITHOUT_MODEL}")?;
     Ok(())
 }

@@ -31,7 +31,7 @@ const CLAUDE_PROVIDER: &str = "claude";
 /// A choice that was made on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// Rules alone.
+    /// No model: rules find standing wishes alone.
     Rules,
     /// A model of Ollama; without a name, the first one.
     Ollama(Option<String>),
@@ -57,21 +57,25 @@ impl std::str::FromStr for Reader {
 /// The reader that was chosen, looked at so that it can be set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chosen {
-    /// Rules alone; `true` where somebody said so, so that a model that was set before goes.
+    /// No model; `true` where somebody said so, so that a model that was set before goes.
     Rules(bool),
     /// A model, which answers or may be asked.
     Model(Box<Llm>),
 }
 
+/// States what follows where no model reads sessions.
+pub const WITHOUT_MODEL: &str = "No model reads sessions: nothing is written into the repository until one is chosen \
+                                 (`throughline config llm`) or somebody uses `throughline add`.";
+
 impl Chosen {
     /// Returns the reader in words.
     pub fn told(&self) -> String {
         match self {
-            Self::Rules(_) => "rules alone (`throughline config llm` lets a model help)".to_owned(),
+            Self::Rules(_) => "no model (`throughline config llm` chooses one)".to_owned(),
             Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
-                format!("Claude Code ({}), and rules", llm.model)
+                format!("Claude Code ({})", llm.model)
             }
-            Self::Model(llm) => format!("{} by Ollama, and rules", llm.model),
+            Self::Model(llm) => format!("{} by Ollama", llm.model),
         }
     }
 
@@ -114,7 +118,7 @@ pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> 
     Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// Asks in one screen, unless only rules can be had. A model on this machine stands first; what cannot be had is said
+/// Asks in one screen, unless no model can be had. A model on this machine stands first; what cannot be had is said
 /// with the reason. `None` where the person leaves the question.
 pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<Option<Reader>> {
     let mut items = Vec::new();
@@ -133,11 +137,11 @@ pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<O
         let label = format!("Claude Code's small model ({CLAUDE_MODEL})");
         items.push((label, claude_offer(world, found, &llm), Reader::Claude));
     }
-    let means = "nothing is sent; fewer memories are found".to_owned();
-    items.push(("Rules alone".to_owned(), means, Reader::Rules));
+    let means = "nothing is sent, and nothing is written into the repository".to_owned();
+    items.push(("No model".to_owned(), means, Reader::Rules));
     let only_rules = items.len() == 1;
     if only_rules {
-        writeln!(out, "\n  Rules alone read your sessions: no model can be asked here.")?;
+        writeln!(out, "\n  No model reads your sessions: none can be asked here.")?;
     } else {
         writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
         for (label, means, _) in &items {
@@ -265,7 +269,9 @@ impl Cost {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(
-            self.problem.as_ref().map(|problem| format!("{problem}. The rules do it alone.")),
+            self.problem
+                .as_ref()
+                .map(|problem| format!("{problem}. Nothing is learned until it can be asked.")),
         );
         let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
             || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);

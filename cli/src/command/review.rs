@@ -1,5 +1,5 @@
 //! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (prose of the rules, and all with `review = true`), what may be true no longer since its files changed, and
+//! (standing wishes, and all with `review = true`), what rules of earlier versions left in the repository, what may be true no longer since its files changed, and
 //! what is held back because it looks like an order to the model or is from the repository.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use super::credentials;
 use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, Sentences, plain};
-use super::{in_git, neighbours};
+use super::{in_git, made_by_rules, neighbours};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
@@ -50,6 +50,9 @@ pub struct Review {
     /// Confirm that this memory is still true although its files changed; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
+    /// Put all memories aside that rules of earlier versions wrote and nobody looked at; asks first at a terminal
+    #[arg(long)]
+    drop_rules: bool,
     /// Take in all that wait
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
@@ -178,6 +181,9 @@ impl Review {
                 contradictions::settle_all(world, stores, memory.id, both, &held, out)?;
             }
         }
+        if self.drop_rules {
+            made_by_rules::drop_all(world, stores, out)?;
+        }
         if self.accept_all {
             let waiting = stores.project.drafts()?.memories;
             if waiting.is_empty() {
@@ -224,7 +230,7 @@ impl Review {
             &self.agree,
             &self.refuse,
         ];
-        self.accept_all || named.iter().any(|ids| !ids.is_empty())
+        self.accept_all || self.drop_rules || named.iter().any(|ids| !ids.is_empty())
     }
 
     /// Says what would become of the memories that were named; of no other one.
@@ -235,6 +241,7 @@ impl Review {
             told.push(format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title)));
         };
         let all = if self.accept_all { stores.project.drafts()?.memories } else { Vec::new() };
+        let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
         let verbs = [
             ("release", &named.released),
             ("take in", &named.accepted),
@@ -248,6 +255,7 @@ impl Review {
             ("keep the values of", &named.kept_values),
             ("agree to the change by Claude to", &named.agreed),
             ("refuse the change by Claude to", &named.refused),
+            ("put aside", &dropped),
         ];
         for (verb, memories) in verbs {
             memories.iter().for_each(|stored| tell(verb, stored));
@@ -278,12 +286,14 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let items = learned::items(world, &stores, &waiting, &asked_apart)?;
     let pairs = contradictions::pairs(&stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
-    let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty();
+    let by_rules = made_by_rules::all(&stores)?;
+    let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
     if is_empty && proposed.is_empty() && claimed.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
         return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
+    made_by_rules::list(&by_rules, out)?;
     if world.interactive && world.is_seen {
         if !credentials::go_through(world, &stores, &proposed, out)?
             || !claims::go_through(world, &stores, &claimed, out)?
@@ -352,6 +362,8 @@ pub struct Counts {
     pub secrets: usize,
     /// Changes by Claude that wait for the user.
     pub by_claude: usize,
+    /// Memories that rules of earlier versions wrote and nobody looked at.
+    pub by_rules: usize,
 }
 
 /// Counts what this command would show.
@@ -370,6 +382,7 @@ pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
         held: held.len(),
         secrets: credentials::proposals(stores)?.len(),
         by_claude: claimed.len(),
+        by_rules: made_by_rules::all(stores)?.len(),
     })
 }
 

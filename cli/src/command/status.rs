@@ -118,7 +118,7 @@ pub struct Summary {
 pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(world, &stores)?;
-    // A model on this machine is offered where rules work alone.
+    // A model on this machine is offered where none is chosen.
     if summary.llm.is_none() {
         summary.ollama = ollama::offer(world);
     }
@@ -369,9 +369,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         line("second space", second.clone())?;
     }
     match (&summary.llm, &summary.ollama) {
-        (Some(llm), _) => line("extraction", format!("rules and {llm}"))?,
-        (None, Some(offer)) => line("extraction", format!("rules. {offer}"))?,
-        (None, None) => line("extraction", "rules".to_owned())?,
+        (Some(llm), _) => line("extraction", llm.clone())?,
+        (None, Some(offer)) => line("extraction", format!("{} {offer}", reader::WITHOUT_MODEL))?,
+        (None, None) => line("extraction", reader::WITHOUT_MODEL.to_owned())?,
     }
     for told in summary.llm_cost.iter().flat_map(Cost::lines) {
         line("", told)?;

@@ -157,6 +157,9 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                     SyncOutcome { root: &tree.root, report, counts, elsewhere_in_project };
                 if !args.json {
                     show(&outcome, args.all, out)?;
+                    if stores.settings.llm.is_none() {
+                        writeln!(out, "{}", paint(QUIET, reader::WITHOUT_MODEL))?;
+                    }
                     if outcome.report.sessions == 0 {
                         show_no_sessions(world, tree, &outcome.report, out)?;
                     }

@@ -15,6 +15,8 @@ use processor::transcript::{Redact, SessionBuilder, session::Session};
 use serde_json::{Value, json};
 use testutils::SealedHome;
 
+use crate::standin::ollama::{Behaviour, Ollama};
+
 /// The time of the tests.
 pub const NOW: &str = "2026-11-21T12:00:00Z";
 
@@ -261,6 +263,15 @@ impl Sealed {
         memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
     }
 
+    /// Has sessions read by a stand-in for a model, which answers as [`learns`].
+    pub fn read_by_model(&self) {
+        let server = Ollama::start(&["m"], Behaviour::Says(learns));
+        let llm =
+            format!("[llm]\nprovider = \"ollama\"\nmodel = \"m\"\nhost = \"{}\"\n", server.host);
+        std::fs::create_dir_all(&self.dirs.config).unwrap();
+        std::fs::write(self.dirs.config_file(), llm).unwrap();
+    }
+
     /// Where a transcript of this project is.
     pub fn transcript(&self, name: &str) -> PathBuf {
         self.dirs.claude.join("projects/-work").join(name)
@@ -332,6 +343,22 @@ pub fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Answers with each sentence of the window that wishes for something from now on, and each that names a root cause.
+pub fn learns(question: &str) -> String {
+    let lines = question.lines().filter(|line| !line.contains("before this part"));
+    let sentences = lines.flat_map(|line| line.split_inclusive(". ")).map(str::trim);
+    let memories = sentences.filter_map(|sentence| {
+        let at = sentence.find("From now on").or_else(|| sentence.find("The root cause"))?;
+        let quote = &sentence[at..];
+        let kind = if quote.starts_with("From") { "preference" } else { "gotcha" };
+        Some(json!({
+            "kind": kind, "title": quote.trim_end_matches('.'), "text": "", "quote": quote,
+            "confidence": 90, "importance": 90, "standing": true, "paths": [], "cues": [],
+        }))
+    });
+    json!({ "memories": memories.collect::<Vec<_>>() }).to_string()
+}
+
 /// A session in which things happen that are worth remembering, different for each seed.
 pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let start = format!("2026-11-{:02}T09:{:02}:00Z", 1 + seed % 20, seed % 60);
@@ -339,8 +366,8 @@ pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let thing = ["ledger", "parser", "cache", "router"][seed as usize % 4];
     let file = format!("{root}/src/{thing}.rs");
     script.prompt(&format!(
-        "The {thing} loses the last entry when it is closed. Please find out why and fix it, and \
-         always run the tests with --locked."
+        "The {thing} loses the last entry when it is closed. Please find out why and fix it. \
+         From now on, always run the tests of the {thing} with --locked."
     ));
     script.say(&format!("I'll look at how the {thing} closes."));
     let id = script.call("Read", json!({"file_path": file}));
@@ -360,8 +387,8 @@ pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
          instead of casting, since a cast would hide an overflow."
     ));
     script.prompt(&format!(
-        "No, don't use unwrap in the {thing}; return an error instead, we want that everywhere in \
-         this project."
+        "No, that hides which entry was bad. From now on, don't use unwrap in the {thing}, but \
+         return an error instead."
     ));
     script.edit(&file, "x.unwrap()", "x?");
     script.bash("cargo clippy --locked", "Finished");

@@ -63,7 +63,7 @@ const READERS: [Action; 5] = [
     Action::Model(Answers::Nothing),
     Action::Model(Answers::Garbage),
 ];
-const SETTINGS: [Action; 6] = [
+const SETTINGS: [Action; 5] = [
     Action::Kinds,
     Action::ShortRetention,
     Action::Review(true),

@@ -42,7 +42,7 @@ pub fn check(world: &World, llm: &Llm) -> Check {
         return match config::claude_problem(world, llm) {
             Some(problem) => Check::care(
                 "LLM",
-                format!("{problem}; extraction goes on by rules"),
+                format!("{problem}; nothing is learned from sessions meanwhile"),
                 "`throughline config llm` chooses another reader.",
             ),
             None => Check::good("LLM", format!("{name} can be asked")),
@@ -54,7 +54,7 @@ pub fn check(world: &World, llm: &Llm) -> Check {
         host: &llm.host,
         consented_hosts: &llm.consented_hosts,
         model: &llm.model,
-        without: "extraction goes on by rules",
+        without: "nothing is learned from sessions meanwhile",
     };
     served.problem(world).unwrap_or_else(|| served.good())
 }
