@@ -127,7 +127,7 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
             left.branch.clear();
         }
     }
-    Handoff { sessions, inbox_bytes: 0 }
+    Handoff { sessions, ..Handoff::default() }
 }
 
 /// Returns the subject of a session: its title, else the request that it, or its last part, began with. "Go ahead, fix

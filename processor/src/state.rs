@@ -49,6 +49,9 @@ pub struct State {
     pub pending: BTreeSet<String>,
     /// Keys of the records that sessions own.
     pub keys: KnownKeys,
+    /// Commands that passed in several sessions, as a session start shows them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// Inputs of the last memories.
     pub learned: Learned,
     /// Fingerprint of the last published result (see `sync`).

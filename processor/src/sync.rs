@@ -48,6 +48,7 @@ use memory_store::reconcile::Replacing;
 use memory_store::{Timestamp, identity};
 
 use crate::collect::forks::Ownership;
+use crate::extract::proven::often;
 use crate::git;
 use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
@@ -231,6 +232,7 @@ impl Run<'_> {
         }
         let changed = std::mem::take(&mut self.collection.changed);
         self.learn_and_expire(&changed)?;
+        handoffs.write_commands(&self.context, &self.state)?;
         // The written files are part of what the next run compares with.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;
@@ -297,6 +299,8 @@ impl Run<'_> {
         let mut all = mine::drafts(context, state, &ownership, known)?;
         all.extend(expired);
         self.report.turns = all.iter().map(|file| file.turns).sum();
+        let proven = all.iter().map(|file| (file.session.as_str(), &file.proven));
+        self.state.commands = often(proven);
         let learned = self.make_memories(&ownership, &all, mined.asked)?;
         let inputs = if learned.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, expired_turns, ..learned.learned };

@@ -17,6 +17,9 @@ pub struct Handoff {
     pub sessions: Vec<LeftSession>,
     /// Bytes of the inbox that this takes into account.
     pub inbox_bytes: u64,
+    /// Commands that passed in several sessions, as they are shown, the one of most sessions first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// Handoff of one session. All text is redacted and short.
@@ -74,10 +77,11 @@ impl Handoff {
         here.or_else(|| self.others(own).next())
     }
 
-    /// Says where the work was left, in at most 150 tokens; how many other sessions are open is
-    /// added. Dates, not ages: the same state gives the same text all day long.
+    /// Returns where the work was left, in at most 150 tokens, how many other sessions are open, and the commands. Dates, not ages: the same state gives the same text all day long.
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
-        let shown = self.shown(own, branch, now)?;
+        let commands = (!self.commands.is_empty())
+            .then(|| format!("Passed in several sessions: {}", self.commands.join("; ")));
+        let Some(shown) = self.shown(own, branch, now) else { return commands };
         let mut text = shown.text(now);
         let open = self
             .others(own)
@@ -89,6 +93,9 @@ impl Handoff {
             text.push_str(&format!(
                 "\n{open} other session{s} left open in the last {STALE_DAYS} days."
             ));
+        }
+        if let Some(commands) = commands {
+            text.push_str(&format!("\n{commands}"));
         }
         Some(text)
     }

@@ -1,8 +1,11 @@
 //! What the tool calls of a session proved: commands that passed, and failures with their cures. They are kept with the
 //! session and are no memories: `throughline fixes` and the start block read them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use memory_store::Timestamp;
 use memory_store::memory::CommandRecord;
+use memory_store::suspicion::{Origin, suspicion};
 use serde::{Deserialize, Serialize};
 
 /// Commands and cures of a session.
@@ -43,6 +46,38 @@ impl Proven {
     }
 }
 
+/// Sessions in which a command passed before it is shown where a session starts.
+const SESSIONS_MIN: usize = 3;
+
+/// Commands that are shown.
+const SHOWN_MAX: usize = 3;
+
+/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, as they are shown: the line, and its
+/// folder unless that is the root. Of a line that passed in several folders the one of most sessions is shown.
+pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a Proven)>) -> Vec<String> {
+    let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (session, proven) in sessions {
+        for command in &proven.commands {
+            seen.entry((&command.line, &command.directory)).or_default().insert(session);
+        }
+    }
+    let mut often: Vec<(usize, &str, &str)> = seen
+        .into_iter()
+        .map(|((line, folder), sessions)| (sessions.len(), line, folder))
+        .filter(|(sessions, line, _)| {
+            *sessions >= SESSIONS_MIN && suspicion("", line, Origin::Own).is_none()
+        })
+        .collect();
+    often.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.cmp(other)));
+    let mut lines = BTreeSet::new();
+    often.retain(|(_, line, _)| lines.insert(*line));
+    let shown = often.into_iter().take(SHOWN_MAX).map(|(_, line, folder)| match folder {
+        "." => format!("`{line}`"),
+        folder => format!("`{line}` (in `{folder}`)"),
+    });
+    shown.collect()
+}
+
 /// A call that failed and passed later, or a command that did its work instead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,4 +97,33 @@ pub struct Cure {
     pub cure: String,
     /// The files that were changed, and those that the call names.
     pub paths: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_once_it_passed_in_three_sessions() {
+        let of = |line: &str, folder: &str| CommandRecord {
+            line: line.to_owned(),
+            directory: folder.to_owned(),
+            exit_status: 0,
+            passed: 9,
+            last: Timestamp(0),
+        };
+        let proven = |commands: &[(&str, &str)]| Proven {
+            commands: commands.iter().map(|(line, folder)| of(line, folder)).collect(),
+            ..Proven::default()
+        };
+        let sessions = [
+            ("a", proven(&[("make test", "."), ("npm test", "web"), ("npm test", ".")])),
+            ("b", proven(&[("make test", "."), ("npm test", "web"), ("make lint", ".")])),
+            ("c", proven(&[("make test", "."), ("npm test", "web"), ("make lint", ".")])),
+            ("c", proven(&[("make lint", ".")])),
+            ("d", proven(&[("make test", ".")])),
+        ];
+        let shown = often(sessions.iter().map(|(session, proven)| (*session, proven)));
+        assert_eq!(shown, ["`make test`", "`npm test` (in `web`)"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The step of a sync that writes where the work was left in each working tree.
 
 use anyhow::Result;
-use memory_store::handoff::LeftSession;
+use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::layout::Tree;
 
 use super::context::SyncContext;
@@ -58,7 +58,20 @@ impl Handoffs {
             let sessions = sessions.map(|(_, left)| left.clone()).collect();
             let mut left = handoff::left(sessions, facts, context.options.now);
             left.inbox_bytes = *inbox_bytes;
+            left.commands.clone_from(&state.commands);
             write_json(&context.dirs().tree(&tree.root).handoff, &left)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the commands that passed in several sessions, as far as they are other ones by now.
+    pub fn write_commands(&self, context: &SyncContext<'_>, state: &State) -> Result<()> {
+        for (tree, _) in &self.inboxes {
+            let path = context.dirs().tree(&tree.root).handoff;
+            let left = Handoff::read(&path);
+            if left.commands != state.commands {
+                write_json(&path, &Handoff { commands: state.commands.clone(), ..left })?;
+            }
         }
         Ok(())
     }

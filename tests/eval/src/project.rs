@@ -12,7 +12,7 @@ use crate::ask;
 use crate::gold::{Gold, Query};
 use crate::lines::Lines;
 use crate::machine::Machine;
-use crate::sealed::{Choices, Sealed};
+use crate::sealed::Sealed;
 use crate::stage::Stage;
 use crate::tell;
 
