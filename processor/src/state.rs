@@ -147,6 +147,7 @@ impl Default for State {
             terms: 0,
             pending: BTreeSet::new(),
             keys: KnownKeys::default(),
+            commands: Vec::new(),
             learned: Learned::default(),
             published: String::new(),
         }

@@ -156,7 +156,7 @@ impl World {
             goal: goal.into(),
             ..LeftSession::default()
         };
-        let left = Handoff { sessions: vec![session], inbox_bytes };
+        let left = Handoff { sessions: vec![session], inbox_bytes, ..Handoff::default() };
         fs::create_dir_all(&self.state().folder).unwrap();
         fs::write(&self.state().handoff, serde_json::to_vec(&left).unwrap()).unwrap();
     }
