@@ -86,7 +86,7 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
         ~/work/.throughline; nothing is committed for you
       hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
       MCP server  in ~/.claude.json
-      read by     rules alone (`throughline config llm` lets a model help)
+      read by     no model (`throughline config llm` chooses one)
       then        these sessions are read, the newest first
       undo        `throughline uninstall` takes it out again
       packages    npm packages, Docker images and crates made here would contain the memories;
@@ -117,7 +117,7 @@ fn three_questions_are_asked_before_anything_is_written() {
         ("1 session of this project", ""),
         ("Nothing was written yet", ""),
         ("Sessions are read by", ""),
-        ("Rules alone", ENTER),
+        ("No model", ENTER),
         ("Private: into your data", ENTER),
         ("which you commit", ENTER),
     ];
@@ -134,8 +134,8 @@ fn three_questions_are_asked_before_anything_is_written() {
 fn whoever_leaves_a_question_has_set_up_nothing() {
     for (stays, leaves) in [
         (&[][..], "Sessions are read by"),
-        (&[("Rules alone", ENTER)], "Private: into your data"),
-        (&[("Rules alone", ENTER), ("Private: into your data", ENTER)], "which you commit"),
+        (&[("No model", ENTER)], "Private: into your data"),
+        (&[("No model", ENTER), ("Private: into your data", ENTER)], "which you commit"),
     ] {
         let machine = with_client();
         let before = everything(&machine);
@@ -177,17 +177,17 @@ fn who_reads_sessions_is_a_question_with_a_flag() {
     let machine = with_client();
     let flags = ["init", "--private", "--settings", "user", "--no-sync"];
     let asked = ("Sessions are read by", "");
-    let shown = machine.at_terminal(&flags, &[asked, ("Rules alone", ENTER)]);
-    assert!(shown.contains("read by     rules alone"), "{shown}");
+    let shown = machine.at_terminal(&flags, &[asked, ("No model", ENTER)]);
+    assert!(shown.contains("read by     no model"), "{shown}");
     assert!(!machine.ok(&["config"]).contains("haiku"));
     let machine = with_client();
-    let shown = machine.at_terminal(&flags, &[asked, ("Rules alone", "\x1b[A\r")]);
-    assert!(shown.contains("read by     Claude Code (haiku), and rules"), "{shown}");
+    let shown = machine.at_terminal(&flags, &[asked, ("No model", "\x1b[A\r")]);
+    assert!(shown.contains("read by     Claude Code (haiku)"), "{shown}");
     assert!(machine.ok(&["config"]).contains("haiku"));
-    // Where only rules can be had, nobody is asked.
+    // Where no model can be had, nobody is asked.
     let machine = with_transcript();
     let shown = machine.at_terminal(&flags, &[]);
-    assert!(shown.contains("read by     rules alone"), "{shown}");
+    assert!(shown.contains("read by     no model"), "{shown}");
     // A reader that cannot be had is told before anything is written.
     let machine = with_transcript();
     let before = everything(&machine);

@@ -14,7 +14,7 @@ const SCREEN_COLUMNS: u16 = 80;
 const SHORT_LINES: usize = 24;
 
 /// Commands below others.
-const NESTED: [&str; 14] = [
+const NESTED: [&str; 13] = [
     "config get",
     "config set",
     "config unset",
@@ -28,7 +28,6 @@ const NESTED: [&str; 14] = [
     "service install",
     "service uninstall",
     "service status",
-    "eval self",
 ];
 /// Commands that programs run.
 const HIDDEN: [&str; 2] = ["man", "merge-driver"];
@@ -680,7 +679,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["uninstall", "--purge"], "Would take the paragraph out of /home/work/AGENTS.md.\n"),
         (&["config", "set", "start_tokens", "700"], "Would set start_tokens "),
         (&["config", "unset", "start_tokens"], "start_tokens was not set in "),
-        (&["config", "llm", "rules"], "Would leave sessions to the rules alone.\n"),
+        (&["config", "llm", "rules"], "Would let no model read sessions.\n"),
         (&["report"], "Would write /home/.local/state/throughline/trees/"),
         (&["report", "--open", "-o", "it.html"], "Would write /home/work/it.html ("),
         (&["audit", "--fix"], "No secret was found.\n"),

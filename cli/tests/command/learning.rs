@@ -1,4 +1,4 @@
-//! From transcripts to memories and back to nothing: `sync`, `review`, `handoff`, `purge`, `eval`.
+//! From transcripts to memories and back to nothing: `sync`, `review`, `handoff`, `purge`.
 
 use std::fs;
 
@@ -205,20 +205,6 @@ fn what_background_work_warned_of_is_shown_for_a_while() {
     assert!(shown("status") && shown("doctor"));
     warn("09-01");
     assert!(!shown("status") && !shown("doctor"));
-}
-
-#[test]
-fn the_own_history_is_replayed_without_changing_anything() {
-    let machine = with_transcript();
-    machine.ok(&["init", "--yes"]);
-    let listed = machine.ok(&["list", "--json"]);
-    let replay = machine.json(&["eval", "self", "--json"]);
-    assert_eq!((&replay["sessions"], &replay["replayed"]), (&json!(1), &json!(1)), "{replay:#}");
-    assert_eq!(replay["new_errors"]["met"], 1, "{replay:#}");
-    assert_eq!(replay["errors"]["met_twice"], 0, "{replay:#}");
-    let said = machine.ok(&["eval", "self"]);
-    assert!(said.starts_with("1 of 1 sessions"), "{said}");
-    assert_eq!(machine.ok(&["list", "--json"]), listed);
 }
 
 #[test]

@@ -120,7 +120,7 @@ const READING: [&[&str]; 50] = [
     &["selftest"],
 ];
 /// Arguments of commands that change something.
-const CHANGING: [&[&str]; 25] = [
+const CHANGING: [&[&str]; 24] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
     &["init", "--register-only", "--yes"],
@@ -145,7 +145,6 @@ const CHANGING: [&[&str]; 25] = [
     &["share", "on"],
     &["config", "llm", "rules"],
     &["audit"],
-    &["eval", "self"],
 ];
 
 /// Commands that print no answer: what they watch, a program for a shell, a protocol.

@@ -22,10 +22,11 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
       hooks       /home/.claude/settings.json
       backup      /home/.claude/settings.json.backup.1790933400000
       MCP server  /home/.claude.json
-      read by     rules alone (`throughline config llm` lets a model help)
+      read by     no model (`throughline config llm` chooses one)
     Throughline is set up.
       sessions    none of this project yet
                   No folder ~/.claude/projects: Claude Code has written no transcript there. CLAUDE_CONFIG_DIR names its folder if it is another one; `throughline sync --from DIR` takes all transcripts of a folder.
+    No model reads sessions: nothing is written into the repository until one is chosen (`throughline config llm`) or somebody uses `throughline add`.
 
       CLAUDE.md    your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated.
       auto memory  Claude's own notes. They are read so that nothing is said twice, and never changed.
@@ -613,8 +614,8 @@ fn config_chooses_a_model_and_says_where_settings_come_from() {
 #[test]
 fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     let machine = Machine::new();
-    // Nobody can be asked, so that rules it is; and there is no Claude Code on this machine.
-    assert!(machine.ok(&["init", "--yes"]).contains("rules alone"));
+    // Nobody can be asked, so that no model reads; and there is no Claude Code on this machine.
+    assert!(machine.ok(&["init", "--yes"]).contains("no model"));
     let said = machine.run(&["config", "llm", "claude"]);
     assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
     machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
@@ -635,7 +636,7 @@ fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     assert!(!machine.ok(&["config"]).contains("haiku"));
     machine.write("home/work/.claude/settings.json", "{}");
     let said = machine.ok(&["init", "--yes", "--llm", "claude"]);
-    assert!(said.contains("read by     Claude Code (haiku), and rules"), "{said}");
+    assert!(said.contains("read by     Claude Code (haiku)"), "{said}");
     assert!(!machine.ok(&["init", "--yes"]).contains("read by"), "it is chosen once");
 
     machine.ok(&["config", "llm", "claude", "--usd-per-day", "0.5", "--tokens-per-day", "9000"]);
@@ -644,7 +645,7 @@ fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     machine.write("home/.local/share/throughline/llm-usage.jsonl", spent);
     let status = machine.ok(&["status"]);
     for told in [
-        "rules and haiku (claude)",
+        "haiku (claude)",
         "today 2 questions, 9000 tokens, $0.2500 (at most 9000 tokens and $0.50 a day)",
         "2026-10-02 session aaaabbbb by claude/haiku: 2 questions, 9000 tokens, $0.2500",
         "the rest waits for tomorrow",
