@@ -124,7 +124,7 @@ pub enum Prepared {
     /// Its parts, each with what rules found.
     Ready(Vec<(Session, Found)>),
     /// It cannot be read now.
-    Failed(MinedFile),
+    Failed(Box<MinedFile>),
 }
 
 /// Mines the sessions of one project.
@@ -258,12 +258,15 @@ impl Miner<'_> {
     pub fn prepare(&self, name: &str, roots: &Roots) -> Result<Prepared> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
-            Err(error) => return Ok(Prepared::Failed(self.last(name, &error))),
+            Err(error) => return Ok(Prepared::Failed(Box::new(self.last(name, &error)))),
         };
         let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
             Ok(found) => Ok(Prepared::Ready(sessions.into_iter().zip(found).collect())),
-            Err(failure) => Ok(Prepared::Failed(self.keep_nothing(name, &sessions, failure)?)),
+            Err(failure) => {
+                let mined = self.keep_nothing(name, &sessions, failure)?;
+                Ok(Prepared::Failed(Box::new(mined)))
+            }
         }
     }
 
@@ -279,7 +282,7 @@ impl Miner<'_> {
     ) -> Result<MinedFile> {
         let prepared = match prepared {
             Prepared::Ready(prepared) => prepared,
-            Prepared::Failed(mined) => return Ok(mined),
+            Prepared::Failed(mined) => return Ok(*mined),
         };
         // A closed part is asked about with the end of its session in sight. One that cannot be read now has none.
         let (of, number) = parts::of_name(name);

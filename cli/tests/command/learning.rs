@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::Machine;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const TRANSCRIPT: &str =
     "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";

@@ -23,6 +23,7 @@ use crate::store::{Read, free_path_in, read_file};
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
+#[derive(Clone)]
 pub(super) struct Wanted {
     pub memory: Memory,
     root: PathBuf,
@@ -59,7 +60,8 @@ impl Wanted {
                     in_folder: None,
                 },
             );
-            self.in_folder = Some(Box::new(active));
+            let Self { in_folder, .. } = &active;
+            self.in_folder = Some(in_folder.clone().unwrap_or_else(|| Box::new(active)));
         }
     }
 

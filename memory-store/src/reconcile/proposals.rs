@@ -24,7 +24,10 @@ pub(super) fn hold(survey: &Survey, ledger: &Ledger, wanted: &mut BTreeMap<Memor
         let is_of_another = owned.get(session).is_some_and(|readers| !readers.contains(reader));
         let was_in_folder =
             ledger.entry(*id).is_some_and(|entry| entry.was_in_folder(survey.is_private()));
-        if is_of_another && !was_in_folder && wanted.memory.status == Status::Active {
+        let is_wish_of_rules =
+            wanted.memory.held_for == Some(HeldFor::Review) && source.is_of_rules();
+        let may_hold = wanted.memory.status == Status::Active || is_wish_of_rules;
+        if is_of_another && !was_in_folder && may_hold {
             wanted.hold(HeldFor::Proposal);
         }
     }

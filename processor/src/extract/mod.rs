@@ -33,7 +33,7 @@ pub use fixes::{REACH_STEPS, fails_at_end, is_sibling};
 pub use own_words::{own_words, request};
 pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;
-pub use sets::{WORDS_FEW, overlap, word_set};
+pub use sets::{overlap, word_set};
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {

@@ -18,7 +18,7 @@ pub fn word_set(text: &str) -> Words {
 }
 
 /// Sets of fewer words are alike only when they are the same.
-pub const WORDS_FEW: usize = 3;
+const WORDS_FEW: usize = 3;
 
 /// The share of the smaller set that the larger one holds.
 pub fn overlap(a: &Words, b: &Words) -> f32 {

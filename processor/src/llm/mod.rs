@@ -38,7 +38,7 @@ pub use usage::Usage;
 
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
-use memory_store::memory::{Memory, Source};
+use memory_store::memory::Memory;
 use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
@@ -81,13 +81,12 @@ trait Provider {
     fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
 }
 
-/// Returns whether the reader that is set now found a memory: the model of the settings, or the rules.
+/// Returns whether a reader of today found a memory: the model of the settings, or the rules, which look for wishes beside
+/// every model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
-    let reader = memory.source.reader();
-    match &settings.llm {
-        Some(llm) => reader == Some(&format!("{}/{}", llm.provider, llm.model)),
-        None => reader == Some(Source::RULES),
-    }
+    let is_model =
+        |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
+    memory.source.is_of_rules() || settings.llm.as_ref().is_some_and(is_model)
 }
 
 /// Outcome of a question and its cost: a failed one may cost as well.

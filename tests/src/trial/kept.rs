@@ -172,6 +172,7 @@ impl<'a> World<'a> {
         for _ in 0..SESSIONS {
             world.session()?;
         }
+        world.read_by(&format!("{MODEL}-first"))?;
         world.run(&["init", "--yes", "--no-register"])?;
         world.decide()?;
         Ok(world)
@@ -223,6 +224,13 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    /// Has sessions read by the model of this name.
+    fn read_by(&mut self, name: &str) -> io::Result<()> {
+        let host = self.server.address();
+        let llm = format!("{{ provider = \"openai\", model = \"{name}\", host = \"{host}/v1\" }}");
+        self.set("llm", Some(&llm))
+    }
+
     fn step(&mut self, pair: [Action; 2], random: &mut Random) -> io::Result<()> {
         for action in pair {
             self.act(action, random)?;
@@ -239,12 +247,7 @@ impl<'a> World<'a> {
             Action::Model(answers) => {
                 self.server.answers(answers);
                 // Known answers are kept for each model: another one is asked anew.
-                let name = format!("{MODEL}-{}", random.below(1000));
-                let host = self.server.address();
-                let llm = format!(
-                    "{{ provider = \"openai\", model = \"{name}\", host = \"{host}/v1\" }}"
-                );
-                self.set("llm", Some(&llm))
+                self.read_by(&format!("{MODEL}-{}", random.below(1000)))
             }
             Action::Kinds => self.repository_setting("kinds = [\"fact\"]\n"),
             Action::ShortRetention => self.set("retention_days", Some("1")),
