@@ -474,6 +474,36 @@ mod tests {
     }
 
     #[test]
+    fn what_rules_wrote_is_put_aside_wherever_a_kill_comes() {
+        let of_rules = |n: u8, title: &str| {
+            let mut memory = memory(n, title, "a");
+            memory.source.extractor = Some("rules/13 prose".to_owned());
+            memory
+        };
+        let held = Memory { status: Status::Held, ..of_rules(2, "Two") };
+        let edited = of_rules(3, "Three");
+        for steps in 0..10 {
+            let home = home();
+            home.run(&[of_rules(1, "One"), held.clone(), edited.clone()], usize::MAX);
+            let stored = home.store.list().unwrap().find(&edited.id.to_string()).unwrap();
+            let text = std::fs::read_to_string(&stored.path).unwrap() + "\nBy hand.\n";
+            std::fs::write(&stored.path, &text).unwrap();
+            home.run(&[], steps);
+            home.run(&[], usize::MAX);
+            let there = home.store.files();
+            assert_eq!(there.iter().map(|it| it.memory.id).collect::<Vec<_>>(), [edited.id]);
+            assert_eq!(std::fs::read_to_string(&stored.path).unwrap(), text);
+            let mut aside: Vec<MemoryId> =
+                home.store.archived().unwrap().memories.iter().map(|it| it.memory.id).collect();
+            aside.sort();
+            assert_eq!(aside, [memory(1, "", "").id, held.id], "killed after {steps} steps");
+            let again = home.run(&[], usize::MAX);
+            assert_eq!((again.put_aside, again.removed), (0, 0));
+            home.store.restore(&held.id.to_string(), &Redactor::default()).unwrap().unwrap();
+        }
+    }
+
+    #[test]
     fn a_memory_that_is_put_aside_replaces_nothing_at_the_next_sync() {
         let home = home();
         let by = |newer: &Memory, older: Memory| Memory { superseded_by: Some(newer.id), ..older };

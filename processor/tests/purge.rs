@@ -160,7 +160,10 @@ fn named(memories: &[Named], id: MemoryId) -> bool {
 #[test]
 fn what_was_changed_by_hand_stays_without_its_evidence() {
     let sealed = Sealed::new();
-    sealed.write_script(&eventful(GONE, sealed.root(), 1));
+    let mut gone = eventful(GONE, sealed.root(), 1);
+    gone.prompt("From now on, write the names of the fields in full.");
+    gone.say("Noted.");
+    sealed.write_script(&gone);
     let mut stays = Script::new("bbbb", sealed.root()).starting("2026-11-11T09:00:00Z");
     stays.prompt("From now on, never use floats for money: keep amounts as integer cents.");
     stays.say("Amounts are integer cents from now on.");
@@ -221,7 +224,7 @@ fn a_second_purge_says_what_is_true() {
     sealed.write_script(&eventful(GONE, sealed.root(), 1));
     sealed.sync();
     let edited = learned(&sealed, "unwrap in the parser");
-    let quote = begins(&edited);
+    let quote = edited.memory.source.turns[0].clone();
     let what = What::Before(Timestamp::parse("2026-11-05").unwrap());
     store(&sealed)
         .edit(&edited.memory.id.to_string(), &Redactor::default(), |memory| {

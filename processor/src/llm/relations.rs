@@ -71,7 +71,7 @@ impl Model {
                 }
                 Err(fault) => self.unanswered(
                     &fault,
-                    "Rules tell what says the same.",
+                    "Words tell what says the same.",
                     &mut relations,
                     report,
                 ),

@@ -356,7 +356,8 @@ pub fn learns(question: &str) -> String {
             "confidence": 90, "importance": 90, "standing": true, "paths": [], "cues": [],
         }))
     });
-    json!({ "memories": memories.collect::<Vec<_>>() }).to_string()
+    let memories: Vec<Value> = memories.collect();
+    json!({ "memories": memories, "relations": [], "overtaken": [], "fallen": [] }).to_string()
 }
 
 /// A session in which things happen that are worth remembering, different for each seed.
