@@ -317,6 +317,7 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
     let asked_apart = elsewhere(&held, &claimed);
     let mut learned = learned::items(world, stores, &waiting, &asked_apart)?;
     learned.retain(|item| !item.waits);
+    let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
     let pairs = contradictions::pairs(stores, &asked_apart)?;
     let mut views: Vec<Waiting<'_>> = waiting
@@ -328,6 +329,11 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
             stale: item.stale.as_ref().map(ToString::to_string),
             ..Waiting::new(&item.stored, None)
         }))
+        .chain(
+            by_rules
+                .iter()
+                .map(|stored| Waiting { made_by_rules: true, ..Waiting::new(stored, None) }),
+        )
         .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
         .chain(claimed.iter().map(|claim| Waiting {
             by_claude: Some(claim.why()),
@@ -396,6 +402,9 @@ struct Waiting<'a> {
     /// Whether it stands already, and was learned since a person last looked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     new: bool,
+    /// Whether rules of an earlier version wrote it and nobody looked at it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    made_by_rules: bool,
     /// Change of its files since it was learned, where that is much.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
@@ -430,8 +439,16 @@ impl<'a> Waiting<'a> {
             release: release.clone(),
         });
         let id = stored.memory.id;
-        let contradicts = Vec::new();
-        Self { memory, held_back, new: false, stale: None, by_claude: None, contradicts, id }
+        Self {
+            memory,
+            held_back,
+            new: false,
+            made_by_rules: false,
+            stale: None,
+            by_claude: None,
+            contradicts: Vec::new(),
+            id,
+        }
     }
 }
 

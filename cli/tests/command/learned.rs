@@ -32,7 +32,7 @@ fn machine() -> Machine {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let mut changed = text.replace("extractor: cli", "extractor: rules/4");
+        let mut changed = text.replace("extractor: cli", "extractor: ollama/m");
         if changed.contains("harbour") && !changed.contains("confidence:") {
             changed = changed.replacen("---\n", "---\nconfidence: 0.5\n", 1);
         }
@@ -288,4 +288,30 @@ fn one_key_confirms_a_stale_memory() {
     let asked = [("may be true no longer", ""), ("[q]uit > ", "y"), ("Confirmed", ""), DONE];
     machine.at_terminal(&["review"], &asked);
     assert!(ids(&machine).is_empty());
+}
+
+#[test]
+fn what_rules_of_earlier_versions_made_is_listed_and_dropped_in_one_step() {
+    let machine = machine();
+    let count = learned(&machine).len();
+    for (id, title) in [("7", "The mill is closed"), ("8", "The oven is cold")] {
+        let text = format!(
+            "---\nid: 01JZX3P4Q5R6S7T8V9WABCDEF{id}\nkind: fact\nsource:\n  extractor: rules/13\n---\n\n# {title}\n"
+        );
+        machine.write(&format!("home/work/.throughline/memories/old-{id}.md"), &text);
+    }
+    let shown = machine.ok(&["review"]);
+    assert!(shown.contains("2 made by rules, not looked at"), "{shown}");
+    assert!(shown.contains("The mill is closed") && shown.contains("--drop-rules"), "{shown}");
+    let marked = learned(&machine).iter().filter(|one| one["made_by_rules"] == true).count();
+    assert_eq!((marked, learned(&machine).len()), (2, count + 2));
+    machine.ok(&["review", "--keep", "ABCDEF8"]);
+    let would = machine.ok(&["review", "--drop-rules", "--dry-run"]);
+    assert!(would.contains("The mill is closed") && !would.contains("The oven"), "{would}");
+    machine.ok(&["review", "--drop-rules"]);
+    assert!(!machine.path("home/work/.throughline/memories/old-7.md").exists());
+    assert!(machine.path("home/work/.throughline/memories/old-8.md").exists());
+    assert!(machine.ok(&["list", "--archived"]).contains("The mill is closed"));
+    let none = machine.ok(&["review", "--drop-rules"]);
+    assert_eq!(none, "No memory that rules made is left to look at.\n");
 }
