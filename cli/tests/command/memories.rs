@@ -390,7 +390,10 @@ fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
     machine.ok(&["init", "--yes", "--no-register"]);
     let asked = |id: &str| machine.json(&["why", id, "--json"])["prompts"][0].clone();
     let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
-    let learned = machine.json(&["list", "--kind", "preference", "--json"])[0]["short"].clone();
+    let wishes = machine.json(&["list", "--kind", "preference", "--json"]);
+    let mut wishes = wishes.as_array().unwrap().iter();
+    let learned = wishes.find(|wish| wish["title"].to_string().contains("floats")).unwrap();
+    let learned = learned["short"].clone();
     let learned = learned.as_str().unwrap();
     let foreign = add(&machine, &["Ships leave always on Monday"]);
     machine.ok(&["sync"]);

@@ -157,7 +157,7 @@ pub(super) static KEYS: [SettingKey; 20] = [
     user(
         "llm",
         || Form::Table(llm_fields()),
-        "the model that reads sessions; without, the rules do",
+        "the model that reads sessions; without, no memories are written but standing wishes, which wait",
         |s, v| llm(v).map(|v| s.llm = v),
     ),
     user(
