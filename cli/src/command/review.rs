@@ -41,7 +41,7 @@ pub struct Review {
     /// `ID@MARK`, as the list prints it: its text is still the one that was shown
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     accept: Vec<String>,
-    /// Drop this waiting memory, which is not learned again; may be repeated
+    /// Drop this waiting memory for good; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     reject: Vec<String>,
     /// Put this accepted memory back: it is private again and held for a review, unless git has it; may be repeated
@@ -50,8 +50,8 @@ pub struct Review {
     /// Confirm that this memory is still true although its files changed; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
-    /// Put all memories aside that rules of earlier versions wrote and nobody looked at; asks first at a terminal
-    #[arg(long)]
+    /// Put memories aside that rules made and nobody looked at
+    #[arg(long, hide_short_help = true)]
     drop_rules: bool,
     /// Take in all that wait
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
@@ -76,8 +76,7 @@ pub struct Review {
     /// as Claude asked; may be repeated
     #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     agree: Vec<String>,
-    /// Undo what Claude did to this memory: its former text is put back, a new one is put aside, and what you said stays in
-    /// force; may be repeated
+    /// Undo what Claude did to this memory, and keep what you said in force; may be repeated
     #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
     refuse: Vec<String>,
     /// Say what would be done, and do nothing

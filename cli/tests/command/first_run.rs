@@ -209,10 +209,10 @@ fn where_memories_are_kept_is_a_question_with_flags() {
         (status["mode"].as_str().unwrap().to_owned(), waiting)
     };
     for (flag, keys, mode, waits) in [
-        // Prose of the rules waits.
+        // Wishes wait wherever memories are kept.
         ("--committed", ENTER.to_owned(), "committed", true),
         ("--drafts", format!("{DOWN}{ENTER}"), "committed", true),
-        ("--private", format!("{DOWN}{DOWN}{ENTER}"), "private", false),
+        ("--private", format!("{DOWN}{DOWN}{ENTER}"), "private", true),
     ] {
         assert_eq!(project(&[flag], ""), (mode.to_owned(), waits), "{flag}");
         assert_eq!(project(&[], &keys), (mode.to_owned(), waits), "{flag}");
