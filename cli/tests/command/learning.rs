@@ -156,10 +156,11 @@ fn purging_a_session_removes_it_and_proves_it() {
 fn what_a_purge_does_to_memories_is_said_before_and_after() {
     let machine = with_transcript();
     machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["review", "--accept-all"]);
     let listed = machine.json(&["list", "--json"]);
     let listed = listed.as_array().unwrap();
     let id = listed[0]["short"].as_str().unwrap();
-    machine.ok(&["edit", id, "--body", "rewritten by hand"]);
+    machine.ok(&["edit", id, "--title", "Cents alone", "--body", "rewritten by hand"]);
     let purge = ["purge", "--before", "2026-12-01"];
     let unasked = machine.run(&purge);
     assert!(

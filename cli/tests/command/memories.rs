@@ -395,6 +395,14 @@ fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
     let learned = wishes.find(|wish| wish["title"].to_string().contains("floats")).unwrap();
     let learned = learned["short"].clone();
     let learned = learned.as_str().unwrap();
+    // Others that share more with the prompt than the foreign one does.
+    for text in [
+        "The rounding in src/price.rs was wrong",
+        "Amounts of money are integer cents",
+        "Tests of a price keep quiet",
+    ] {
+        add(&machine, &[text, "--both"]);
+    }
     let foreign = add(&machine, &["Ships leave always on Monday"]);
     machine.ok(&["sync"]);
     // One that says what the prompt says passes by itself, so that nothing else let it through.
@@ -403,7 +411,7 @@ fn why_of_a_memory_tells_of_each_prompt_what_the_gate_made_of_it() {
     assert!(number(&passes, "gate") > number(&passes, "threshold"), "{passes:#}");
     // One with a word in common is told with what it lacks.
     let held = asked(&foreign);
-    assert_eq!(held["fate"], "far behind the best", "{held:#}");
+    assert_eq!(held["fate"], "no place left", "{held:#}");
     assert!(held["let_through"].is_null(), "only what is given was let through");
     let (gate, needed) = (number(&held, "gate"), number(&held, "threshold"));
     let shown = machine.ok(&["why", &foreign]);
