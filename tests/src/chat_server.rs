@@ -1,8 +1,10 @@
 //! A stand-in for a language model that takes its time: OpenAI's chat interface on loopback. Of each part of a
 //! session it makes one memory, which quotes what the user said first, and it finds no relations.
 
+use std::fs;
 use std::io::{self, BufReader};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +26,8 @@ pub enum Answers {
     Notes,
     /// The same memory in other words.
     OtherWords,
+    /// A memory for each sentence that gives a rule, a decision or a reason.
+    Sentences,
     /// No memory.
     Nothing,
     /// No JSON.
@@ -65,6 +69,20 @@ impl ChatServer {
             }
         });
         Ok(Self { address, asked, answers })
+    }
+
+    /// Has the sessions of a user read by a stand-in that answers with [`Answers::Sentences`], by the user's settings.
+    pub fn reads_for(home: &Path) -> io::Result<Self> {
+        let server = Self::start(Duration::ZERO, true)?;
+        server.answers(Answers::Sentences);
+        let path = home.join(".config/throughline/config.toml");
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        let llm = format!(
+            "[llm]\nprovider = \"openai\"\nmodel = \"{MODEL}\"\nhost = \"{}/v1\"\n",
+            server.address
+        );
+        fs::write(path, llm)?;
+        Ok(server)
     }
 
     /// Changes the behaviour of the model from the next question on.
@@ -112,7 +130,7 @@ fn serve(
                     thread::sleep(takes);
                 }
                 let answers = *lock(answers);
-                write_json(&mut writer, 200, &answer(&said, answers))?;
+                write_json(&mut writer, 200, &answer(&said, text, answers))?;
                 lock(asked)[number].is_answered = true;
             }
             _ => write_json(&mut writer, 404, &json!({"error": {"message": "no such path"}}))?,
@@ -128,10 +146,46 @@ fn first_said(question: &str) -> String {
     said.unwrap_or_default().trim().to_owned()
 }
 
-fn answer(said: &str, answers: Answers) -> Value {
+/// Words of sentences that give a rule, a decision or a reason.
+const TELLING: [&str; 8] =
+    ["From now on", "ever ", "lways ", "Decision", "Gotcha", "because", "so that", "since "];
+
+/// Returns a memory for each sentence with one of the words of [`TELLING`] in the part of the session that a question
+/// shows.
+fn sentences(question: &str) -> Vec<Value> {
+    let part = question.split_once("<session>").map_or("", |(_, part)| part);
+    let mut is_user = false;
+    let mut memories = Vec::new();
+    for line in part.lines() {
+        is_user = line.starts_with("[user] ") || is_user && !line.starts_with('[');
+        let is_tool = line.starts_with("[tool] ");
+        let text = ["[user] ", "[assistant] "].iter().find_map(|it| line.strip_prefix(it));
+        let sentences = text.unwrap_or(line).split_inclusive(". ").map(str::trim);
+        let told = sentences.filter(|it| !is_tool && TELLING.iter().any(|word| it.contains(word)));
+        memories.extend(told.filter(|it| it.len() > 20).map(|sentence| {
+            let is_path = |word: &&str| word.contains('/') || word.ends_with(".rs");
+            let paths: Vec<&str> = sentence
+                .split_whitespace()
+                .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
+                .filter(is_path)
+                .collect();
+            json!({
+                "kind": if is_user { "preference" } else { "decision" },
+                "title": sentence.chars().take(180).collect::<String>().trim_end_matches('.'),
+                "text": "", "quote": sentence, "paths": paths, "importance": 90,
+                "standing": true, "cues": [],
+            })
+        }));
+    }
+    memories
+}
+
+fn answer(said: &str, question: &str, answers: Answers) -> Value {
     let title = match answers {
         Answers::OtherWords => format!("As the user put it: {said}"),
-        Answers::Notes | Answers::Nothing | Answers::Garbage => said.to_owned(),
+        Answers::Notes | Answers::Sentences | Answers::Nothing | Answers::Garbage => {
+            said.to_owned()
+        }
     };
     let memory = json!({
         "kind": "decision", "title": title, "text": "The user laid it down.", "quote": said,
@@ -140,6 +194,7 @@ fn answer(said: &str, answers: Answers) -> Value {
     let text = match (said, answers) {
         ("", _) => json!({"relations": []}),
         (_, Answers::Nothing) => json!({"memories": []}),
+        (_, Answers::Sentences) => json!({"memories": sentences(question)}),
         (_, Answers::Garbage) => json!("I would rather talk about the weather."),
         (_, Answers::Notes | Answers::OtherWords) => json!({"memories": [memory]}),
     };

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::chat_server::ChatServer;
 use crate::environment::TestEnvironment;
 use crate::metadata;
 use crate::story::Story;
@@ -36,6 +37,7 @@ impl Sample {
     }
 
     fn initialised(self) -> io::Result<Self> {
+        ChatServer::reads_for(&self.environment.home())?;
         self.run(&["init", "--yes", "--no-register", "--no-sync"])?;
         Ok(self)
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
+use journeys::chat_server::ChatServer;
 use journeys::environment::TestEnvironment;
 use journeys::hook_run::{HookRun, Moment};
 use serde_json::{Map, Value, json};
@@ -53,6 +54,7 @@ impl Ran {
 impl Lab {
     pub fn new() -> Self {
         let environment = TestEnvironment::new().unwrap();
+        ChatServer::reads_for(&environment.home()).unwrap();
         let root = environment.folder("w").unwrap();
         Self { environment, root }
     }
