@@ -50,17 +50,16 @@ fn settings_bound_what_is_learned_from_now_on() {
     let sealed = committed();
     let before = files(&sealed);
     assert!(before.len() > 2, "{before:?}");
-    for text in ["kinds = [\"fact\"]\n"] {
-        fs::write(sealed.tree.root.join(".throughline/config.toml"), text).unwrap();
-        sealed.sync();
-        assert_eq!(files(&sealed), before, "{text}");
-        let mut script = Script::new("s3", sealed.root()).starting("2026-11-20T15:00:00Z");
-        script.prompt("From now on, always sign the manifests of cargo.");
-        script.say("Noted.");
-        sealed.write_script(&script);
-        sealed.sync();
-        assert_eq!(files(&sealed), before, "{text}");
-    }
+    let text = "kinds = [\"fact\"]\n";
+    fs::write(sealed.tree.root.join(".throughline/config.toml"), text).unwrap();
+    sealed.sync();
+    assert_eq!(files(&sealed), before, "{text}");
+    let mut script = Script::new("s3", sealed.root()).starting("2026-11-20T15:00:00Z");
+    script.prompt("From now on, always sign the manifests of cargo.");
+    script.say("Noted.");
+    sealed.write_script(&script);
+    sealed.sync();
+    assert_eq!(files(&sealed), before, "{text}");
     fs::remove_file(sealed.tree.root.join(".throughline/config.toml")).unwrap();
     users_settings(&sealed, "retention_days = 1\n");
     sealed.sync();

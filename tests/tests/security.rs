@@ -138,6 +138,8 @@ fn no_program_opens_a_network_socket() {
     deny_network(asks.args(["-c", "exec 3<>/dev/tcp/127.0.0.1/9"]));
     assert!(printed(&mut asks).unwrap_err().to_string().contains("signal"), "the filter works");
 
+    // Nobody reads sessions: the stand-in for a model would be asked over a socket.
+    fs::remove_file(environment.home().join(".config/throughline/config.toml")).unwrap();
     // `status` and `doctor` look whether a language model answers on this machine; no other does.
     let throughline = environment.binary("throughline");
     for arguments in [
