@@ -87,15 +87,21 @@ fn every_version_is_read() {
             assert!(before.len() > 3 && !tombstones.as_array().unwrap().is_empty(), "{version}");
             let told = golden.run(project, &["sync"]);
             assert!(told.contains("project store was brought from format 1 to 2"), "{told}");
-            // A later version may learn more from the sessions that are there.
-            assert!(golden.memories(project).is_superset(&before), "{version}, {project}");
-            assert_eq!(golden.json(project, &["tombstones", "--json"]), tombstones, "{version}");
+            // What rules wrote and nobody decided about is put aside, and nothing else goes.
+            let after = golden.memories(project);
+            let aside = golden.json(project, &["list", "--archived", "--json"]).to_string();
+            assert!(after.is_subset(&before), "{version}, {project}");
+            assert!(before.difference(&after).all(|(id, _)| aside.contains(id)), "{aside}");
+            let buried = golden.json(project, &["tombstones", "--json"]);
+            let buried = buried.as_array().unwrap();
+            assert!(tombstones.as_array().unwrap().iter().all(|it| buried.contains(it)));
             let list = golden.json(project, &["list", "--json"]);
             assert!(list.as_array().unwrap().iter().all(|it| it["status"] != "draft"), "{list}");
             let again = golden.run(project, &["sync"]);
             assert!(again.contains("Nothing new") && !again.contains("format"), "{again}");
         }
-        assert_eq!(differing(&files(&folder, &[]), &written), Vec::<PathBuf>::new(), "{version}");
+        let left = files(&folder, &[]);
+        assert!(left.iter().all(|(path, text)| written.get(path) == Some(text)), "{version}");
         let start = Moment::start("startup");
         let root = golden.home.root(COMMITTED);
         let told = start.run(&golden.environment, &root, "s9").unwrap().context();
@@ -191,9 +197,10 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
     let golden = Golden::new(VERSION);
     let home = golden.home.dirs.project(golden.home.project(COMMITTED));
     let before = files(&home.drafts, &[]);
+    let aside_before = files(&home.archived_memories, &[]).len();
     golden.run(COMMITTED, &["sync"]);
     let after = files(&home.drafts, &[]);
-    assert!(before.iter().all(|(path, bytes)| after.get(path).is_some_and(|now| now != bytes)));
+    assert!(before.iter().all(|(path, bytes)| after.get(path) != Some(bytes)));
     golden.run(COMMITTED, &["off"]);
     let stores = golden.json(COMMITTED, &["doctor", "--migrations", "--json"]);
     for store in stores.as_array().unwrap() {
@@ -203,8 +210,12 @@ fn a_backup_leads_back_to_what_the_earlier_version_wrote() {
             assert!(told.contains("Put back:"), "{told}");
         }
     }
-    let after = files(&home.drafts, &[]);
-    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)));
+    // What was put aside because rules wrote it is in `archived`.
+    let left = files(&home.drafts, &[]);
+    let gone: Vec<_> = before.keys().filter(|path| !left.contains_key(*path)).collect();
+    let aside = files(&home.archived_memories, &[]).len();
+    assert_eq!(aside - aside_before, gone.len(), "{gone:?}");
+    assert!(left.iter().all(|(path, text)| before.get(path) == Some(text)), "{left:?}");
     let config = fs::read_to_string(golden.home.dirs.config_file()).unwrap();
     assert!(config.contains("promote = \"review\"") && config.contains("# enough"), "{config}");
     let stores = golden.json(COMMITTED, &["doctor", "--migrations", "--json"]);
