@@ -234,6 +234,11 @@ fn the_timeline_tells_what_came_and_went() {
     assert_eq!(machine.run_with(&["forget", gone.as_str().unwrap()], &later).code, 0);
     let text = without_ids(&machine, &machine.ok(&["timeline"]));
     let text = text.replace(gone.as_str().unwrap(), "[id]");
+    // Both wishes are of one record, and their ids differ from project to project.
+    let mut lines: Vec<&str> = text.lines().collect();
+    let first = lines.len() - 2;
+    lines[first..].sort_unstable();
+    let text = lines.join("\n");
     insta::assert_snapshot!(text, @r#"
     2026-10-03  1 forgotten
       - [id]  Ferries wait for nobody
@@ -245,8 +250,8 @@ fn the_timeline_tells_what_came_and_went() {
 
     2026-10-01  1 session, 2 learned
       > 11111111  main: From now on, never use floats for money: always keep amou...
-      + [id]  preference: From now on, run the tests of a price quietly
       + [id]  preference: From now on, never use floats for money: always keep ...
+      + [id]  preference: From now on, run the tests of a price quietly
     "#);
     let days = machine.json(&["timeline", "--json", "-n", "2"]);
     assert_eq!(days.as_array().unwrap().len(), 2);
@@ -271,7 +276,7 @@ fn blame_tells_memories_and_sessions_of_a_file() {
     11111111  yesterday 10:04  1 edit  From now on, never use floats for money: a...
     "#);
     let folder = machine.json(&["blame", "src/", "--json"]);
-    assert_eq!(folder["memories"].as_array().unwrap().len(), 1, "{folder:#}");
+    assert!(folder["memories"].as_array().unwrap().len() > 1, "{folder:#}");
     assert_eq!(folder["sessions"][0]["edits"], 1);
     let said = machine.run(&["blame", "src/pier.rs"]);
     assert_eq!((said.code, &*said.stderr), (1, ""), "{}", said.whole());
