@@ -34,12 +34,11 @@ const MASK: char = '\u{1}';
 pub fn own_words(prompt: &str) -> String {
     let prompt = Prompt::read(prompt);
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
-    let own = parts.filter(|part| part.is_own).map(|part| {
+    let own = parts.filter(|part| part.is_own).filter_map(|part| {
         // A wish may name what somebody would say; whatever else quotes, passes on.
-        let is_wish = says_wish(&outside_quotations(&prompt.text[part.range.clone()]));
-        match is_wish {
-            true => prompt.text[part.range].trim().to_owned(),
-            false => prompt.without_marked(part.range).trim().to_owned(),
+        match says_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
+            true => prompt.is_said(&part.range).then(|| prompt.text[part.range].trim().to_owned()),
+            false => Some(prompt.without_marked(part.range).trim().to_owned()),
         }
     });
     own.filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join("\n\n")
@@ -156,6 +155,19 @@ impl<'p> Prompt<'p> {
         if is_at_end && ends_prompt { asking.into_iter().collect() } else { Vec::new() }
     }
 
+    /// Whether nothing in the prompt makes a wish somebody else's: each other sentence speaks to Claude, none names a
+    /// source or works on a text, and none behind the wish asks about it.
+    fn is_said(&self, wish: &Range<usize>) -> bool {
+        let shown = (0..self.segments.len()).filter(|&at| !self.is(at, Form::Marked));
+        let mut others =
+            shown.flat_map(|at| self.sentences(at)).filter(|range| range.start != wish.start);
+        is_wish_of_author(&outside_quotations(&self.text[wish.clone()]))
+            && others.all(|range| {
+                let is_behind = range.start > wish.start;
+                speaks_to_claude(self.masked[range].trim(), is_behind)
+            })
+    }
+
     /// Returns the first sentence at an end of the prompt that asks, and wishes for nothing: either end may be material.
     fn first_question(&self) -> String {
         let prose = self.prose();
@@ -250,12 +262,11 @@ impl<'p> Prompt<'p> {
                 parts.extend(is_question.then(|| Part { range: range.clone(), is_own: false }));
                 continue;
             }
-            let next = sentences.get(number + 1).map(text);
             let report = Report::of(sentence);
             let is_of_text = WORKS_ON_TEXT.is_match(sentence) || asks(sentence) && points(sentence);
-            goes_on = report == Report::Open || is_alone && next.is_some() && is_of_text;
-            let is_over = |next: &str| TAKES_BACK.is_match(next) || SIGNATURE.is_match(next);
-            let is_own = report == Report::None && !next.is_some_and(is_over);
+            let is_last = number + 1 == sentences.len();
+            goes_on = report == Report::Open || is_alone && !is_last && is_of_text;
+            let is_own = report == Report::None;
             let end = match speech_of(&self.masked[range.clone()]) {
                 Some(colon) => range.start + colon,
                 None if is_own => range.end,
@@ -343,6 +354,38 @@ fn asks(sentence: &str) -> bool {
         || words::REQUEST.is_match(sentence)
         || ASKS.is_match(sentence)
         || WORKS_ON_TEXT.is_match(sentence)
+}
+
+/// Whether a sentence with a wish is itself its author's: it is not put into somebody's mouth or into a text.
+fn is_wish_of_author(wish: &str) -> bool {
+    // What a wish itself wants said or shown comes behind its first words.
+    let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
+        0 => !says_wish(found.as_str()),
+        start => !says_wish(&wish[..start]),
+    });
+    let is_material = [&SOURCE, &DOUBT, &ROLE, &STARTS_INSIDE, &EXPLAINS, &WORKS_ON_TEXT]
+        .iter()
+        .any(|it| it.is_match(wish));
+    !is_put_in && !is_material
+}
+
+/// Whether a sentence beside a wish speaks to Claude about the work, and of no text or person that may have wished.
+fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
+    /// Words of a request that names nothing but "it".
+    const SHORT_WORDS_MAX: usize = 8;
+    if says_wish(sentence) {
+        return is_wish_of_author(sentence);
+    }
+    let is_about_wish = is_behind_wish
+        && (sentence.contains(['?', '？'])
+            || count(sentence) <= SHORT_WORDS_MAX && PRONOUN.is_match(sentence));
+    let is_head = sentence.ends_with([':', '：']) && OWN_RULES.is_match(sentence);
+    let is_said =
+        is_head || asks(sentence) || ADDRESSED.is_match(sentence) || INTERJECTS.is_match(sentence);
+    let is_material = [&SOURCE, &DOUBT, &ROLE, &NAMES_TEXT, &EXPLAINS, &WORKS_ON_TEXT]
+        .iter()
+        .any(|it| it.is_match(sentence));
+    is_said && !is_about_wish && !is_material
 }
 
 /// Whether a text speaks of another one beside it.
@@ -656,6 +699,36 @@ macro_rules! patterns {
 }
 
 patterns! {
+    /// Somebody else, or what somebody else said: one line for each language.
+    SOURCE = pattern(r"(?ix)\b(?:the|an?|our|my|your|his|her|their|this|some|one|from|by)\ (?:(?:new|old|other|senior|former)\ )?(?:customers?|clients?|boss|managers?|bosses|colleagues?|co-?workers?|team\ ?mates?|interns?|consultants?|contractors?|reviewers?|suppliers?|competitors?|lawyers?|auditors?|legal|compliance|hr|qa|cto|ceo|po|product\ owner|stakeholders?|friends?|brother|sister|wife|husband|mother|father|mum|mom|dad|grandma|grandpa|teacher|professor|landlord|neighbou?rs?|tenants?|character|narrator|hero|villain|captain|other\ (?:session|model|agent|claude))\b
+        |\b(?:compliance|legal|chatgpt|gpt-?[0-9]\w*|copilot|gemini|grandma|grandpa|somebody|someone|anybody|anyone|everybody\ says|people\ say)\b|\b(?:wrote|told|said|says|asked|mailed|emailed|pinged|insists|insisted|claims|mentioned|quote[sd]?|dictated?)\b
+        |\b(?:der|die|den|dem|vom|von|ein\w*|mein\w*|unser\w*|sein\w*|ihr\w*)\ (?:chef\w*|kund\w+|kolleg\w*|vorgesetzte\w*|mandant\w*|praktikant\w*|berater\w*|lieferant\w*|freund\w*|oma|opa|figur)\b|\b(?:zitat|jemand|meinte|sagte|sagt|schrieb|schreibt)\b
+        |\b(?:(?:le|la|les|mon|ma|mes|un|une|notre|nos|du|des)\ (?:chef\w*|patronn?e?|client\w*|collègues?|stagiaire|fournisseur|ami\w*|personnage)|quelqu['’]un|citation|m['’]a\ (?:écrit|dit)|a\ (?:écrit|dit)|disait)\b
+        |\b(?:(?:el|la|los|las|un|una|mi|mis|nuestr\w+|del|o|os|as|um|uma|meus?|minhas?|do|da)\ (?:jef[ea]|cliente\w*|colega\w*|compañer\w*|becari\w*|proveedor\w*|amig[oa]\w*|personaje|chefe|estagiári[oa]|fornecedor\w*|personagem)|alguien|cita|dijo|dice|escribió|me\ lo\ dejó)\b
+        |\b(?:(?:il|la|i|gli|le|un|una|mi[oa]|nostr\w+|del|dal)\ (?:capo|client[ei]|collega|colleghi|tirocinante|fornitore|amic[oai]|personaggio)|qualcuno|citazione|ha\ (?:scritto|detto)|dice|diceva)\b
+        |\b(?:alguém|citação|disse|diz|escreveu)\b
+        |上司|部長|課長|社長|同僚|顧客|お客|取引先|先輩|友達|友人|誰か|引用|と言|と書|登場人物|老板|客户|客戶|同事|经理|朋友|有人|他说|她说|고객|상사|동료");
+    /// Words for what is not meant, or not decided.
+    DOUBT = pattern(r"(?ix)\b(?:just|only)\ (?:testing|a\ test|an\ example|kidding)\b|\btest\ (?:prompt|sentence|input|message)\b|\bseriously\b|\b(?:ignore|disregard)\ (?:this|that|it|the)\b|\b(?:joke|joking|kidding|lol|haha|hypothetical\w*|suppose|supposing|imagine|pretend|fiction\w*|for\ example|e\.g\.)\b|\b(?:have\ not|haven['’]t|not|un)(?:\ yet)?\ ?(?:decided|sure)\b|\bI\ (?:do\ not|don['’]t)\ know\b|\b(?:maybe|perhaps|possibly|might)\b|\bwhat\ if\b|\bif\ (?:I|you|we|he|she|they|some\w+|any\w+)\ (?:said|say|told|wrote|were|asked)\b|\bused\ to\b|\b(?:other|last|previous|old|former)\ (?:job|company|employer|team|project)\b
+        |\b(?:nur\ ein\ test|zum\ testen|nicht\ ernst|angenommen|vielleicht|stell\ dir\ vor|noch\ nicht\ entschieden|unsicher|nicht\ sicher|ignorier\w*)\b
+        |\b(?:juste\ un\ test|pas\ (?:au\ sérieux|sûr|décidé)|imagine\w*|suppos\w*|peut-être|ignore\w*)\b
+        |\b(?:solo\ (?:una\ prueba|un\ test)|en\ serio|imagina\w*|supon\w*|quizás?|tal\ vez|no\ (?:estoy\ segur[oa]|he\ decidido)|sul\ serio|immagina|supponi|forse|non\ ho\ deciso|só\ um\ teste|a\ sério|imagine|suponha|talvez)\b
+        |テスト(?:です|だ|入力)|冗談|仮に|もし|かもしれ|まだ決め|测试一下|开玩笑|假设|如果|也许");
+    /// The author speaks for a role, as a user story does.
+    ROLE = pattern(r"(?ix)^\W*(?:[\p{Lu}0-9-]+:?\ )?(?:as\ an?\ [\w\ -]{2,30}?,?\ I\b|als\ [\p{L}\ -]{2,30}?\ (?:möchte|will|kann)\ ich\b|en\ tant\ qu|como\ \p{L}+,?\ (?:quiero|quero)\b|come\ \p{L}+,?\ voglio\b)|として、?私は");
+    /// A verb of output right before words of a wish: a text has them, not the author.
+    PUTS_IN = pattern(r"(?ix)^[^,:]{0,60}\b(?:it|them|ça|lo)\b[^,:]{0,40}[,:]\ |^[^,:]{0,60}\b(?:this|that|dies\w*|esto|questo|isto)[,:]\ |\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
+    /// Words of a wish that begin with a capital inside a sentence: it is quoted without marks.
+    STARTS_INSIDE = pattern(r"[\p{L}\p{N}),]\s+(?:From (?:now|here|today)|Always|Never|Going forward|In (?:the )?future|Please|Remember|Whenever|Do not|Don['’]t|Ab (?:jetzt|sofort|heute)|Immer|Niemals|Nie|Künftig|À partir|Désormais|Toujours|Jamais|A partir|Siempre|Nunca|D['’]ora|Sempre|Mai|Da (?:ora|oggi)|De agora)\s");
+    /// A request about what something means.
+    EXPLAINS = pattern(r"(?ix)^\W*(?:please\ |can\ you\ |could\ you\ )?(?:explain|interpret|decode|discuss|continue|analy[sz]e|rate|comment|guess|react|erklär\w*|deute|expli\w+|spiega\w*|interpret\w*|comenta\w*|continu\w*)\b|説明|解释|続き");
+    /// A request that names nothing but a pronoun.
+    PRONOUN = pattern(r"(?i)\b(?:it|this|that|these|those|them|one|some|each|both|es|das|dies\w*|daraus|davon|ça|cela|ceci|en|lo|esto|eso|questo|quello|isto|isso)\b|これ|それ|这个|它");
+    /// A text for readers, or a part of one.
+    NAMES_TEXT = with_text(r"(?ix)\b(?:TEXT|notes?|docs?|documentation|changelog|slogans?|banners?|toasts?|prompts?|taglines?|posters?|signs?|labels?|tooltips?|memos?|scenes?|characters?|dialogs?|action\ items|acceptance\ criteria|inbox|slack|memes?|jokes?|songs?|acts?|user\ stor\w+|claude\.md|contributing\w*|agents\.md|cursor\ rules?|(?:lint|eslint)\ rules?|style\ guide|commit\ that|homework
+        |e-?mails?|nachricht\w*|brief\w*|text\w*|satz|sätze|gedicht\w*|geschichte|anleitung|protokoll|aushang|schild|zitat|courriels?|lettres?|texte|phrases?|poèmes?|histoire|affiche|compte\ rendu|cartas?|textos?|frases?|poemas?|historia|cartel|actas?|lettera|testo|frase|poesia|storia|cartello|verbale|mensagem|mensagens|texto|história)\b|メール|手紙|文章|文|詩|物語|議事録|看板|邮件|信|句|诗|故事|메일|글");
+    /// What a person says to Claude beside a request.
+    INTERJECTS = pattern(r"(?ix)^\W*(?:ok(?:ay)?|yes|yep|no|nope|hey|hi|hello|thanks|thank\ you|great|good|nice|perfect|cool|all\ ?right|fine|sorry|well|right|true|not\ like|one\ more|two\ more|another\ thing|btw|by\ the\ way|also|ja|nein|gut|danke|super|übrigens|oui|non|merci|parfait|sí|gracias|perfecto|sì|grazie|perfetto|sim|não|obrigad[oa]|perfeito|dzięki|спасибо)\b[^.]{0,60}[.!,…:]*$|[,;]\ (?:so\ )?(?:please|can\ you|could\ you|bitte|por\ favor|per\ favore)\b|^\W*(?:はい|いいえ|ありがとう|了解|好的|谢谢|네|감사)");
     /// A sentence that asks for work on a text, in the languages that standing wishes are known in.
     WORKS_ON_TEXT = with_text(r"(?ix)^\W*(?:(?:please|now|then|and|also|ok(?:ay)?|so|can|could|would|will|you|i|we|need|needs?|want|have|like|to|help|me|us|just|quickly|kannst|könntest|du|bitte|mir|peux|peut|tu|pouvez|vous|puedes|podrías|por|favor|você|pode|puoi|potresti|per|favore|kun|je|możesz|czy|можешь|пожалуйста)\b[\s,.!:-]*)*(?:
         (?:turn|make|convert|change|bring|put)\b.{1,80}\binto\b|translate|summari[sz]e|proof-?read|rephrase|reword|paraphrase|spell-?check|shorten|condense|classify|transcribe|rewrite|polish|punctuate|
@@ -702,9 +775,6 @@ patterns! {
         |\b(?:rule|convention|advice|policy|wish|guideline)\s+(?:was|were|used\ to)\b
         |\b(?:rules?|conventions?|advice|polic(?:y|ies)|wish(?:es)?|guidelines?|this|that|it|which)\s+(?:(?:is|are|was|were|does|do|has|have)\s+)?(?:holds?\ no\ longer|(?:no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|not)\s*(?:hold|holds|apply|applies|valid|true|in\ force|stand|stands|count|counts)\b)
         |\bholds?\ no\ longer\b|\bgilt\ nicht\ mehr\b|\bne\ s['’]applique\ plus\b|\bya\ no\ (?:vale|aplica)\b|\bnon\ vale\ più\b|\bnão\ vale\ mais\b");
-    /// A sentence that takes back the one before it.
-    TAKES_BACK = pattern(r"(?ix)^\W*(?:but\ |and\ |however,?\ )?(?:that|this|it|which|the)(?:\s(?:old\ )?(?:rule|one|advice|convention|policy|wish))?\s+(?:(?:is|was|has\ been)\s+(?:now\s+|long\s+)?(?:obsolete|outdated|superseded|repealed|withdrawn|void|history|dropped|over)\b
-        |(?:is\ |does\ )?(?:no\ longer|holds\ no\ longer|n['’]?t\ .{0,12}any\ ?more|not\ .{0,12}any\ ?more|doesn['’]t\ .{0,12}any\ ?more))");
     /// Before a colon: whose text it is.
     OWNED = with_text(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:TEXT|answer|comment|question|rule|advice)\b[^.]*$");
     /// Before a colon: a text of a program or of a page.
@@ -721,8 +791,6 @@ patterns! {
         |\b(?:schreibt|schrieb|sagt|sagte|verlangt|fordert|erklärt|teilte\ mit),?\s+dass\b|\b(?:dit|écrit|exige|demande|précise|annonce)\s+qu(?:e\b|['’])|\b(?:dice|exige|pide|anuncia|diz|pede|anuncia)\s+que\b|\b(?:dice|scrive|chiede|annuncia)\s+che\b|\b(?:mówi|pisze|wymaga),?\s+że(?:by)?\b|\b(?:говорит|пишет|требует),?\s+что(?:бы)?\b");
     /// A sentence about what was said in the session.
     BETWEEN_US = pattern(r"(?i)^\W*(?:but |and |so |as |like )?(?:you|I|we)\b");
-    /// A name behind a dash, below what it said.
-    SIGNATURE = pattern(r"^\s*(?:—|–|--|-)\s?\p{Lu}[\w.]+(?:\s\p{Lu}[\w.]+){0,2}\.?\s*$");
     /// A line of a document: a heading, a table, code, a list of commits, subtitles, or the head of what somebody said.
     DOCUMENT = pattern(r#"(?x)^\s{0,3}\#{1,6}\s|^\s*\|.*\||^(?:\ {4}|\t)\s*\S|^\s*\S+\s*-->|^[0-9]+\s*$|^[0-9a-f]{7,40}\s|^\s*§
         |^\s*(?:[{}]|\[\s*["'{\[0-9]|//|/\*|\*/|--\s|"[^"]*"\s*:|\(\s*[0-9'"]|</?[\w-]+[^<>]*>\s*$|<.*>\s*$|\$\s|>>>\s)|[;{}]\s*$|^[+]\S|^-[^-\s]|^@@\s|^(?:diff\ --git|index\ [0-9a-f]+|[-+]{3}\s[ab/])

