@@ -36,7 +36,7 @@ pub fn own_words(prompt: &str) -> String {
     let parts = prompt.own_segments().into_iter().flat_map(|at| prompt.parts(at));
     let own = parts.filter(|part| part.is_own).filter_map(|part| {
         // A wish may name what somebody would say; whatever else quotes, passes on.
-        match says_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
+        match is_wish(&outside_quotations(&prompt.text[part.range.clone()])) {
             true => prompt.is_said(&part.range).then(|| prompt.text[part.range].trim().to_owned()),
             false => Some(prompt.without_marked(part.range).trim().to_owned()),
         }
@@ -356,24 +356,35 @@ fn asks(sentence: &str) -> bool {
         || WORKS_ON_TEXT.is_match(sentence)
 }
 
+/// Whether a sentence has words of a wish, or of a habit.
+fn is_wish(sentence: &str) -> bool {
+    says_wish(sentence) || words::HABIT.is_match(sentence)
+}
+
 /// Whether a sentence with a wish is itself its author's: it is not put into somebody's mouth or into a text.
 fn is_wish_of_author(wish: &str) -> bool {
     // What a wish itself wants said or shown comes behind its first words.
     let is_put_in = PUTS_IN.find(wish).is_some_and(|found| match found.start() {
-        0 => !says_wish(found.as_str()),
-        start => !says_wish(&wish[..start]),
+        0 => !is_wish(found.as_str()),
+        start => !is_wish(&wish[..start]),
     });
+    // A wish behind a request is no sentence of its own.
+    let head = wish.split([',', ':', '，', '：']).next().unwrap_or_default();
+    let names_text =
+        || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
+    let is_behind_request =
+        head.len() < wish.len() && !is_wish(head) && (asks(head) || names_text());
     let is_material = [&SOURCE, &DOUBT, &ROLE, &STARTS_INSIDE, &EXPLAINS, &WORKS_ON_TEXT]
         .iter()
         .any(|it| it.is_match(wish));
-    !is_put_in && !is_material
+    !is_put_in && !is_behind_request && !is_material
 }
 
 /// Whether a sentence beside a wish speaks to Claude about the work, and of no text or person that may have wished.
 fn speaks_to_claude(sentence: &str, is_behind_wish: bool) -> bool {
     /// Words of a request that names nothing but "it".
     const SHORT_WORDS_MAX: usize = 8;
-    if says_wish(sentence) {
+    if is_wish(sentence) {
         return is_wish_of_author(sentence);
     }
     let is_about_wish = is_behind_wish
@@ -717,7 +728,7 @@ patterns! {
     /// The author speaks for a role, as a user story does.
     ROLE = pattern(r"(?ix)^\W*(?:[\p{Lu}0-9-]+:?\ )?(?:as\ an?\ [\w\ -]{2,30}?,?\ I\b|als\ [\p{L}\ -]{2,30}?\ (?:möchte|will|kann)\ ich\b|en\ tant\ qu|como\ \p{L}+,?\ (?:quiero|quero)\b|come\ \p{L}+,?\ voglio\b)|として、?私は");
     /// A verb of output right before words of a wish: a text has them, not the author.
-    PUTS_IN = pattern(r"(?ix)^[^,:]{0,60}\b(?:it|them|ça|lo)\b[^,:]{0,40}[,:]\ |^[^,:]{0,60}\b(?:this|that|dies\w*|esto|questo|isto)[,:]\ |\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
+    PUTS_IN = pattern(r"(?ix)\b(?:repl(?:y|ies)|say|says|saying|read|reads|reading|contains?|includes?|states?|stating|print|prints|display|displays|shows?|orders?|goes|begins|starts|ends|called|titled|text|slogan|label|motto|is|write|writes|write\ that|schreib\w*\ dass|sagt|steht|lautet|heißt|dit|dise|dice|diga|dica|diz|diga)\b[\s:,]*(?:(?:that|dass|que|che)\ )?(?:[\w.-]+\ ){0,2}?(?:please\ |must\ |should\ )?(?:from\ now|always\b|never\b|going\ forward|ab\ (?:jetzt|sofort)|immer\b|nie(?:mals)?\b|à\ partir|désormais|toujours\b|jamais\b|a\ partir|siempre\b|nunca\b|d['’]ora|sempre\b|mai\b)|と(?:答え|返|表示|書)|という");
     /// Words of a wish that begin with a capital inside a sentence: it is quoted without marks.
     STARTS_INSIDE = pattern(r"[\p{L}\p{N}),]\s+(?:From (?:now|here|today)|Always|Never|Going forward|In (?:the )?future|Please|Remember|Whenever|Do not|Don['’]t|Ab (?:jetzt|sofort|heute)|Immer|Niemals|Nie|Künftig|À partir|Désormais|Toujours|Jamais|A partir|Siempre|Nunca|D['’]ora|Sempre|Mai|Da (?:ora|oggi)|De agora)\s");
     /// A request about what something means.
@@ -725,7 +736,7 @@ patterns! {
     /// A request that names nothing but a pronoun.
     PRONOUN = pattern(r"(?i)\b(?:it|this|that|these|those|them|one|some|each|both|es|das|dies\w*|daraus|davon|ça|cela|ceci|en|lo|esto|eso|questo|quello|isto|isso)\b|これ|それ|这个|它");
     /// A text for readers, or a part of one.
-    NAMES_TEXT = with_text(r"(?ix)\b(?:TEXT|notes?|docs?|documentation|changelog|slogans?|banners?|toasts?|prompts?|taglines?|posters?|signs?|labels?|tooltips?|memos?|scenes?|characters?|dialogs?|action\ items|acceptance\ criteria|inbox|slack|memes?|jokes?|songs?|acts?|user\ stor\w+|claude\.md|contributing\w*|agents\.md|cursor\ rules?|(?:lint|eslint)\ rules?|style\ guide|commit\ that|homework
+    NAMES_TEXT = with_text(r"(?ix)\b(?:TEXT|notes?|docs?|documentation|changelog|slogans?|banners?|toasts?|prompts?|taglines?|posters?|signs?|labels?|tooltips?|memos?|scenes?|characters?|dialogs?|action\ items|acceptance\ criteria|versions?\ of\ it|(?:catchier|shorter|nicer|better|funnier|longer|simpler)\ versions?|inbox|slack|memes?|jokes?|songs?|acts?|user\ stor\w+|claude\.md|contributing\w*|agents\.md|cursor\ rules?|(?:lint|eslint)\ rules?|style\ guide|commit\ that|homework
         |e-?mails?|nachricht\w*|brief\w*|text\w*|satz|sätze|gedicht\w*|geschichte|anleitung|protokoll|aushang|schild|zitat|courriels?|lettres?|texte|phrases?|poèmes?|histoire|affiche|compte\ rendu|cartas?|textos?|frases?|poemas?|historia|cartel|actas?|lettera|testo|frase|poesia|storia|cartello|verbale|mensagem|mensagens|texto|história)\b|メール|手紙|文章|文|詩|物語|議事録|看板|邮件|信|句|诗|故事|메일|글");
     /// What a person says to Claude beside a request.
     INTERJECTS = pattern(r"(?ix)^\W*(?:ok(?:ay)?|yes|yep|no|nope|hey|hi|hello|thanks|thank\ you|great|good|nice|perfect|cool|all\ ?right|fine|sorry|well|right|true|not\ like|one\ more|two\ more|another\ thing|btw|by\ the\ way|also|ja|nein|gut|danke|super|übrigens|oui|non|merci|parfait|sí|gracias|perfecto|sì|grazie|perfetto|sim|não|obrigad[oa]|perfeito|dzięki|спасибо)\b[^.]{0,60}[.!,…:]*$|[,;]\ (?:so\ )?(?:please|can\ you|could\ you|bitte|por\ favor|per\ favore)\b|^\W*(?:はい|いいえ|ありがとう|了解|好的|谢谢|네|감사)");
