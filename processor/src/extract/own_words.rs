@@ -369,7 +369,7 @@ fn is_wish_of_author(wish: &str) -> bool {
         start => !is_wish(&wish[..start]),
     });
     // A wish behind a request is no sentence of its own.
-    let head = wish.split([',', ':', '，', '：']).next().unwrap_or_default();
+    let head = wish.split([',', '，']).next().unwrap_or_default();
     let names_text =
         || head.split(' ').any(|word| ["it", "them", "das", "es", "ça", "lo"].contains(&word));
     let is_behind_request =
