@@ -139,21 +139,27 @@ fn serve(
     Ok(())
 }
 
+/// Mark in front of the part of a session that a question shows.
+const SESSION: &str = "<session>";
+
 /// Returns the user's first words in the part of the session that a question shows.
 fn first_said(question: &str) -> String {
-    let part = question.split_once("<session>").map_or("", |(_, part)| part);
+    let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let said = part.lines().find_map(|line| line.strip_prefix("[user] "));
     said.unwrap_or_default().trim().to_owned()
 }
 
 /// Words of sentences that give a rule, a decision or a reason.
 const TELLING: [&str; 8] =
-    ["From now on", "ever ", "lways ", "Decision", "Gotcha", "because", "so that", "since "];
+    ["From now on", "ever ", "lways ", "Decision", "Gotcha", "because", "so that", CURES];
+
+/// Word of a sentence that gives the cure of an error.
+const CURES: &str = "cured";
 
 /// Returns a memory for each sentence with one of the words of [`TELLING`] in the part of the session that a question
 /// shows.
 fn sentences(question: &str) -> Vec<Value> {
-    let part = question.split_once("<session>").map_or("", |(_, part)| part);
+    let part = question.split_once(SESSION).map_or("", |(_, part)| part);
     let mut is_user = false;
     let mut memories = Vec::new();
     for line in part.lines() {
@@ -169,8 +175,13 @@ fn sentences(question: &str) -> Vec<Value> {
                 .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
                 .filter(is_path)
                 .collect();
+            let kind = match sentence.contains(CURES) {
+                _ if is_user => "preference",
+                true => "gotcha",
+                false => "decision",
+            };
             json!({
-                "kind": if is_user { "preference" } else { "decision" },
+                "kind": kind,
                 "title": sentence.chars().take(180).collect::<String>().trim_end_matches('.'),
                 "text": "", "quote": sentence, "paths": paths, "importance": 90,
                 "standing": true, "cues": [],
@@ -192,9 +203,11 @@ fn answer(said: &str, question: &str, answers: Answers) -> Value {
         "paths": [], "importance": 90, "standing": true, "cues": [],
     });
     let text = match (said, answers) {
-        ("", _) => json!({"relations": []}),
+        (_, Answers::Sentences) if question.contains(SESSION) => {
+            json!({"memories": sentences(question)})
+        }
+        ("", _) | (_, Answers::Sentences) => json!({"relations": []}),
         (_, Answers::Nothing) => json!({"memories": []}),
-        (_, Answers::Sentences) => json!({"memories": sentences(question)}),
         (_, Answers::Garbage) => json!("I would rather talk about the weather."),
         (_, Answers::Notes | Answers::OtherWords) => json!({"memories": [memory]}),
     };

@@ -149,8 +149,8 @@ pub fn first_session(root: &Path) -> [Script; 3] {
         // A command that passed once may have been of its moment.
         .calls("Bash", shell(CHECK, "Run the tests"))
         .says(
-            "Added `src/export.rs`. Decision: the export separates fields with a semicolon, \
-             because amounts may be written with a decimal comma.",
+            "Added the export. Decision: src/export.rs separates fields with a semicolon, because \
+             amounts may be written with a decimal comma.",
         );
     [work, decide, export]
 }

@@ -395,7 +395,7 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     let file = cwd.join("src/price.rs");
     let steps = [
         user(json!(
-            "From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price quietly. The rounding in src/price.rs is wrong."
+            "From now on, never use floats for money: always keep amounts as integer cents. From now on, run the tests of a price quietly. Fix the rounding in src/price.rs."
         )),
         assistant(
             json!({ "type": "thinking", "thinking": "The halves were an educated guess.", "signature": "s" }),

@@ -42,7 +42,7 @@ fn a_purge_says_how_many_sessions_go_and_how_it_goes_on() {
     let wish = "From now on, never use floats for money: always keep amounts as integer cents.";
     fs::write(
         project(&machine).join("left.txt"),
-        format!("{wish} The rounding in src/price.rs is wrong.\n"),
+        format!("{wish} Fix the rounding in src/price.rs.\n"),
     )
     .unwrap();
     let said = machine.run(&["purge", "--session", "1111", "--yes"]);

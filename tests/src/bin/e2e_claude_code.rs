@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use flate2::read::GzDecoder;
+use journeys::chat_server::ChatServer;
 use journeys::checks::Checks;
 use journeys::claude_code::{Begin, Client, Outcome, PROGRAM_VARIABLE};
 use journeys::environment::{TestEnvironment, printed};
@@ -87,6 +88,7 @@ type Journey = fn(&mut Checks) -> io::Result<()>;
 fn whole(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?;
     let world = World::new(&environment)?;
+    ChatServer::reads_for(&environment.home())?;
     checks.part(&format!("Claude Code {}", world.client()?.version()?));
     world.registers(checks)?;
     world.first_session(checks)?;
@@ -144,6 +146,7 @@ fn in_the_users_place(checks: &mut Checks) -> io::Result<()> {
 fn in_other_layouts(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?;
     let mut world = World::new(&environment)?;
+    ChatServer::reads_for(&environment.home())?;
     let ledger = world.root.clone();
     let git = |root: &Path, arguments: &[&str]| environment.git(root, arguments);
     let text = |path: &Path| path.display().to_string();
@@ -305,7 +308,7 @@ impl<'a> World<'a> {
         let list: Value = serde_json::from_str(&self.throughline(&["list", "--json"])?)?;
         let memories: Vec<_> = list.as_array().into_iter().flatten().collect();
         let seen = self.throughline(&["list"])?;
-        for kind in ["fix", "command", "decision"] {
+        for kind in ["fix", "decision"] {
             let found = memories.iter().any(|memory| memory["kind"] == kind);
             checks.check(&format!("there is a {kind}"), found, &seen);
         }

@@ -1,5 +1,6 @@
 //! The way of a newcomer without Rust: a release archive, an empty home with a history of sessions, and the real client
-//! that is given a memory. `scripts/e2e-install` runs it; `--write` puts the transcript into `docs/install.md`.
+//! that is given the record of the last session. `scripts/e2e-install` runs it; `--write` puts the transcript into
+//! `docs/install.md`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -34,9 +35,11 @@ const TIME_MAX: Duration = Duration::from_secs(60);
 /// Lines of one text that the transcript shows; the rest is counted.
 const LINES_MAX: usize = 14;
 
-const ASK: &str = "Should the archive import insert from several threads in parallel?";
-/// A word of the memory that answers it: several threads failed before.
-const ANSWER: &str = "rayon";
+const ASK: &str = "What comes next for the mail to the harbour master?";
+/// Words of the last session's record that answer it.
+const ANSWER: &str = "primary key of queued_mails";
+/// Words of a wish that the user typed in one of the sessions.
+const WISH: &str = "never use unwrap()";
 const INSTALL: &str = "sh ~/Downloads/get --from ~/Downloads";
 const INIT: &str = "cd ~/tidelog && throughline init --yes";
 const INIT_BESIDE_PLUGIN: &str = "cd ~/tidelog && throughline init --yes --no-register";
@@ -70,7 +73,7 @@ fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::
     checks.check("there is no Rust", !has_rust, machine.path());
 
     let api = MessagesApi::start()?;
-    api.script([Script::on(ASK).says("No: that was tried, and SQLite lets one process write.")]);
+    api.script([Script::on(ASK).says("The alert's id becomes the primary key.")]);
     let mut client = Client::new(&environment, &api)?.with_path(machine.path());
     let mut started = format!("cd ~/tidelog && claude \"{ASK}\"");
     if by_plugin {
@@ -93,7 +96,8 @@ fn journey(checks: &mut Checks, name: &str, init: &str, by_plugin: bool) -> io::
     shown.end(took);
 
     let text = given.iter().map(|given| given.text.as_str()).collect::<String>();
-    checks.contains("the first request carries the memory", &text, ANSWER);
+    checks.contains("the first request carries the record of the last session", &text, ANSWER);
+    checks.contains("and the user's wish", &text, WISH);
     checks.check(
         &format!("within {} s", TIME_MAX.as_secs()),
         took <= TIME_MAX,
