@@ -175,10 +175,11 @@ fn sentences(question: &str) -> Vec<Value> {
                 .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
                 .filter(is_path)
                 .collect();
-            let kind = match sentence.contains(CURES) {
-                _ if is_user => "preference",
-                true => "gotcha",
-                false => "decision",
+            let kind = match (is_user, sentence.contains(CURES)) {
+                (true, _) if sentence.contains("in this project") => "convention",
+                (true, _) => "preference",
+                (false, true) => "gotcha",
+                (false, false) => "decision",
             };
             json!({
                 "kind": kind,

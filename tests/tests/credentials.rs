@@ -30,20 +30,21 @@ fn secrets(sentence: &Value) -> impl Iterator<Item = &str> {
     sentence["secrets"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns the steps of a session in which a sentence is said; none for the sentences that are saved by a program.
+/// Returns the steps of a session in which a sentence is said; none for the sentences that are saved by a program. The
+/// stand-in for a model makes a memory of the first words behind "Decision" or "Gotcha".
 fn steps(sentence: &Value) -> Vec<Value> {
     let says = text(sentence, "text");
     match text(sentence, "channel") {
         "wish" => vec![
             json!({"user": says}),
-            json!({"claude": "Noted. I will do it like that from now on, in every session."}),
+            json!({"claude": format!("Decision: {says}")}),
         ],
         "fix" => vec![
             json!({"user": "Please get this to run, it worked last week."}),
             json!({"bash": sentence["failing"], "fails": sentence["error"]}),
             json!({"bash": sentence["passing"], "prints": "done"}),
             json!({"bash": sentence["failing"], "prints": "done"}),
-            json!({"claude": sentence["answer"]}),
+            json!({"claude": format!("Gotcha: {}", text(sentence, "answer"))}),
         ],
         "note" => vec![
             json!({"user": "Go on with the setup, commit what is ready and tell me what you changed."}),
@@ -51,7 +52,7 @@ fn steps(sentence: &Value) -> Vec<Value> {
                 "bash": format!("git commit -q -F - <<'EOF'\n{says}\nEOF"),
                 "prints": "[main 1a2b3c4] done\n 1 file changed, 2 insertions(+)",
             }),
-            json!({"claude": says}),
+            json!({"claude": format!("Decision: {says}")}),
         ],
         _ => Vec::new(),
     }
