@@ -35,10 +35,7 @@ fn secrets(sentence: &Value) -> impl Iterator<Item = &str> {
 fn steps(sentence: &Value) -> Vec<Value> {
     let says = text(sentence, "text");
     match text(sentence, "channel") {
-        "wish" => vec![
-            json!({"user": says}),
-            json!({"claude": format!("Decision: {says}")}),
-        ],
+        "wish" => vec![json!({"user": says}), json!({"claude": format!("Decision: {says}")})],
         "fix" => vec![
             json!({"user": "Please get this to run, it worked last week."}),
             json!({"bash": sentence["failing"], "fails": sentence["error"]}),
