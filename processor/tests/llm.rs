@@ -23,7 +23,7 @@ fn session(turns: usize) -> Session {
         uuid: format!("prompt-{number}"),
         at: Timestamp(1_700_000_000_000 + number as i64),
         prompt: Prompt {
-            text: format!("{WISH} This is part {number}. {}", "More about it. ".repeat(150)),
+            text: format!("{WISH} Start with part {number}. {}", "Check the next table. ".repeat(150)),
             ..Prompt::default()
         },
         steps: vec![Step {
@@ -236,7 +236,7 @@ fn a_small_context_gets_small_windows_and_loses_nothing() {
         assert!(answer <= context as u64 / 4, "{answer}");
     }
     let shown = |requests: &[Value], number: usize| {
-        let part = format!("This is part {number}.");
+        let part = format!("Start with part {number}.");
         requests.iter().any(|request| request["messages"][1].to_string().contains(&part))
     };
     assert!((0..8).all(|number| shown(&few, number) && shown(&many, number)));
@@ -372,7 +372,7 @@ fn one_bad_window_costs_only_itself() {
     let server = Ollama::start(
         &["tiny"],
         Behaviour::Says(|question| {
-            if question.contains("This is part 0.") { "{".to_owned() } else { good(question) }
+            if question.contains("Start with part 0.") { "{".to_owned() } else { good(question) }
         }),
     );
     let cache = tempfile::tempdir().unwrap();

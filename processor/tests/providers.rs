@@ -18,7 +18,7 @@ const WISH: &str = "Please always run the migrations inside a transaction.";
 const ALL: &[&str] = &["json_schema", "json_object"];
 
 fn session(id: &str) -> Session {
-    let prompt = Prompt { text: format!("{WISH} In {id}."), ..Prompt::default() };
+    let prompt = Prompt { text: format!("{WISH} Start with {id}."), ..Prompt::default() };
     let turn = Turn { uuid: format!("{id}-p"), at: Timestamp(1), prompt, ..Turn::default() };
     Session { id: id.to_owned(), turns: vec![turn], ..Session::default() }
 }

@@ -367,7 +367,7 @@ pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     let thing = ["ledger", "parser", "cache", "router"][seed as usize % 4];
     let file = format!("{root}/src/{thing}.rs");
     script.prompt(&format!(
-        "The {thing} loses the last entry when it is closed. Please find out why and fix it. \
+        "Please find out why the {thing} loses the last entry when it is closed, and fix it. \
          From now on, always run the tests of the {thing} with --locked."
     ));
     script.say(&format!("I'll look at how the {thing} closes."));

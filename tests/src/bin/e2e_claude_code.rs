@@ -308,7 +308,7 @@ impl<'a> World<'a> {
         let list: Value = serde_json::from_str(&self.throughline(&["list", "--json"])?)?;
         let memories: Vec<_> = list.as_array().into_iter().flatten().collect();
         let seen = self.throughline(&["list"])?;
-        for kind in ["fix", "decision"] {
+        for kind in ["gotcha", "decision"] {
             let found = memories.iter().any(|memory| memory["kind"] == kind);
             checks.check(&format!("there is a {kind}"), found, &seen);
         }
