@@ -293,15 +293,27 @@ impl Run<'_> {
             return Ok(None);
         }
         let (context, state) = (&self.context, &mut self.state);
+        let mut asked = mined.asked;
+        // Memories must not go because a mined file was lost.
+        if mine::load(context, state, &ownership, &mut known) {
+            let again = mine::mine(context, state, &ownership, &mut known, &mut self.models)?;
+            self.report.sessions_mined += again.mined;
+            self.report.add_asked(again.asked);
+            self.report.warn(again.warnings);
+            asked = again.asked;
+        }
+        let (context, state) = (&self.context, &mut self.state);
+        let inputs = unchanged::inputs(context, state);
         identity::learn_history(context.dirs(), context.options.tree, git::observe)?;
         let expired = mine::expired_drafts(context);
         let expired_turns = expired.iter().map(|file| file.turns).sum();
-        let mut all = mine::drafts(context, state, &ownership, known)?;
+        let mut all: Vec<MinedFile> = known.into_iter().filter_map(|known| known.mined).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
         all.extend(expired);
         self.report.turns = all.iter().map(|file| file.turns).sum();
         let proven = all.iter().map(|file| (file.session.as_str(), &file.proven));
         self.state.commands = often(proven);
-        let learned = self.make_memories(&ownership, &all, mined.asked)?;
+        let learned = self.make_memories(&ownership, &all, asked)?;
         let inputs = if learned.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, expired_turns, ..learned.learned };
         Ok(Some(all))

@@ -23,7 +23,10 @@ fn session(turns: usize) -> Session {
         uuid: format!("prompt-{number}"),
         at: Timestamp(1_700_000_000_000 + number as i64),
         prompt: Prompt {
-            text: format!("{WISH} Start with part {number}. {}", "Check the next table. ".repeat(150)),
+            text: format!(
+                "{WISH} Start with part {number}. {}",
+                "Check the next table. ".repeat(150)
+            ),
             ..Prompt::default()
         },
         steps: vec![Step {

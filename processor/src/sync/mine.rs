@@ -9,7 +9,6 @@ use anyhow::Result;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 use memory_store::memory::Source;
-use rayon::iter::Either;
 use rayon::prelude::*;
 
 use super::context::SyncContext;
@@ -271,37 +270,27 @@ fn read_by(
     Ok(mined)
 }
 
-/// The drafts of all sessions whose turns are there.
-pub(super) fn drafts(
+/// Loads the mined files of sessions whose summaries are known. A session whose file is lost or damaged has no summary
+/// any more, so that [`mine`] makes its file again, by a model where one reads sessions. Returns whether there is one.
+pub(super) fn load(
     context: &SyncContext<'_>,
-    state: &mut State,
+    state: &State,
     ownership: &Ownership,
-    known: Vec<KnownSession>,
-) -> Result<Vec<MinedFile>> {
+    known: &mut [KnownSession],
+) -> bool {
     let miner = context.miner(state, ownership);
-    let roots = miner.roots();
-    // The mined file of a session may be lost. Where a model helps, it is asked again the next time.
-    let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
-    let load = |known: KnownSession| {
-        let KnownSession { name, key, summary: _, mined } = known;
-        let mined = mined
-            .or_else(|| miner.load(&name, &key))
+    let is_lost = |known: &mut KnownSession| {
+        if known.mined.is_none() {
+            let KnownSession { name, key, .. } = &*known;
             // One that a model has not read to its end stays as it is until there is time for it.
-            .or_else(|| miner.load(&name, &Miner::later(&key)));
-        mined.map_or(Either::Right((name, key)), Either::Left)
-    };
-    let (mut files, mut lost): (Vec<MinedFile>, Vec<_>) = known.into_par_iter().partition_map(load);
-    context.sessions.archive.by_pack(&mut lost, |(name, _)| name);
-    let mine =
-        |(name, key): &(String, String)| miner.mine(name, &key_of_rules(key.clone()), &roots);
-    files.extend(in_order(&lost, mine).into_iter().collect::<Result<Vec<_>>>()?);
-    files.sort_by(|a, b| a.name.cmp(&b.name));
-    for (name, _) in lost {
-        if let Some(session) = state.sessions.get_mut(&name) {
-            session.mined = None;
+            known.mined = miner.load(name, key).or_else(|| miner.load(name, &Miner::later(key)));
         }
-    }
-    Ok(files)
+        if known.mined.is_none() {
+            known.summary = None;
+        }
+        known.mined.is_none()
+    };
+    known.par_iter_mut().map(is_lost).reduce(|| false, |one, other| one | other)
 }
 
 /// Leaves out drafts that rules of earlier versions made. Their sessions cannot be read again.
