@@ -1,7 +1,7 @@
 //! Eleven ways of damaging each private file, one at a time: hooks go on, the next sync makes again what can be, the rest
 //! is named, and no memory vanishes. A run takes some ways for each file; `scripts/stress damage` takes all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -164,8 +164,13 @@ impl Damaged {
         if said.contains("panicked") {
             fault(format!("a panic: {said}"));
         }
-        if self.sample.memories().unwrap() != self.memories {
-            fault("the memories are others".to_owned());
+        let now = self.sample.memories().unwrap();
+        let names: BTreeSet<&PathBuf> = now.keys().chain(self.memories.keys()).collect();
+        for name in names.into_iter().filter(|name| now.get(*name) != self.memories.get(*name)) {
+            let text =
+                |bytes: Option<&Vec<u8>>| bytes.map(|it| String::from_utf8_lossy(it).into_owned());
+            let (was, is) = (text(self.memories.get(name)), text(now.get(name)));
+            fault(format!("the memory {} is another one: {was:?}, now {is:?}", name.display()));
         }
         faults
     }
