@@ -890,6 +890,8 @@ fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
         file.set_modified(before.modified().unwrap()).unwrap();
     }
     sealed.write_script(&eventful("s2", sealed.root(), 1));
-    let report = sealed.sync();
+    let report = sync(&sealed.options()).unwrap();
     assert_eq!((report.sessions, report.turns), (2, turns));
+    let [warning] = &report.warnings[..] else { panic!("{:?}", report.warnings) };
+    assert!(warning.contains("this archived session is damaged"), "{warning}");
 }
