@@ -18,6 +18,7 @@ mod hostile_input;
 mod identity;
 mod interrupted_sync;
 mod kept;
+mod language;
 mod licences;
 mod limits;
 mod nothing_written;

@@ -150,7 +150,7 @@ fn no_program_opens_a_network_socket() {
         &["why"],
         &["pack"],
         &["audit"],
-        &["trust", "--list"],
+        &["projects"],
         &["sync", "--rebuild"],
     ] {
         let mut command = environment.command(&throughline);

@@ -59,7 +59,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("on", "speak again"),
             ("trust", "read memories of a clone"),
             ("link", "join another project"),
-            ("share", "let your projects ask it"),
+            ("projects", "all of yours"),
             ("sync", "read new transcripts now"),
             ("watch", "learn without hooks"),
             ("service", "keep `watch` running"),
@@ -71,6 +71,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
         &[
             ("pack", "the project's brief"),
             ("mcp", "the MCP server"),
+            ("share", "let your projects ask it"),
             ("statusline", "for Claude Code's line"),
             ("redact", "a text without secrets"),
             ("completions", "for your shell"),
@@ -79,7 +80,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 43] = [
+const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -114,8 +115,9 @@ const EXAMPLES: [(&str, [&str; 2]); 43] = [
     ("config", ["config get start_tokens", "config set notice off"]),
     ("off", ["off", "off --for 2h"]),
     ("on", ["on", "on --json"]),
-    ("trust", ["trust", "trust --list"]),
+    ("trust", ["trust", "trust --dry-run"]),
     ("link", ["link .", "link ~/work"]),
+    ("projects", ["projects", "projects --json"]),
     ("share", ["share on", "share off"]),
     ("sync", ["sync", "sync --all"]),
     ("watch", ["watch", "watch --poll=5"]),

@@ -9,7 +9,7 @@ use memory_store::identity;
 use memory_store::layout::Tree;
 use serde::Serialize;
 
-use super::{trust, view};
+use super::{projects, view};
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
@@ -48,7 +48,7 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
         let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project
     } else {
-        trust::find(world, &args.project)?.identity.project
+        projects::find(world, &args.project)?.identity.project
     };
     let observed = processor::git::observe(&world.root());
     let belongs = |tree: &Tree| tree.project == project && tree.root == observed.root;

@@ -71,6 +71,7 @@ pub mod pager;
 mod person;
 mod plan;
 mod preview;
+mod projects;
 mod purge;
 mod questions;
 mod reader;
@@ -181,6 +182,7 @@ enum Command {
     Uninstall(uninstall::Uninstall),
     Trust(trust::Trust),
     Link(link::Link),
+    Projects(projects::Projects),
     Sync(sync::Sync),
     Watch(watch::Watch),
     Service(service::Service),
@@ -234,6 +236,7 @@ impl Command {
             Self::Uninstall(args) => uninstall::run(args, world, out),
             Self::Trust(args) => trust::run(args, world, out),
             Self::Link(args) => link::run(args, world, out),
+            Self::Projects(args) => projects::run(args, world, out),
             Self::Sync(args) => sync::run(args, world, out),
             Self::Watch(args) => watch::run(args, world, out),
             Self::Service(args) => service::run(args, world, out),
@@ -304,6 +307,7 @@ impl Command {
             Self::Search(_)
                 | Self::Show(_)
                 | Self::List(_)
+                | Self::Projects(_)
                 | Self::Tombstones(_)
                 | Self::Handoff(_)
                 | Self::Diff(_)

@@ -42,6 +42,7 @@ impl Command {
             | Self::MergeDriver(_)
             | Self::Status(_)
             | Self::Why(_)
+            | Self::Projects(_)
             | Self::Stats(_)
             | Self::Timeline(_)
             | Self::Report(_)

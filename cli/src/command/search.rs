@@ -11,7 +11,7 @@ use memory_store::recall::{
 };
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
-use memory_store::{Kind, MemoryId, Timestamp, short_session, thinking};
+use memory_store::{Kind, MemoryId, ProjectId, Timestamp, identity, short_session, thinking};
 use processor::progress::Silent;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use super::view::{self, plain};
 use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, paint};
+use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
 /// Characters of a hit's text that are shown to a person.
@@ -48,7 +48,7 @@ pub struct Search {
     #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
     kind: Vec<Kind>,
     /// Only what has this tag; may be repeated
-    #[arg(long, short = 't')]
+    #[arg(long, short = 't', hide_short_help = true)]
     tag: Vec<String>,
     /// Only what is about this file; may be repeated
     #[arg(long, short = 'p')]
@@ -62,9 +62,12 @@ pub struct Search {
     /// Nothing newer: a date, or for example "last week"
     #[arg(long, hide_short_help = true, value_name = "DATE")]
     until: Option<String>,
-    /// Also what was replaced by something newer
-    #[arg(long, hide_short_help = true)]
+    /// In all your projects instead of this one (`throughline projects` lists them)
+    #[arg(long, conflicts_with = "thinking")]
     all: bool,
+    /// Include memories that a newer one replaces
+    #[arg(long, hide_short_help = true)]
+    superseded: bool,
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
@@ -163,6 +166,9 @@ fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
 
 /// Runs the command.
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+    if args.all {
+        return in_all_projects(args, world, out);
+    }
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
     if wanted.thinking {
@@ -184,6 +190,64 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
         Some(damage) => Err(Failure::new(format!("what was found may not be all: {damage}"))
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again.")),
+    }
+}
+
+/// What was found in one project.
+#[derive(Serialize)]
+struct FoundInProject {
+    project: ProjectId,
+    root: PathBuf,
+    #[serde(flatten)]
+    found: FoundDocument,
+}
+
+/// Searches all projects of this user that have a working tree, the current one first. A project in which only weak hits
+/// were found is left out, and the user's own memories are listed once.
+fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+    let wanted = args.wanted(world.now)?;
+    let here = Tree::find(&world.dirs, &world.cwd);
+    let known = identity::list(&world.dirs)?;
+    let others = known.iter().filter_map(|known| known.trees.first().cloned());
+    let mut trees: Vec<Tree> = here.iter().cloned().collect();
+    trees.extend(others.filter(|tree| here.as_ref().is_none_or(|it| it.project != tree.project)));
+    let (mut all, mut damaged) = (Vec::new(), Vec::new());
+    for tree in trees {
+        let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
+        let mut recalled = recall.search(&wanted, world.now);
+        damaged.extend(recalled.degraded.clone().map(|damage| (tree.root.clone(), damage)));
+        if !all.is_empty() {
+            recalled.hits.retain(|hit| hit.collection != Collection::User);
+        }
+        if !recalled.hits.is_empty() && !recalled.weak {
+            all.push((tree, recalled));
+        }
+    }
+    let finds_nothing = all.is_empty();
+    if args.json {
+        let all = all.into_iter().map(|(tree, recalled)| FoundInProject {
+            project: tree.project,
+            root: tree.root,
+            found: found(recalled),
+        });
+        view::json(&all.collect::<Vec<_>>(), out)?;
+    } else if finds_nothing {
+        writeln!(out, "Nothing is known of this in any project.")?;
+    } else {
+        for (tree, recalled) in &all {
+            writeln!(out, "{}", paint(STRONG, view::path(&tree.root)))?;
+            show(recalled, &args.text.join(" "), args.full, out)?;
+        }
+    }
+    match damaged.first() {
+        None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
+        None => Ok(()),
+        Some((root, damage)) => Err(Failure::new(format!(
+            "what was found may not be all, in {}: {damage}",
+            view::path(root)
+        ))
+        .code(exit::DEGRADED)
+        .hint("Run `throughline sync` there, which makes the index again.")),
     }
 }
 
@@ -252,7 +316,7 @@ impl Search {
             turns: self.turns,
             thinking: self.thinking,
             without_held: false,
-            superseded: self.all,
+            superseded: self.superseded,
         };
         match wanted.problem(now) {
             Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use memory_store::identity::{self, Known, Observed};
+use memory_store::identity::{self, Observed};
 use memory_store::index::Index;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::store::Stored;
@@ -15,9 +15,8 @@ use serde::Serialize;
 use super::ask;
 use super::stores::Stores;
 use super::view::{self, MemoryView};
-use crate::clock;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{NAME, QUIET, paint};
+use crate::style::{QUIET, paint};
 use crate::world::World;
 
 /// Vouches for this project's memory folder, so that it is read; then shows the memories in it that are from the
@@ -32,14 +31,11 @@ use crate::world::World;
 pub struct Trust {
     /// The working tree; without it, the current one
     dir: Option<PathBuf>,
-    /// List the working trees that this machine vouches for
-    #[arg(long, conflicts_with_all = ["dir", "revoke", "yes"])]
-    list: bool,
     /// Release without asking
     #[arg(long, short)]
     yes: bool,
     /// Vouch for the folder and release nothing, without asking
-    #[arg(long, conflicts_with_all = ["list", "yes", "revoke"])]
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
     no_release: bool,
     /// Read the memory folder no more; its files stay where they are
     #[arg(long, conflicts_with = "yes")]
@@ -55,15 +51,12 @@ pub struct Trust {
 impl Trust {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !(self.list || self.dry_run)
+        !self.dry_run
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
-    if args.list {
-        return list(args, world, out);
-    }
     let folder = match &args.dir {
         Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
@@ -260,73 +253,4 @@ fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> 
 #[derive(Serialize)]
 struct Revoked<'a> {
     revoked: &'a Path,
-}
-
-#[derive(Serialize)]
-struct KnownView<'a> {
-    project: String,
-    mode: identity::Mode,
-    created: memory_store::Timestamp,
-    paths: Vec<&'a PathBuf>,
-    remotes: &'a [String],
-}
-
-impl<'a> From<&'a Known> for KnownView<'a> {
-    fn from(known: &'a Known) -> Self {
-        let mut paths: Vec<&PathBuf> = known.trees.iter().map(|tree| &tree.root).collect();
-        // Seen from a linked worktree, the main one is a worktree as well.
-        paths.sort();
-        paths.dedup();
-        Self {
-            project: known.identity.project.to_string(),
-            mode: known.identity.mode,
-            created: known.identity.created,
-            paths,
-            remotes: &known.identity.remotes,
-        }
-    }
-}
-
-fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
-    let known = identity::list(&world.dirs)?;
-    let views: Vec<KnownView> = known.iter().map(KnownView::from).collect();
-    if args.json {
-        return view::json(&views, out);
-    }
-    if views.is_empty() {
-        writeln!(out, "No project yet. `throughline init` sets one up.")?;
-    }
-    for known in &views {
-        let mode = match known.mode {
-            identity::Mode::Committed => "committed",
-            identity::Mode::Private => "private",
-        };
-        let since = format!("{mode}, since {}", clock::date(known.created));
-        writeln!(out, "{}  {}", paint(NAME, &known.project), paint(QUIET, since))?;
-        for path in &known.paths {
-            writeln!(out, "  {}", view::path(path))?;
-        }
-        if known.paths.is_empty() {
-            writeln!(out, "  {}", paint(QUIET, "no working tree is left"))?;
-        }
-    }
-    Ok(())
-}
-
-/// The project whose id starts with `prefix`.
-pub fn find(world: &World, prefix: &str) -> Result<Known> {
-    let wanted = prefix.trim().to_ascii_lowercase();
-    let mut known = identity::list(&world.dirs)?;
-    known.retain(|known| {
-        !wanted.is_empty() && known.identity.project.to_string().starts_with(&wanted)
-    });
-    match (known.len(), known.pop()) {
-        (1, Some(known)) => Ok(known),
-        (found, _) => Err(Failure::new(match found {
-            0 => format!("no project has an id like `{prefix}`"),
-            _ => format!("{found} projects have an id like `{prefix}`"),
-        })
-        .code(crate::exit::NOT_FOUND)
-        .hint("`throughline trust --list` shows the ids.")),
-    }
 }

@@ -146,7 +146,7 @@ fn a_command_that_decides_for_the_person_needs_one() {
     }
     let allowed: [&[&str]; 11] = [
         &["init", "--yes", "--no-register", "--no-sync"],
-        &["trust", "--list"],
+        &["projects"],
         &["review"],
         &["review", "--accept-all", "--dry-run"],
         &["share"],

@@ -75,7 +75,7 @@ const READING: [&[&str]; 50] = [
     &["init", "--dry-run"],
     &["uninstall", "--purge"],
     &["trust"],
-    &["trust", "--list"],
+    &["projects"],
     &["link", "nowhere"],
     &["sync", "--from", "/nowhere"],
     &["service", "status"],

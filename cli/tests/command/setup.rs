@@ -389,8 +389,8 @@ fn a_folder_that_came_with_the_repository_is_not_read_before_somebody_vouches_fo
     "#);
     machine.ok(&["trust", "--no-release"]);
     assert!(machine.ok(&["list"]).contains("The cache lives in memory"));
-    assert!(machine.ok(&["trust", "--list"]).contains("/home/work"));
-    let known = machine.json(&["trust", "--list", "--json"]);
+    assert!(machine.ok(&["projects"]).contains("/home/work"));
+    let known = machine.json(&["projects", "--json"]);
     let read = known.as_array().unwrap().iter().filter(|known| known["paths"][0].is_string());
     assert_eq!(read.count(), 1, "{known:#}");
 }
@@ -407,6 +407,41 @@ fn a_copy_joins_a_project_when_the_user_says_so() {
     machine.ok(&["link", machine.work().to_str().unwrap(), "-C", copy]);
     assert!(machine.ok(&["list", "-C", copy]).contains("Learned in the first tree"));
     assert_eq!(machine.run(&["link", "nosuchproject", "-C", copy]).code, 3);
+}
+
+#[test]
+fn projects_are_listed_and_searched_together() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The oven is preheated for bread"]);
+    machine.ok(&["add", "An oven is never left alone", "--user"]);
+    let other = machine.path("home/other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    let other = other.to_str().unwrap();
+    machine.ok(&["init", "--yes", "--private", "--no-register", "-C", other]);
+    machine.ok(&["add", "The oven of the bakery burns wood", "-C", other]);
+
+    let known = machine.json(&["projects", "--json"]);
+    let of = |place: &str| {
+        let is_it = |known: &&serde_json::Value| {
+            known["paths"][0].as_str().is_some_and(|path| path.ends_with(place))
+        };
+        known.as_array().unwrap().iter().find(is_it).unwrap()
+    };
+    assert_eq!((&of("work")["memories"], &of("work")["here"]), (&1.into(), &true.into()));
+    assert_eq!((&of("other")["memories"], &of("other")["mode"]), (&1.into(), &"private".into()));
+    let listed = machine.ok(&["projects"]);
+    assert!(listed.contains("1 memory") && listed.contains("(here)"), "{listed}");
+
+    let here = machine.ok(&["search", "oven"]);
+    assert!(!here.contains("wood"), "{here}");
+    let all = machine.ok(&["search", "--all", "oven"]);
+    let (first, second) = (all.find("bread").unwrap(), all.find("wood").unwrap());
+    assert!(first < second && all.contains("home/other"), "{all}");
+    assert_eq!(all.matches("never left alone").count(), 1, "{all}");
+    let nothing = machine.run(&["search", "--all", "xyzzyplugh"]);
+    assert_eq!(nothing.code, 1, "{}", nothing.whole());
+    assert!(nothing.stdout.contains("in any project"), "{}", nothing.whole());
 }
 
 #[test]

@@ -496,5 +496,5 @@ fn trust_without_a_memory_folder_says_what_to_do() {
     let machine = Machine::new();
     let said = machine.run(&["trust"]);
     assert!(said.code != 0 && said.stderr.contains("throughline init"), "{}", said.whole());
-    assert!(machine.json(&["trust", "--list", "--json"]).as_array().unwrap().is_empty());
+    assert!(machine.json(&["projects", "--json"]).as_array().unwrap().is_empty());
 }
