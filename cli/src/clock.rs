@@ -16,6 +16,11 @@ pub fn time(at: Timestamp) -> String {
     time_in(at, &ZONE)
 }
 
+/// A time of day, to the second.
+pub fn second(at: Timestamp) -> String {
+    zoned(at, &ZONE).map_or_else(|| at.to_string(), |at| at.strftime("%H:%M:%S").to_string())
+}
+
 /// A day.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)

@@ -41,6 +41,14 @@ pub fn find(path: Option<&OsStr>, name: &str) -> Option<PathBuf> {
     })
 }
 
+/// Returns whether somebody still reads what this process prints.
+pub fn has_reader() -> bool {
+    let mut stdout = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
+    // SAFETY: the place is valid, and the call returns at once.
+    unsafe { libc::poll(&raw mut stdout, 1, 0) };
+    stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

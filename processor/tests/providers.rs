@@ -9,6 +9,7 @@ use memory_store::layout::ProjectDir;
 use memory_store::settings::{Llm, Settings};
 use processor::collect::discover::Transcript;
 use processor::llm::estimate::estimate;
+use processor::llm::prices::{ClientVersion, Prices};
 use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
 use processor::transcript::name::TranscriptName;
 use processor::transcript::session::{Prompt, Session, Turn};
@@ -279,11 +280,17 @@ fn a_session_s_cost_is_estimated_from_those_at_hand() {
         Transcript { path, name, len, inode: 0, modified_ns: i128::from(number) }
     };
     let each = |transcripts: &[Transcript]| {
-        let estimate = estimate(&Settings::default(), transcripts).unwrap();
-        assert_eq!(estimate.sessions, transcripts.len());
+        let prices = Prices::of(ClientVersion::parse("2.1.332 (Claude Code)"));
+        let dear = Prices::of(ClientVersion::parse("2.1.197 (Claude Code)"));
+        let dear = estimate(&Settings::default(), transcripts, dear).unwrap();
+        let estimate = estimate(&Settings::default(), transcripts, prices).unwrap();
+        assert_eq!((estimate.seen, estimate.sessions), (transcripts.len(), transcripts.len()));
+        let all = estimate.each.usd.unwrap() * transcripts.len() as f64;
+        assert!((estimate.usd() - all).abs() < 1e-9);
+        assert!((dear.usd() - 10.0 * all).abs() < 1e-9);
         (estimate.each.tokens_in, estimate.each.usd.unwrap())
     };
-    assert_eq!(estimate(&Settings::default(), &[]), None);
+    assert_eq!(estimate(&Settings::default(), &[], Prices::of(None)), None);
     let (short, long) = (transcript(1, 10), transcript(2, 400));
     let (tokens, usd) = each(std::slice::from_ref(&short));
     let (tokens_long, usd_long) = each(std::slice::from_ref(&long));

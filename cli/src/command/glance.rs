@@ -10,7 +10,6 @@ use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::{Kind, MemoryId};
 use serde::Serialize;
 
-use super::preview::WORTH_CONFIDENCE;
 use super::stores::Stores;
 use super::view;
 use crate::failure::Result;
@@ -18,6 +17,8 @@ use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap;
 
+/// Confidence from which on a memory is worth keeping; others may be.
+const WORTH_CONFIDENCE: f32 = 0.7;
 /// Memories that are shown.
 const BEST_MAX: usize = 3;
 

@@ -40,7 +40,8 @@ pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
     left.sessions.iter().try_for_each(|session| show(session, out))
 }
 
-fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
+/// Prints where a session left the work.
+pub fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
     let branch =
         if session.branch.is_empty() { String::new() } else { format!(" on `{}`", session.branch) };
     let merged = if session.merged { ", merged since" } else { "" };

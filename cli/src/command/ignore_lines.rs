@@ -1,5 +1,5 @@
 //! Lines that keep a committed memory folder out of packages: part of the plan of `init`, which writes them where somebody
-//! agreed to it (`--yes`, an answer, or `--with ignore-lines`), and taken out by `uninstall`.
+//! agreed to it (`--yes`, the answer below the plan, or `--with ignore-lines`), and taken out by `uninstall`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,8 @@ use crate::world::World;
 pub enum Consent {
     /// Given, by an option.
     Given,
-    /// Part of the answer to where memories are kept.
-    WithMemories,
-    /// Asked for by a question of its own.
-    Asked,
+    /// Part of the answer to the question below the plan.
+    WithAnswer,
     /// Not to be had here; the lines are only shown.
     Missing,
 }
@@ -54,25 +52,16 @@ pub fn show(lines: &[IgnoreLine], consent: Consent, out: &mut dyn Write) -> Resu
         return Ok(());
     }
     let packages = packages_of(lines);
-    let why = match consent {
-        Consent::WithMemories => {
-            format!("in the repository, memories would be part of {packages};")
-        }
-        Consent::Given | Consent::Asked | Consent::Missing => {
-            format!("{packages} made here would contain the memories;")
-        }
-    };
     writeln!(
         out,
-        "  packages    {why}\n              one line more in each of these files leaves them out:"
+        "  packages    {packages} made here would contain the memories;\n              one line more in each of these files leaves them out:"
     )?;
     for IgnoreLine { file, line, .. } in lines {
         writeln!(out, "    {:<24} {line}", view::path(file))?;
     }
     let how = match consent {
         Consent::Given => "`--no-ignore-lines` leaves these files as they are",
-        Consent::WithMemories => "added if you keep memories there; not with `--no-ignore-lines`",
-        Consent::Asked => "you are asked before they are added",
+        Consent::WithAnswer => "added with your answer; not with `--no-ignore-lines`",
         Consent::Missing => "not added yet: `throughline init --with ignore-lines` does it",
     };
     writeln!(out, "              {how}")?;

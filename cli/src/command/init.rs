@@ -1,6 +1,6 @@
-//! `throughline init`: sets a project up. It shows a plan and asks what is open (`plan.rs`, `questions.rs`), vouches for
-//! the working tree, makes the memory folder, registers hooks and MCP server with Claude Code, and reads the sessions that
-//! are there already (`backfill.rs`).
+//! `throughline init`: sets a project up. It shows a plan (`plan.rs`), asks at most one question, vouches for the working
+//! tree, makes the memory folder, registers hooks and MCP server with Claude Code, and reads the sessions that are there
+//! already (`backfill.rs`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,13 @@ use serde::Serialize;
 use super::backfill::{self, Backfill};
 use super::doctor::folders;
 use super::guide;
+use super::ignore_lines::Consent;
 use super::init_options::Init;
-use super::old_sessions::{self, Keep};
 use super::plan::{self, Plan};
-use super::questions::{self, Answers};
-use super::reader::{self, Chosen, WITHOUT_MODEL};
+use super::reader::{self, Chosen, Offers, WITHOUT_MODEL};
 use super::scene::{self, Scene};
-use super::sync::{self, EarlierSessions};
-use super::{ask, closing, config, ignore_lines, migrations, preview, view};
+use super::sync;
+use super::{ask, closing, config, ignore_lines, migrations, old_sessions, preview, view};
 use crate::elsewhere::{self, Moved};
 
 use crate::claude::places::Scope;
@@ -94,7 +93,8 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let scene = Scene::look(world, &root)?;
     if args.dry_run || is_unanswered {
         let chosen = chosen(args, world)?;
-        let plan = Plan::of(args, world, &scene, chosen.as_ref());
+        let offers = offers(args, world, &scene, chosen.as_ref());
+        let plan = Plan::of(args, world, &scene, chosen.as_ref(), offers);
         if args.json {
             view::json(&plan, out)?;
         } else {
@@ -138,20 +138,38 @@ fn chosen(args: &Init, world: &World) -> Result<Option<Chosen>> {
     }
 }
 
+/// Looks which readers can be had, where nobody chose one and somebody can be asked. About a project that is joined, or
+/// memories that move, another question is asked.
+fn offers(args: &Init, world: &World, scene: &Scene, chosen: Option<&Chosen>) -> Option<Offers> {
+    let is_open = args.llm.is_none() && chosen.is_some();
+    let other = scene.joins().is_some() || scene.mode().is_some_and(|it| it != args.mode_in(scene));
+    let is_asked = is_open && !other && world.interactive && !args.yes;
+    is_asked.then(|| Offers::find(world, &scene.found))
+}
+
 fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Result<SetUp> {
     let (observed, is_new, before) = (&scene.observed, scene.is_new, scene.mode());
     let root = &observed.root;
     let chosen = chosen(args, world)?;
-    let plan = Plan::of(args, world, scene, chosen.as_ref());
+    let offers = offers(args, world, scene, chosen.as_ref());
+    let plan = Plan::of(args, world, scene, chosen.as_ref(), offers);
     if !args.yes {
         plan.title(world, out)?;
         plan.show(args, world, out)?;
     }
-    if let Some(project) = scene.joins() {
+    let mode = args.mode_in(scene);
+    let moves_memories = before.is_some_and(|before| before != mode);
+    if let Some(project) = scene.joins().filter(|_| !moves_memories) {
         confirm_joining(args, world, project)?;
     }
-    let Answers { reader, mode, drafts, scope, ignore_lines: writes_lines } =
-        questions::answers(args, world, scene, &plan, chosen, out)?;
+    let reader = match &plan.asks {
+        Some(offers) => {
+            let reader = offers.ask()?.ok_or_else(left)?;
+            Some(reader::look_at(world, &reader, false)?)
+        }
+        None => chosen,
+    };
+    let (drafts, scope) = (args.drafts, args.scope(scene));
     if mode == identity::Mode::Committed {
         store::check_folder(root)?;
         folders::check_writable(&root.join(STORE_DIR).join("memories"))?;
@@ -161,9 +179,9 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     if registers {
         register::check(world, scope, root)?;
     }
-    let moves = match before {
-        Some(before) if before != mode => Some(moves(args, world, observed, mode)?),
-        Some(_) | None => None,
+    let moves = match moves_memories {
+        true => Some(moves(args, world, scene, mode)?),
+        false => None,
     };
     let moved = if is_new { elsewhere::moved(&world.dirs, root) } else { Vec::new() };
     // From here on something is written.
@@ -218,19 +236,20 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         writeln!(out, "  read by     {}", reader.told())?;
     }
     let is_wanted = args.guides_ignore_lines();
-    let lines = if writes_lines { plan.ignore_lines.as_slice() } else { &[] };
+    let lines = match plan.consent(args) {
+        Consent::Given | Consent::WithAnswer => plan.ignore_lines.as_slice(),
+        Consent::Missing => &[],
+    };
     let ignore_lines = ignore_lines::put(world, &store, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, scene, &tree, out)?;
-    // By now the person may have taken sessions as this project's that were named.
-    let again = match scene.unclaimed.newest {
+    // By now sessions that were named may have been taken as this project's.
+    let again = match args.earlier {
         Some(_) => Some(discover::transcripts(&world.dirs, &tree)?.transcripts),
         None => None,
     };
     let found = again.as_ref().unwrap_or(&scene.found);
-    let is_asked = world.interactive && !args.yes && !args.keep_all;
-    let keep = if is_asked { Keep::Ask } else { Keep::All };
-    old_sessions::decide(world, &tree, found, keep, out)?;
+    old_sessions::keep(world, &tree, found, out)?;
     let mut backfill = None;
     if !args.no_sync {
         backfill = backfill::run(world, &tree, (found, &scene.unclaimed), out)
@@ -271,7 +290,8 @@ fn confirm_joining(args: &Init, world: &World, project: &Identity) -> Result {
     )))
 }
 
-/// Names sessions that may be another project's, and asks about them where somebody can be asked.
+/// Decides about sessions that may be another project's as an option says, or names them: each with the command that
+/// decides.
 fn decide_earlier(
     args: &Init,
     world: &World,
@@ -279,42 +299,36 @@ fn decide_earlier(
     tree: &Tree,
     out: &mut dyn Write,
 ) -> Result {
-    let newest = scene.unclaimed.newest;
     if let Some(decision) = args.earlier {
-        return sync::decide(world, tree, decision, newest);
+        return sync::decide(world, tree, decision, scene.unclaimed.newest);
     }
     for told in scene.unclaimed.told() {
         writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&told))?;
     }
-    if newest.is_none() || args.yes || !world.interactive {
-        return Ok(());
-    }
-    out.flush()?;
-    let decision = match ask::confirm(world, "Learn from these sessions all the same?", false)? {
-        true => EarlierSessions::Take,
-        false => EarlierSessions::Leave,
-    };
-    sync::decide(world, tree, decision, newest)
+    Ok(())
+}
+
+/// Returns the failure of a person who left the question.
+fn left() -> Failure {
+    Failure::new("nothing was set up")
+        .hint("`throughline init --dry-run` shows what it would do; `--help` names the flags.")
 }
 
 /// Tells what happens to the memories of a project that is to keep them elsewhere. Asks before private ones come into a
 /// repository.
-fn moves(
-    args: &Init,
-    world: &World,
-    observed: &Observed,
-    mode: identity::Mode,
-) -> Result<&'static str> {
+fn moves(args: &Init, world: &World, scene: &Scene, mode: identity::Mode) -> Result<&'static str> {
     match mode {
         identity::Mode::Private => {
             Ok("Memories are kept in your data directory from now on. Files in .throughline \
                                        stay and are not read any more; remove them if they are not to be shared.")
         }
         identity::Mode::Committed => {
-            let question = format!(
-                "Write this project's private memories into {} and its other working trees?",
-                observed.root.display()
-            );
+            let whose = match scene.joins() {
+                Some(project) => format!("the private memories of {}", scene::name(project)),
+                None => "this project's private memories".to_owned(),
+            };
+            let root = scene.observed.root.display();
+            let question = format!("Write {whose} into {root} and its other working trees?");
             if !args.yes && !ask::confirm(world, &question, true)? {
                 return Err(Failure::new("memories stay private; nothing was changed")
                     .hint("`throughline init` without --committed keeps them so."));

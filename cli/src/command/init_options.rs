@@ -26,7 +26,8 @@ pub struct Init {
     /// your settings, for all projects
     #[arg(long, conflicts_with = "private")]
     pub drafts: bool,
-    /// Show what would be learned from the sessions that are there, and change nothing
+    /// Show what a session would be told now: where the work was left, and answers to five prompts of this history; and
+    /// change nothing
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     pub preview: bool,
     /// Show what it would do, and do nothing
@@ -66,14 +67,10 @@ pub struct Init {
         conflicts_with = "register_only"
     )]
     pub earlier: Option<EarlierSessions>,
-    /// Keep the turns of all sessions that are there, whatever their age and `retention_days`; without a terminal, and
-    /// with --yes, that is the default
-    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
-    pub keep_all: bool,
-    /// Reader that looks for memories in sessions: rules (no model, the default), ollama, ollama:MODEL or claude
+    /// Reader that looks for memories in sessions: rules (nobody, the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,
-    /// Ask nothing and do it
+    /// Ask nothing and do it; sessions are read by nobody unless --llm names a reader
     #[arg(long, short = 'y')]
     pub yes: bool,
 }
@@ -97,6 +94,11 @@ impl Init {
         let is_said = self.private || self.committed || self.drafts;
         let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };
         is_said.then_some(mode)
+    }
+
+    /// Returns how memories are kept in a project: as the options name it, as before, or in the repository.
+    pub fn mode_in(&self, scene: &Scene) -> identity::Mode {
+        self.mode().or(scene.mode()).unwrap_or(identity::Mode::Committed)
     }
 
     /// Whether hooks and server are registered: not where the plugin brings them, unless somebody names the settings.

@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use memory_store::{MemoryId, short_session};
+use processor::programs;
 use serde::Serialize;
 
-use super::receipts::{self, Receipt};
+use super::receipts::{self, Follower, Receipt};
 use super::stores::Stores;
 use super::view::{self, plain};
 use super::why;
@@ -21,6 +24,9 @@ use crate::wrap;
 const TIME_COLUMNS: usize = 15;
 const EVENT_COLUMNS: usize = 7;
 
+/// Time between two looks at the receipts.
+const FOLLOW_EVERY: Duration = Duration::from_millis(250);
+
 /// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
 #[derive(Debug, Args)]
 pub struct Log {
@@ -30,7 +36,10 @@ pub struct Log {
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Print JSON
+    /// Go on with what is given from now on, until Ctrl-C
+    #[arg(long, short = 'f')]
+    pub follow: bool,
+    /// Print JSON; with --follow, one object a line
     #[arg(long)]
     json: bool,
 }
@@ -50,6 +59,9 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     let wanted = |receipt: &Receipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
+    if args.follow {
+        return follow(args, wanted, world, &stores, out);
+    }
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
     let titles = why::titles(&stores, world, &found)?;
     let lines: Vec<LogEntry<'_>> =
@@ -60,7 +72,45 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     if lines.is_empty() {
         writeln!(out, "{}", why::nothing(args.session.as_deref()))?;
     }
-    lines.iter().try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(world, wrap::room()))?))
+    let at = |receipt: &Receipt| clock::ago(receipt.at, world.now);
+    lines
+        .iter()
+        .try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(at(entry.receipt), wrap::room()))?))
+}
+
+/// Prints the last receipts of the newest day, oldest first, and then each as it comes. Ends when the reader of the output
+/// is gone.
+fn follow(
+    args: &Log,
+    wanted: impl Fn(&Receipt) -> bool,
+    world: &World,
+    stores: &Stores,
+    out: &mut dyn Write,
+) -> Result {
+    let mut follower = Follower::new(&world.dirs.tree(&stores.tree.root));
+    let mut is_first = true;
+    while programs::has_reader() {
+        let mut new = follower.next();
+        new.retain(&wanted);
+        if is_first {
+            new.drain(..new.len().saturating_sub(args.limit));
+        }
+        is_first = false;
+        if !new.is_empty() {
+            let titles = why::titles(stores, world, &new)?;
+            for receipt in &new {
+                let entry = LogEntry::of(receipt, &titles);
+                let line = match args.json {
+                    true => serde_json::to_string(&entry).map_err(std::io::Error::other)?,
+                    false => entry.line(clock::second(receipt.at), wrap::room()),
+                };
+                writeln!(out, "{line}")?;
+            }
+            out.flush()?;
+        }
+        thread::sleep(FOLLOW_EVERY);
+    }
+    Ok(())
 }
 
 /// Names an event for a person.
@@ -83,10 +133,10 @@ impl<'a> LogEntry<'a> {
         Self { receipt, titles: given.map(|given| title(&given.id)).collect() }
     }
 
-    /// Returns one line of so many columns.
-    pub fn line(&self, world: &World, columns: usize) -> String {
+    /// Returns one line of so many columns, which begins with a time.
+    pub fn line(&self, at: String, columns: usize) -> String {
         let Self { receipt, titles } = self;
-        let at = format!("{:<TIME_COLUMNS$}", clock::ago(receipt.at, world.now));
+        let at = format!("{at:<TIME_COLUMNS$}");
         let event = format!("{:<EVENT_COLUMNS$}", plain(occasion(&receipt.event)));
         let cost = format!("{:>4} tokens", receipt.tokens);
         let what = match titles.as_slice() {

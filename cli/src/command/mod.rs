@@ -73,8 +73,8 @@ mod plan;
 mod preview;
 mod projects;
 mod purge;
-mod questions;
 mod reader;
+mod reasons;
 mod receipts;
 mod redact;
 mod removal;
@@ -316,9 +316,8 @@ impl Command {
                 | Self::Timeline(_)
                 | Self::Blame(_)
                 | Self::Fixes(_)
-                | Self::Log(_)
                 | Self::Upgrade(_)
-        )
+        ) || matches!(self, Self::Log(log) if !log.follow)
     }
 
     /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.

@@ -1,40 +1,67 @@
-//! The preview of `init`: memories that the sessions at hand would give, found in a temporary home, without a
+//! The preview of `init`: what a session would be told now. The sessions at hand are read in a temporary home, without a
 //! model, before anything is written into the repository.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::io::Write;
 
-use memory_store::Kind;
+use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
-use memory_store::store::Store;
+use memory_store::recall::{Hit, Recall, Search};
+use memory_store::text::excerpt;
+use memory_store::{Timestamp, short_session};
+use processor::collect::archive::Archive;
 use processor::sync::SyncOptions;
 use serde::Serialize;
 
 use super::reader::WITHOUT_MODEL;
-use super::{sync, view};
+use super::sessions::{self, TypedPrompt};
+use super::view::{self, plain};
+use super::{handoff, sync};
+use crate::clock;
 use crate::elsewhere;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
+use crate::wrap;
 
-/// The confidence from which on a memory is worth keeping; the others may be.
-pub const WORTH_CONFIDENCE: f32 = 0.7;
+/// Prompts that are shown with an answer.
+const EXAMPLES_MAX: usize = 5;
+/// Prompts that are tried, the last ones, and the sessions in which they are looked for.
+const PROMPTS_MAX: usize = 60;
+const SESSIONS_MAX: usize = 40;
+/// Answers that are looked at for one prompt.
+const FOUND_MAX: usize = 8;
+/// Words that an answer has in common with the prompt at least.
+const SHARED_MIN: usize = 3;
+/// Characters of an answer.
+const ANSWER_CHARS_MAX: usize = 300;
 
-/// Counts of what would be learned.
+/// Texts that a session would be given.
 #[derive(Debug, Default, Serialize)]
 pub struct Preview {
     /// Transcripts that were read.
     pub transcripts: usize,
-    /// Memories that are worth keeping.
-    pub worth: usize,
-    /// Others.
-    pub more: usize,
-    /// All of them, by kind.
-    pub kinds: BTreeMap<&'static str, usize>,
+    /// Where the work was left.
+    pub handoff: Option<LeftSession>,
+    /// Prompts of this history with what an earlier session answers, newest first.
+    pub examples: Vec<Example>,
 }
 
-/// Looks what would be learned. Nothing stays of it.
+/// A prompt and what an earlier session answers.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Example {
+    /// The time of the prompt.
+    at: Timestamp,
+    prompt: String,
+    /// The time of the answer.
+    answered: Timestamp,
+    /// The session of the answer.
+    session: String,
+    answer: String,
+}
+
+/// Reads the history and asks it. Nothing stays of it.
 pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))
@@ -58,44 +85,85 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
     let options =
         SyncOptions { dirs: &dirs, ollama_host: None, ..world.sync_options(&tree, &*shown) };
     processor::sync::sync(&options)?;
-    let memories = Store::open(&dirs, &tree)?.list()?.memories;
-    let mut preview = Preview { transcripts, ..Preview::default() };
-    for stored in memories.iter().filter(|stored| stored.memory.superseded_by.is_none()) {
-        let worth = stored.memory.confidence >= WORTH_CONFIDENCE;
-        *(if worth { &mut preview.worth } else { &mut preview.more }) += 1;
-        *preview.kinds.entry(stored.memory.kind.name()).or_default() += 1;
-    }
+    let left = Handoff::read(&dirs.tree(&tree.root).handoff);
+    let archive = Archive::open(&dirs.project(tree.project));
+    let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, PROMPTS_MAX)?;
+    let recall = Recall::open(&dirs, &tree, None);
+    let examples = examples(&recall, prompts, world.now);
     folder.close().at(&std::env::temp_dir())?;
-    Ok(preview)
+    Ok(Preview { transcripts, handoff: left.sessions.into_iter().next(), examples })
 }
 
-/// Tells what was found.
+/// Returns the prompts that earlier sessions answer best, newest first.
+fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<Example> {
+    let mut found: Vec<(TypedPrompt, Hit)> = prompts
+        .into_iter()
+        .filter_map(|prompt| Some((answer(recall, &prompt, now)?, prompt)))
+        .map(|(hit, prompt)| (prompt, hit))
+        .collect();
+    found.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
+    found.truncate(EXAMPLES_MAX);
+    found.sort_by_key(|(prompt, _)| Reverse(prompt.at));
+    let example = |(prompt, hit): (TypedPrompt, Hit)| Example {
+        at: prompt.at,
+        answered: hit.date,
+        session: hit.session.unwrap_or_default(),
+        answer: excerpt(&wrap::cut(&hit.text, usize::MAX), &prompt.text, ANSWER_CHARS_MAX),
+        prompt: prompt.text,
+    };
+    found.into_iter().map(example).collect()
+}
+
+/// Returns the best of what sessions before a prompt's own say about it.
+fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> {
+    let search = Search {
+        text: prompt.text.clone(),
+        turns: true,
+        limit: FOUND_MAX,
+        until: Some(prompt.at),
+        ..Search::default()
+    };
+    let found = recall.search(&search, now).hits;
+    let is_answer = |hit: &Hit| {
+        hit.session.as_ref() != Some(&prompt.session) && shared_words(hit) >= SHARED_MIN
+    };
+    found.into_iter().find(is_answer)
+}
+
+/// Counts the words that a hit has in common with what was asked.
+fn shared_words(hit: &Hit) -> usize {
+    hit.why.strip_prefix("words: ").map_or(0, |words| words.split(", ").count())
+}
+
+/// Prints what would be told.
 pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
-    let Preview { transcripts, worth, more, kinds } = preview;
-    if *transcripts == 0 {
+    if preview.transcripts == 0 {
         writeln!(out, "Claude Code has no session of this project yet.")?;
         return Ok(());
     }
-    let all = worth + more;
-    let found = view::plural(all, "memory");
-    let read = view::plural(*transcripts, "transcript");
-    writeln!(out, "{} would be learned from {read}", paint(STRONG, found))?;
-    let count = |kind: Kind| kinds.get(kind.name()).map(|count| kind.counted(*count));
-    let kinds: Vec<String> = Kind::ALL.into_iter().filter_map(count).collect();
-    if !kinds.is_empty() {
-        writeln!(out, "  {}", paint(QUIET, kinds.join(", ")))?;
+    let read = view::plural(preview.transcripts, "transcript");
+    writeln!(out, "{}", paint(STRONG, format_args!("What a session would be told, from {read}")))?;
+    if let Some(left) = &preview.handoff {
+        writeln!(out, "\n{}\n", paint(STRONG, "When it begins: where the work was left"))?;
+        handoff::show(left, out)?;
     }
-    if *worth > 0 && *more > 0 {
-        writeln!(
-            out,
-            "  {}",
-            paint(QUIET, format!("{worth} of them {} well founded", view::are(*worth)))
-        )?;
+    if preview.examples.is_empty() {
+        writeln!(out, "No prompt of this history is answered by a session before it.\n")?;
+        return Ok(());
+    }
+    let count = view::plural(preview.examples.len(), "prompt");
+    let heading = format!("{count} of this history, and what earlier sessions answer");
+    writeln!(out, "{}\n", paint(STRONG, heading))?;
+    for Example { at, prompt, answered, session, answer } in &preview.examples {
+        let prompt = wrap::cut(&plain(prompt), wrap::room().saturating_sub(12));
+        writeln!(out, "{}  {prompt}", paint(QUIET, clock::date(*at)))?;
+        let from = format!("{}, session {}:", clock::date(*answered), short_session(session));
+        writeln!(out, "            {} {}\n", paint(QUIET, plain(&from)), plain(answer))?;
     }
     Ok(())
 }
 
-/// Prints what would be learned and changes nothing.
+/// Prints what would be told and changes nothing.
 pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) -> Result {
     let preview = of(world, observed)?;
     if json {

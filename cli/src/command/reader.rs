@@ -1,6 +1,5 @@
 //! The reader of sessions: asked for once by `init`, in one screen, and told in `status`.
 
-use std::io::Write;
 use std::time::Duration;
 
 use memory_store::Timestamp;
@@ -8,6 +7,7 @@ use memory_store::layout::ProjectDir;
 use memory_store::settings::Llm;
 use memory_store::settings_file;
 use processor::collect::discover::Transcript;
+use processor::llm::prices::Prices;
 use processor::llm::trouble::{self, Trouble};
 use processor::llm::usage::{self, Spent};
 use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
@@ -18,13 +18,15 @@ use super::doctor::ollama;
 use super::{ask, config, view};
 use crate::clock;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, STRONG, paint};
+use crate::style::{STRONG, paint};
 use crate::world::World;
 
 /// Sessions whose cost is told, the last ones.
 const SESSIONS_TOLD: usize = 3;
 /// Characters of a session's id that are shown.
 const SESSION_CHARS: usize = 8;
+/// Tokens asked and answered, by which a price is told where there is no session yet.
+const TYPICAL_TOKENS: (u64, u64) = (10_000, 1_000);
 /// The provider that is Claude Code.
 const CLAUDE_PROVIDER: &str = "claude";
 
@@ -71,7 +73,7 @@ impl Chosen {
     /// Returns the reader in words.
     pub fn told(&self) -> String {
         match self {
-            Self::Rules(_) => "no model (`throughline config llm` chooses one)".to_owned(),
+            Self::Rules(_) => "nobody (`throughline config llm` chooses a model)".to_owned(),
             Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
                 format!("Claude Code ({})", llm.model)
             }
@@ -118,70 +120,109 @@ pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> 
     Ok(Chosen::Model(Box::new(llm)))
 }
 
-/// Asks in one screen, unless no model can be had. A model on this machine stands first; what cannot be had is said
-/// with the reason. `None` where the person leaves the question.
-pub fn ask(world: &World, found: &[Transcript], out: &mut dyn Write) -> Result<Option<Reader>> {
-    let mut items = Vec::new();
-    let (models, unasked) = match ollama::models(world, "", &[]) {
-        Ok(models) => (models.unwrap_or_default(), None),
-        Err(why) => (Vec::new(), Some(why)),
-    };
-    if let Some(model) = models.into_iter().next() {
-        let label = format!("{model} by Ollama");
-        let means = "nothing leaves this machine; it takes its time".to_owned();
-        items.push((label, means, Reader::Ollama(Some(model))));
-    }
-    let llm = config::claude_model(CLAUDE_MODEL);
-    let refused = config::claude_problem(world, &llm);
-    if refused.is_none() {
-        let label = format!("Claude Code's small model ({CLAUDE_MODEL})");
-        items.push((label, claude_offer(world, found, &llm), Reader::Claude));
-    }
-    let means = "nothing is sent, and nothing is written into the repository".to_owned();
-    items.push(("No model".to_owned(), means, Reader::Rules));
-    let only_rules = items.len() == 1;
-    if only_rules {
-        writeln!(out, "\n  No model reads your sessions: none can be asked here.")?;
-    } else {
-        writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
-        for (label, means, _) in &items {
-            writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
-        }
-    }
-    if let Some(reason) = unasked {
-        writeln!(out, "  {} The Ollama of OLLAMA_HOST is not asked: {reason}", paint(CARE, "!"))?;
-    }
-    if let Some(reason) = refused {
-        writeln!(out, "  {} Claude Code cannot be asked: {reason}", paint(CARE, "!"))?;
-    }
-    out.flush()?;
-    let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
-    // Pressing enter alone sends nothing away.
-    let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
-    if only_rules {
-        return Ok(items.pop().map(|(.., reader)| reader));
-    }
-    let at = ask::select("Sessions are read by", &labels, safe)?;
-    Ok(at.map(|at| items.swap_remove(at).2))
+/// A reader that can be had.
+#[derive(Serialize)]
+struct Offer {
+    /// Name for the question.
+    label: String,
+    /// What follows from it.
+    means: String,
+    #[serde(skip)]
+    reader: Reader,
 }
 
-/// Offers Claude Code as the reader: where the text goes, who pays, and how much.
-fn claude_offer(world: &World, found: &[Transcript], llm: &Llm) -> String {
+/// Readers that can be had, and why others cannot.
+#[derive(Serialize)]
+pub struct Offers {
+    offers: Vec<Offer>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<String>,
+}
+
+impl Offers {
+    /// Looks which readers can be had for the sessions that were `found`. A model on this machine comes first.
+    pub fn find(world: &World, found: &[Transcript]) -> Self {
+        let (mut offers, mut refused) = (Vec::new(), Vec::new());
+        match ollama::models(world, "", &[]) {
+            Ok(models) => {
+                offers.extend(models.unwrap_or_default().into_iter().next().map(|model| Offer {
+                    label: format!("{model} by Ollama"),
+                    means: "nothing leaves this machine; it takes its time".to_owned(),
+                    reader: Reader::Ollama(Some(model)),
+                }))
+            }
+            Err(why) => refused.push(format!("The Ollama of OLLAMA_HOST is not asked: {why}")),
+        }
+        let llm = config::claude_model(CLAUDE_MODEL);
+        match config::claude_problem(world, &llm) {
+            None => offers.push(Offer {
+                label: format!("Claude Code's small model ({CLAUDE_MODEL})"),
+                means: claude_means(world, found, &llm),
+                reader: Reader::Claude,
+            }),
+            Some(why) => refused.push(format!("Claude Code cannot be asked: {why}")),
+        }
+        offers.push(Offer {
+            label: "Nobody".to_owned(),
+            means: "nothing is written into the repository until a model is chosen (`throughline config llm`) or \
+                    somebody uses `throughline add`"
+                .to_owned(),
+            reader: Reader::Rules,
+        });
+        Self { offers, refused }
+    }
+
+    /// Returns whether there is something to choose.
+    pub fn is_choice(&self) -> bool {
+        self.offers.len() > 1
+    }
+
+    /// Returns each reader with what follows from it.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let line = |offer: &Offer| format!("{}: {}", paint(STRONG, &offer.label), offer.means);
+        self.offers.iter().map(line)
+    }
+
+    /// Returns why others cannot be had.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Asks for one; `None` where the person leaves the question.
+    pub fn ask(&self) -> Result<Option<Reader>> {
+        let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
+        // Pressing enter alone sends nothing away.
+        let safe = self.offers.iter().position(|offer| offer.reader != Reader::Claude);
+        let at = ask::select("Who reads your sessions?", &labels, safe.unwrap_or_default())?;
+        Ok(at.and_then(|at| self.offers.get(at)).map(|offer| offer.reader.clone()))
+    }
+}
+
+/// Returns what follows where Claude Code reads sessions: where the text goes, who pays, and how much.
+fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
     // The settings that came with the project are not read before somebody vouched for it.
     let (settings, _) = settings_file::load(&world.dirs, None);
-    let cost = match estimate::estimate(&settings, found) {
-        Some(estimate) => format!(
-            "about ${:.4} a session (estimated from your last {})",
-            estimate.each.usd.unwrap_or_default(),
-            estimate.sessions
-        ),
-        None => "some tenths of a cent a session".to_owned(),
+    let client = llm::claude_version();
+    let prices = Prices::of(client);
+    let by = match client {
+        Some(version) => format!("by the prices of client {version}"),
+        None => "by the highest prices known".to_owned(),
+    };
+    let cost = match estimate::estimate(&settings, found, prices) {
+        Some(estimate) => {
+            let sessions = view::plural(estimate.sessions, "session");
+            let each = estimate.each.usd.unwrap_or_default();
+            format!("about ${:.2} for {sessions} (${each:.4} each, {by})", estimate.usd())
+        }
+        None => {
+            let usd = prices.usd(TYPICAL_TOKENS.0, TYPICAL_TOKENS.1);
+            format!("about ${usd:.4} for 10,000 tokens asked and 1,000 answered ({by})")
+        }
     };
     format!(
-        "redacted text leaves this machine for Anthropic, as your \
-         sessions do; billed to {}, {cost}, at most ${:.2} a day",
+        "{cost}, at most ${:.2} a day, billed to {}; redacted text goes to Anthropic, as your sessions do",
+        llm.usd_per_day,
         llm::claude_bill(),
-        llm.usd_per_day
     )
 }
 

@@ -112,6 +112,61 @@ fn files(tree: &TreeDir) -> Vec<PathBuf> {
     files
 }
 
+/// Reader of receipts as they are left.
+#[derive(Debug)]
+pub struct Follower {
+    tree: TreeDir,
+    /// The file that was read last, and how far.
+    file: PathBuf,
+    read: u64,
+}
+
+impl Follower {
+    /// Starts at the beginning of the newest day.
+    pub fn new(tree: &TreeDir) -> Self {
+        let file = files(tree).into_iter().next().unwrap_or_default();
+        Self { tree: tree.clone(), file, read: 0 }
+    }
+
+    /// Returns what is new, oldest first.
+    pub fn next(&mut self) -> Vec<Receipt> {
+        let mut found = Vec::new();
+        for file in files(&self.tree)
+            .into_iter()
+            .rev()
+            .filter(|file| *file >= self.file)
+            .collect::<Vec<_>>()
+        {
+            if file != self.file {
+                (self.file, self.read) = (file, 0);
+            }
+            found.extend(self.rest());
+        }
+        found
+    }
+
+    /// Reads the lines of the file that are complete by now. A file that cannot be read has none; it may be read later.
+    fn rest(&mut self) -> Vec<Receipt> {
+        let Ok(mut file) = File::open(&self.file) else { return Vec::new() };
+        let len = file.metadata().map_or(0, |meta| meta.len());
+        // A purge writes the file anew.
+        if len < self.read {
+            self.read = len;
+        }
+        let mut text = Vec::new();
+        let is_read = file
+            .seek(SeekFrom::Start(self.read))
+            .and_then(|_| file.take(DAY_BYTES_MAX).read_to_end(&mut text));
+        let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if is_read.is_err() {
+            return Vec::new();
+        }
+        self.read += end as u64;
+        let lines = text[..end].split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
 /// Reads one day's receipts, oldest first. Lines that make no sense are left out.
 fn read(file: &Path) -> Vec<Receipt> {
     let Ok(file) = File::open(file) else { return Vec::new() };
@@ -120,4 +175,37 @@ fn read(file: &Path) -> Vec<Receipt> {
         .map_while(Result::ok)
         .filter_map(|line| serde_json::from_slice(&line).ok())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(session: &str) -> String {
+        format!("{{\"session\":\"{session}\"}}\n")
+    }
+
+    #[test]
+    fn receipts_are_followed_over_midnight_and_in_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = TreeDir::at(folder.path().to_owned());
+        let day = |date: &str| tree.receipts(date);
+        fs::create_dir_all(day("x").parent().unwrap()).unwrap();
+        let mut follower = Follower::new(&tree);
+        let mut sessions = || -> Vec<String> {
+            follower.next().into_iter().map(|receipt| receipt.session).collect()
+        };
+        assert!(sessions().is_empty());
+        fs::write(day("2026-10-01"), line("a") + "{\"session\":").unwrap();
+        assert_eq!(sessions(), ["a"]);
+        fs::write(day("2026-10-01"), line("a") + &line("b")).unwrap();
+        fs::write(day("2026-10-02"), line("c")).unwrap();
+        assert_eq!(sessions(), ["b", "c"]);
+        assert!(sessions().is_empty());
+        // It is written anew, with less in it.
+        fs::write(day("2026-10-02"), "").unwrap();
+        assert!(sessions().is_empty());
+        fs::write(day("2026-10-02"), line("d")).unwrap();
+        assert_eq!(sessions(), ["d"]);
+    }
 }

@@ -130,6 +130,43 @@ pub fn all<T>(
     Ok(sessions)
 }
 
+/// A prompt that a person typed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypedPrompt {
+    /// Its time.
+    pub at: Timestamp,
+    /// Its text.
+    pub text: String,
+    /// The session.
+    pub session: String,
+}
+
+/// Returns the last prompts that people typed, newest first, from the sessions that were changed last.
+pub fn typed_prompts(
+    archive: &Archive,
+    sessions_max: usize,
+    count: usize,
+) -> Result<Vec<TypedPrompt>> {
+    let failed = |error: anyhow::Error| Failure::new(format!("{error:#}"));
+    let mut entries = archive.entries().map_err(failed)?;
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified_ns));
+    let mut prompts = Vec::new();
+    for entry in entries.iter().take(sessions_max) {
+        // `doctor` reports a session that cannot be read.
+        let Ok(Some(file)) = archive.load(&entry.name) else { continue };
+        let session = file.header.session;
+        prompts.extend(file.records.into_iter().filter_map(|record| match record.what {
+            RecordWhat::Prompt { text, by: PromptBy::User, .. } if !text.trim().is_empty() => {
+                Some(TypedPrompt { at: record.at, text, session: session.clone() })
+            }
+            _ => None,
+        }));
+    }
+    prompts.sort_by(|a, b| b.cmp(a));
+    prompts.truncate(count);
+    Ok(prompts)
+}
+
 /// The file that a call reads or edits, and whether it edits it.
 pub fn touched(record: &Record) -> Option<(&str, bool)> {
     match &record.what {

@@ -16,7 +16,7 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::old_sessions::{self, Keep};
+use super::old_sessions;
 use super::stores::Stores;
 use super::view::plural;
 use super::{migrations, no_sessions, reader, view};
@@ -129,7 +129,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
             found.extend(discover::transcripts_in(folder)?.transcripts);
         }
         let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
-        old_sessions::decide(world, tree, &found, Keep::All, told)?;
+        old_sessions::keep(world, tree, &found, told)?;
     }
     let roots: Vec<&Path> = trees.iter().map(|tree| tree.root.as_path()).collect();
     migrations::upgrade_registered(world, &roots)?;

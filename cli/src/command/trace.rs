@@ -6,6 +6,7 @@ use std::io::Write;
 use memory_store::recall::{CandidateOutcome, Hit, Reason, Recall, Recalled, Traced};
 use serde::Serialize;
 
+use super::reasons::{self, Occasion};
 use super::stores::Stores;
 use super::view::{self, plain};
 use crate::failure::Result;
@@ -48,7 +49,7 @@ impl From<&Traced> for CandidateView {
             id: traced.id.to_string(),
             title: traced.title.clone(),
             why: traced.why.clone(),
-            fate: outcome(traced.outcome),
+            fate: reasons::obstacle(traced.outcome),
             instead: traced.instead.map(|id| id.to_string()),
             fused: traced.fused,
             lexical: traced.lexical,
@@ -76,14 +77,33 @@ pub enum Trial {
     Error,
 }
 
+impl Trial {
+    const fn occasion(self) -> Occasion {
+        match self {
+            Self::Prompt => Occasion::Prompt,
+            Self::File => Occasion::File,
+            Self::Error => Occasion::Error,
+        }
+    }
+}
+
+/// Amount of detail that a person is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Detail {
+    /// Memories that would not be given, at most.
+    pub others: usize,
+    /// Whether scores are shown.
+    pub scores: bool,
+}
+
 /// Words about a candidate that the question names by its path, title or error.
 const NAMED: &str = "named, so the gate is open";
 
-/// Tries a text without injecting anything. A person sees at most `others` of what it would not bring.
+/// Tries a text without injecting anything.
 pub fn run(
     query: &str,
     trial: Trial,
-    others: usize,
+    detail: Detail,
     json: bool,
     world: &World,
     stores: &Stores,
@@ -96,7 +116,7 @@ pub fn run(
         Trial::File => recall.file(query, None, world.now, &|_| false),
         Trial::Error => recall.error("", query, world.now, &|_| false),
     };
-    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, others, out) }
+    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, trial, detail, out) }
 }
 
 fn view_of(recalled: &Recalled) -> TraceView {
@@ -108,35 +128,47 @@ fn view_of(recalled: &Recalled) -> TraceView {
     }
 }
 
-fn show(recalled: &Recalled, others_max: usize, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, trial: Trial, detail: Detail, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
+    let occasion = trial.occasion();
     let traced = |hit: &Hit| recalled.trace.iter().find(|traced| traced.id == hit.id);
     for hit in &recalled.hits {
         writeln!(out, "{}  {}", paint(NAME, hit.id.short()), plain(&hit.title))?;
-        writeln!(out, "        {}", paint(QUIET, plain(&hit.why)))?;
-        if let Some(traced) = traced(hit) {
-            writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
+        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion)))?;
+        let Some(traced) = traced(hit) else { continue };
+        if is_beside(traced) {
+            writeln!(
+                out,
+                "        It would not be given alone: it comes beside one that answers."
+            )?;
         }
+        show_scores(traced, detail, out)?;
     }
     if let Some(silent) = recalled.silent {
         writeln!(out, "Nothing would be given: {}.", reason(silent))?;
     }
     let others = || recalled.trace.iter().filter(|traced| traced.outcome != CandidateOutcome::Hit);
-    let shown = others().count().min(others_max);
+    let shown = others().count().min(detail.others);
     if shown > 0 {
         writeln!(out, "\nNot given:")?;
     }
     for traced in others().take(shown) {
         writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
-        let instead = traced.instead.map(|id| format!(": {}", id.short())).unwrap_or_default();
-        writeln!(
-            out,
-            "        {}{instead} {}",
-            outcome(traced.outcome),
-            paint(QUIET, format_args!("({})", plain(&traced.why)))
-        )?;
+        let instead = traced.instead.map(|id| id.short());
+        let told = reasons::left_out(&traced.why, occasion, traced.outcome, instead.as_deref());
+        writeln!(out, "        {}", plain(&told))?;
+        show_scores(traced, detail, out)?;
+    }
+    if !detail.scores && !recalled.trace.is_empty() {
+        writeln!(out, "{}", paint(QUIET, "`--scores` shows the numbers behind it."))?;
+    }
+    Ok(())
+}
+
+fn show_scores(traced: &Traced, detail: Detail, out: &mut dyn Write) -> Result {
+    if detail.scores {
         writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
     }
     Ok(())
@@ -172,6 +204,11 @@ pub fn let_through(traced: &Traced) -> Option<&'static str> {
     })
 }
 
+/// Returns whether a hit is given only because another one answers.
+pub fn is_beside(traced: &Traced) -> bool {
+    !traced.named && let_through(traced).is_some()
+}
+
 /// Why nothing was given, in words.
 pub fn reason(reason: Reason) -> &'static str {
     match reason {
@@ -181,22 +218,5 @@ pub fn reason(reason: Reason) -> &'static str {
         Reason::NoCandidate => "nothing shares a word with it",
         Reason::Gate => "nothing answers it well enough",
         Reason::Skipped => "what answers it has been shown, or its file changed",
-    }
-}
-
-/// Names the outcome of a candidate.
-pub fn outcome(outcome: CandidateOutcome) -> &'static str {
-    match outcome {
-        CandidateOutcome::Hit => "injected",
-        CandidateOutcome::Gate => "does not answer it well enough",
-        CandidateOutcome::Superseded => "replaced by a newer one",
-        CandidateOutcome::Duplicate => "says what a better one says",
-        CandidateOutcome::Cut => "far behind the best",
-        CandidateOutcome::Full => "no place left",
-        CandidateOutcome::Skipped => "shown already",
-        CandidateOutcome::Stale => "its file is gone or changed: run `throughline sync`",
-        CandidateOutcome::Said => "said in CLAUDE.md or Claude Code's own memory",
-        CandidateOutcome::Held => "held back (`throughline review` says why)",
-        CandidateOutcome::Expired => "does not hold now",
     }
 }

@@ -7,9 +7,10 @@ use clap::Args;
 use memory_store::recall::Recall;
 use memory_store::{MemoryId, short_session};
 
+use super::reasons::{self, Occasion};
 use super::receipts::{self, Receipt};
 use super::stores::Stores;
-use super::trace::{self, Trial};
+use super::trace::{self, Detail, Trial};
 use super::view::{self, plain};
 use crate::clock;
 use crate::failure::Result;
@@ -31,8 +32,8 @@ pub fn nothing(session: Option<&str>) -> String {
 
 /// Explains why memories were given to Claude, or were not.
 ///
-/// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and what not, with
-/// every score. With the id of a memory, when it was given, and how it did at the last prompts.
+/// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and why not more. With
+/// the id of a memory, when it was given, and how it did at the last prompts.
 #[derive(Debug, Args)]
 pub struct Why {
     /// A prompt to try, or the id of a memory
@@ -49,7 +50,10 @@ pub struct Why {
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Print JSON
+    /// Show the scores, too: what each is the sum of, and what the gate needed
+    #[arg(long)]
+    scores: bool,
+    /// Print JSON, which has the scores
     #[arg(long)]
     json: bool,
 }
@@ -65,13 +69,14 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
-        return super::why_memory::run(&stored, args.limit, args.json, world, &stores, out);
+        let detail = Detail { others: args.limit, scores: args.scores };
+        return super::why_memory::run(&stored, detail, args.json, world, &stores, out);
     }
     if !args.query.is_empty() {
         return trace::run(
             &args.query.join(" "),
             trial,
-            args.limit,
+            Detail { others: args.limit, scores: args.scores },
             args.json,
             world,
             &stores,
@@ -89,41 +94,58 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return Ok(writeln!(out, "{}", nothing(args.session.as_deref()))?);
     }
     let titles = titles(&stores, world, &found)?;
-    found.iter().try_for_each(|receipt| show(receipt, &titles, out))
+    found.iter().try_for_each(|receipt| show(receipt, &titles, args.scores, out))?;
+    writeln!(
+        out,
+        "{}",
+        paint(
+            QUIET,
+            "`throughline why \"a prompt\"` tries a prompt, and says why it brings no more."
+        )
+    )?;
+    Ok(())
 }
 
 /// Prints an injection with the reasons.
-pub fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Write) -> Result {
-    let short = short_session(&receipt.session);
+pub fn show(
+    receipt: &Receipt,
+    titles: &HashMap<MemoryId, String>,
+    scores: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let occasion = Occasion::of_event(&receipt.event);
+    let what = match receipt.memories.len() {
+        0 => "where the work was left".to_owned(),
+        count => view::plural(count, "memory"),
+    };
     let agent = if receipt.agent.is_some() { ", in a subagent" } else { "" };
+    let took = match scores {
+        true => format!(", {:.1} ms", receipt.micros as f64 / 1e3),
+        false => String::new(),
+    };
     writeln!(
         out,
         "{}  {} {}",
         clock::time(receipt.at),
-        paint(STRONG, plain(&receipt.event)),
+        paint(STRONG, format_args!("Claude got {what} {}", occasion.when())),
         paint(
             QUIET,
             format_args!(
-                "session {}{agent}, {} tokens, {:.1} ms",
-                plain(short),
-                receipt.tokens,
-                receipt.micros as f64 / 1e3
+                "(session {}{agent}, {}{took})",
+                plain(short_session(&receipt.session)),
+                view::plural(usize::try_from(receipt.tokens).unwrap_or(usize::MAX), "token"),
             )
         )
     )?;
     for given in &receipt.memories {
         let title = titles.get(&given.id).map_or(GONE, String::as_str);
         writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?;
-        writeln!(
-            out,
-            "          {}",
-            // An item that was asked for by its name or kind has no score.
-            match given.score > 0.0 {
-                true =>
-                    paint(QUIET, format_args!("{} (score {:.2})", plain(&given.why), given.score)),
-                false => paint(QUIET, plain(&given.why)),
-            }
-        )?;
+        // An item that was asked for by its name or kind has no score.
+        let score = match scores && given.score > 0.0 {
+            true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
+            false => String::new(),
+        };
+        writeln!(out, "          {}{score}", plain(&reasons::given(&given.why, occasion)))?;
     }
     Ok(())
 }

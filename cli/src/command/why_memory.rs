@@ -3,20 +3,19 @@
 
 use std::io::Write;
 
-use memory_store::recall::{Recall, Traced};
+use memory_store::recall::{CandidateOutcome, Recall, Traced};
 use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp, short_session};
-use processor::collect::archive::Archive;
-use processor::transcript::record::RecordWhat;
-use processor::transcript::session::PromptBy;
 use serde::Serialize;
 
+use super::reasons::{self, Occasion};
 use super::receipts::{self, Receipt};
+use super::sessions::{self, TypedPrompt};
 use super::stores::Stores;
-use super::trace;
+use super::trace::{self, Detail};
 use super::view::{self, plain};
 use crate::clock;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap;
@@ -51,6 +50,7 @@ struct GivenAt {
 struct Asked {
     at: Timestamp,
     prompt: String,
+    /// Sentence on what becomes of the memory.
     fate: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
@@ -80,10 +80,10 @@ impl Asked {
     }
 }
 
-/// Tells about a memory: the last `count` times it was given, the last `count` prompts.
+/// Reports the last times that a memory was given and its fate with the last prompts, `detail.others` of each.
 pub fn run(
     stored: &Stored,
-    count: usize,
+    detail: Detail,
     json: bool,
     world: &World,
     stores: &Stores,
@@ -92,14 +92,16 @@ pub fn run(
     let id = stored.memory.id;
     let mut recall = Recall::open(&world.dirs, &stores.tree, None);
     recall.traces = true;
-    let prompts = prompts(world, stores, count)?;
+    let count = detail.others;
+    let archive = sessions::archive(world, stores);
+    let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, count)?;
     let view = View {
         id,
         title: stored.memory.title.clone(),
         given: given(world, stores, id, count),
         prompts: prompts
             .into_iter()
-            .map(|(at, prompt)| {
+            .map(|TypedPrompt { at, text: prompt, .. }| {
                 let recalled = recall.prompt(&prompt, None, world.now, &|_| false);
                 let traced = recalled.trace.iter().find(|traced| traced.id == id);
                 let silent = recalled.silent.map(trace::reason);
@@ -107,14 +109,14 @@ pub fn run(
             })
             .collect(),
     };
-    if json { view::json(&view, out) } else { show(&view, out) }
+    if json { view::json(&view, out) } else { show(&view, detail.scores, out) }
 }
 
 fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<&str>) -> Asked {
     let fate = match (traced, silent) {
-        (Some(traced), _) => trace::outcome(traced.outcome).to_owned(),
-        (None, Some(silent)) => format!("not looked at: {silent}"),
-        (None, None) => "not among the candidates".to_owned(),
+        (Some(traced), _) => fate(traced),
+        (None, Some(silent)) => format!("Nothing is given with it: {silent}."),
+        (None, None) => "It has nothing in common with this prompt.".to_owned(),
     };
     Asked {
         at,
@@ -125,6 +127,24 @@ fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<
         // JSON knows no infinity.
         threshold: traced.map(|traced| traced.threshold).filter(|it| it.is_finite()),
         let_through: traced.and_then(trace::let_through),
+    }
+}
+
+/// Returns the sentence on a candidate: why it is given, or why it is not.
+fn fate(traced: &Traced) -> String {
+    let occasion = Occasion::Prompt;
+    let instead = traced.instead.map(|id| id.short());
+    match traced.outcome {
+        CandidateOutcome::Hit if trace::is_beside(traced) => {
+            format!(
+                "It is given beside one that answers. {}",
+                reasons::given(&traced.why, occasion)
+            )
+        }
+        CandidateOutcome::Hit => {
+            format!("It is given. {}", reasons::given(&traced.why, occasion))
+        }
+        outcome => reasons::left_out(&traced.why, occasion, outcome, instead.as_deref()),
     }
 }
 
@@ -147,43 +167,25 @@ fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<Give
         .collect()
 }
 
-/// The last prompts that a person typed, newest first, as the archive keeps them.
-fn prompts(world: &World, stores: &Stores, count: usize) -> Result<Vec<(Timestamp, String)>> {
-    let failed = |error: anyhow::Error| Failure::new(format!("{error:#}"));
-    let archive = Archive::open(&world.dirs.project(stores.tree.project));
-    let mut entries = archive.entries().map_err(failed)?;
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified_ns));
-    let mut prompts = Vec::new();
-    for entry in entries.iter().take(SESSIONS_MAX) {
-        // A session that cannot be read is told by `doctor`.
-        let Ok(Some(file)) = archive.load(&entry.name) else { continue };
-        prompts.extend(file.records.into_iter().filter_map(|record| match record.what {
-            RecordWhat::Prompt { text, by: PromptBy::User, .. } if !text.trim().is_empty() => {
-                Some((record.at, text))
-            }
-            _ => None,
-        }));
-    }
-    prompts.sort_by(|a, b| b.cmp(a));
-    prompts.truncate(count);
-    Ok(prompts)
-}
-
-fn show(view: &View, out: &mut dyn Write) -> Result {
+fn show(view: &View, scores: bool, out: &mut dyn Write) -> Result {
     writeln!(out, "{}  {}", paint(NAME, view.id.short()), paint(STRONG, plain(&view.title)))?;
     if view.given.is_empty() {
         writeln!(out, "It was not given yet.")?;
     }
     for given in &view.given {
+        let occasion = Occasion::of_event(&given.event);
         let session = short_session(&given.session);
+        let score = match scores {
+            true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
+            false => String::new(),
+        };
         writeln!(
             out,
-            "  given {}  {}, session {}: {} {}",
+            "  given {}  {} in session {}. {}{score}",
             clock::time(given.at),
-            plain(&given.event),
+            occasion.when(),
             plain(session),
-            plain(&given.why),
-            paint(QUIET, format_args!("(score {:.2})", given.score))
+            plain(&reasons::given(&given.why, occasion)),
         )?;
     }
     if !view.prompts.is_empty() {
@@ -192,7 +194,11 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
     for asked in &view.prompts {
         let prompt = wrap::cut(&plain(&asked.prompt), PROMPT_COLUMNS_MAX);
         writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
-        writeln!(out, "              {}{}", asked.fate, paint(QUIET, asked.scores()))?;
+        let numbers = if scores { paint(QUIET, asked.scores()) } else { String::new() };
+        writeln!(out, "              {}{numbers}", plain(&asked.fate))?;
+    }
+    if !scores && !view.prompts.is_empty() {
+        writeln!(out, "{}", paint(QUIET, "`--scores` shows the numbers behind it."))?;
     }
     Ok(())
 }
@@ -231,27 +237,40 @@ mod tests {
     #[test]
     fn what_opened_the_gate_is_told_where_it_did_not_open_by_itself() {
         use CandidateOutcome::{Gate, Hit};
+        const WHY: &str = "It shares the word \"berth\" with the prompt";
         for (told, expected) in [
-            (told(3.0, 2.0, false, Hit), "injected (score 0.75, gate 3.00, needed 2.00)"),
+            (
+                told(3.0, 2.0, false, Hit),
+                format!("It is given. {WHY}. (score 0.75, gate 3.00, needed 2.00)"),
+            ),
             (
                 told(1.0, 2.0, false, Hit),
-                "injected (score 0.75, gate 1.00, needed 2.00; given beside a memory that opened the gate)",
+                format!(
+                    "It is given beside one that answers. {WHY}. (score 0.75, gate 1.00, needed 2.00; given beside a \
+                     memory that opened the gate)"
+                ),
             ),
             (
                 told(1.0, 2.0, true, Hit),
-                "injected (score 0.75, gate 1.00, needed 2.00; named, so the gate is open)",
+                format!(
+                    "It is given. {WHY}. (score 0.75, gate 1.00, needed 2.00; named, so the gate is open)"
+                ),
             ),
             (
                 told(1.0, f32::INFINITY, true, Hit),
-                "injected (score 0.75; named, so the gate is open)",
+                format!("It is given. {WHY}. (score 0.75; named, so the gate is open)"),
             ),
             (
                 told(1.0, 2.0, false, Gate),
-                "does not answer it well enough (score 0.75, gate 1.00, needed 2.00)",
+                format!(
+                    "{WHY}, but it does not answer well enough. (score 0.75, gate 1.00, needed 2.00)"
+                ),
             ),
             (
                 told(1.0, f32::INFINITY, false, Gate),
-                "does not answer it well enough (score 0.75; the gate is closed to it)",
+                format!(
+                    "{WHY}, but it does not answer well enough. (score 0.75; the gate is closed to it)"
+                ),
             ),
         ] {
             assert_eq!(told, expected);

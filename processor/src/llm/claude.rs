@@ -20,6 +20,7 @@ use super::ask::Question;
 use super::elsewhere::{ACCOUNTS, BASE_URL, Environment};
 use super::host::Server;
 use super::http::line;
+use super::prices::ClientVersion;
 use super::program::{self, NoOutput, Printed};
 use super::{Fault, Provider, Reply, Usage};
 use crate::programs;
@@ -33,6 +34,11 @@ pub const MODEL: &str = "haiku";
 const QUESTION_USD_MAX: f64 = 0.25;
 /// Bytes of what it prints: one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
+
+/// Time for the program to report its version.
+const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// Bytes of that report: one line.
+const VERSION_BYTES_MAX: u64 = 1 << 10;
 
 /// Variables that keep it from the network but for the question, and from doing more than it is asked.
 const QUIET: [(&str, &str); 5] = [
@@ -236,6 +242,19 @@ fn is_passed_on(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
     !is_its_own || KEPT.contains(&&*name) || ACCOUNTS.contains(&&*name)
+}
+
+/// Returns the version that the program reports.
+pub fn version(environment: &Environment) -> Option<ClientVersion> {
+    let mut command = Command::new(program_of(environment)?);
+    command
+        .arg("--version")
+        .current_dir("/")
+        .env_clear()
+        .envs(environment.all().filter(|(name, _)| is_passed_on(name)))
+        .envs(QUIET);
+    let printed = program::run(&mut command, "", VERSION_WAIT, VERSION_BYTES_MAX).ok()?;
+    ClientVersion::parse(&String::from_utf8_lossy(&printed.stdout))
 }
 
 /// Where Claude Code is: in `PATH`, or where its installers put it.

@@ -1,4 +1,4 @@
-//! Estimates of what Claude Code's small model costs for a session, from the sessions at hand.
+//! Estimates of the cost of Claude Code's small model, from the sessions at hand.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,6 +7,7 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Llm, Settings};
 
 use super::ending::Ending;
+use super::prices::Prices;
 use super::room::Room;
 use super::usage::Usage;
 use super::{TOKEN_CHARS, ask, window};
@@ -21,37 +22,46 @@ const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
 const AROUND_TOKENS: u64 = 700;
 /// Tokens of an answer that fills the form.
 const ANSWER_TOKENS: u64 = 800;
-/// US dollars for a million tokens asked, as Claude Code 2.1.330 counts its small model.
-const USD_PER_MILLION_IN: f64 = 0.10;
-/// US dollars for a million tokens answered.
-const USD_PER_MILLION_OUT: f64 = 0.50;
 
-/// Average cost of a session of this project.
+/// Cost of the sessions of this project.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The sessions that were looked at.
+    pub seen: usize,
+    /// All sessions.
     pub sessions: usize,
-    /// Tokens and US dollars for one.
+    /// Tokens and US dollars for one, on average.
     pub each: Usage,
 }
 
+impl Estimate {
+    /// Returns the US dollars for all sessions.
+    pub fn usd(&self) -> f64 {
+        self.each.usd.unwrap_or_default() * self.sessions as f64
+    }
+}
+
 /// Estimates from the newest transcripts; `None` where there is none that can be read.
-pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estimate> {
+pub fn estimate(
+    settings: &Settings,
+    transcripts: &[Transcript],
+    prices: Prices,
+) -> Option<Estimate> {
     let redactor = Redactor::new(&RedactOptions::for_store(settings, false));
     let room = Room::of(settings.llm.as_ref().unwrap_or(&Llm::default()));
-    let mut newest: Vec<&Transcript> = transcripts
-        .iter()
-        .filter(|one| one.name.agent.is_none() && one.len <= TRANSCRIPT_BYTES_MAX)
-        .collect();
+    let mut newest: Vec<&Transcript> =
+        transcripts.iter().filter(|one| one.name.agent.is_none()).collect();
+    let sessions = newest.len();
+    newest.retain(|one| one.len <= TRANSCRIPT_BYTES_MAX);
     newest.sort_by_key(|one| std::cmp::Reverse(one.modified_ns));
-    let (mut sessions, mut tokens_in, mut tokens_out) = (0, 0, 0);
+    let (mut seen, mut tokens_in, mut tokens_out) = (0, 0, 0);
     for one in newest.into_iter().take(SESSIONS_MAX) {
         let Ok(file) = File::open(&one.path) else { continue };
         let mut builder = SessionBuilder::new(&redactor);
         if builder.read(BufReader::new(file)).is_err() {
             continue;
         }
-        sessions += 1;
+        seen += 1;
         for session in builder.sessions(&one.name.session, None) {
             let ending = Ending::of(&session).text_within(room.ending_chars);
             for window in window::windows(&session, room.window_chars) {
@@ -62,9 +72,9 @@ pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estim
             }
         }
     }
-    let count = u64::try_from(sessions).ok().filter(|count| *count > 0)?;
+    let count = u64::try_from(seen).ok().filter(|count| *count > 0)?;
     let (tokens_in, tokens_out) = (tokens_in / count, tokens_out / count);
-    let usd = tokens_in as f64 * USD_PER_MILLION_IN + tokens_out as f64 * USD_PER_MILLION_OUT;
-    let each = Usage { tokens_in, tokens_out, usd: Some(usd / 1e6), millis: 0 };
-    Some(Estimate { sessions, each })
+    let usd = Some(prices.usd(tokens_in, tokens_out));
+    let each = Usage { tokens_in, tokens_out, usd, millis: 0 };
+    Some(Estimate { seen, sessions, each })
 }

@@ -5,6 +5,7 @@ pub mod aside;
 pub mod estimate;
 pub mod host;
 pub mod names;
+pub mod prices;
 pub mod trouble;
 pub mod usage;
 
@@ -591,6 +592,11 @@ pub fn folder(home: &ProjectDir) -> PathBuf {
 /// Names the account that pays for questions to Claude Code.
 pub fn claude_bill() -> &'static str {
     Environment::of_process().bill()
+}
+
+/// Returns the version of the installed Claude Code, where it reports one.
+pub fn claude_version() -> Option<prices::ClientVersion> {
+    claude::version(&Environment::of_process())
 }
 
 /// Takes texts apart that [`SEAM`] joined.

@@ -163,7 +163,7 @@ impl<'a> Source<'a> {
         self.titles = why::titles(&self.stores, self.world, &self.receipts)?;
         let rows = self.receipts.iter().enumerate().map(|(at, receipt)| {
             let entry = LogEntry::of(receipt, &self.titles);
-            let line = entry.line(self.world, LINE_COLUMNS);
+            let line = entry.line(clock::ago(receipt.at, self.world.now), LINE_COLUMNS);
             let words = [&*strip_ansi_codes(&line), &*entry.titles.join(" ")].join(" ");
             let words = words.to_lowercase();
             let title = entry.titles.join(", ");
@@ -179,7 +179,7 @@ impl<'a> Source<'a> {
             RowKey::Memory(id) => self.show(*id, &mut text),
             RowKey::Session(id) => session::show(id, self.world, &self.stores, &mut text),
             RowKey::Injection(at) => match self.receipts.get(*at) {
-                Some(receipt) => why::show(receipt, &self.titles, &mut text),
+                Some(receipt) => why::show(receipt, &self.titles, false, &mut text),
                 None => Ok(()),
             },
         };

@@ -77,7 +77,11 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
     let titles = why::titles(stores, world, &given)?;
     heading("Given", given.len(), out)?;
     for receipt in &given {
-        writeln!(out, "{}", LogEntry::of(receipt, &titles).line(world, PROMPT_COLUMNS))?;
+        writeln!(
+            out,
+            "{}",
+            LogEntry::of(receipt, &titles).line(clock::ago(receipt.at, world.now), PROMPT_COLUMNS)
+        )?;
     }
     if let Some(turn) = prompts.len().checked_sub(PROMPTS_MAX + 1) {
         let id = short_session(&session.session);
