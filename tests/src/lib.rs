@@ -22,6 +22,7 @@ pub mod long_history;
 pub mod mcp_server;
 pub mod messages_api;
 pub mod metadata;
+pub mod recorded_model;
 pub mod sample_project;
 pub mod story;
 #[cfg(target_os = "linux")]

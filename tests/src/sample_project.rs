@@ -124,6 +124,11 @@ pub fn stories() -> io::Result<Vec<Story>> {
     Story::read_folder(&folder().join("sessions"))
 }
 
+/// The folder with a large model's answers about these sessions; see `recorded_model`.
+pub fn answers() -> PathBuf {
+    folder().join("answers")
+}
+
 fn folder() -> PathBuf {
     metadata::root().join("tests/fixtures/sample-project")
 }
