@@ -1,6 +1,7 @@
 //! Sentences on why a memory is given, and why another is not.
 
 use memory_store::recall::CandidateOutcome;
+use memory_store::text::{each_term, each_word};
 
 /// Occasion on which something is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +58,10 @@ impl Occasion {
     }
 }
 
-/// Returns the sentence for a reason as receipts and recall have it.
-pub fn given(why: &str, occasion: Occasion) -> String {
-    format!("{}.", clause(why, occasion))
+/// Returns the sentence for a reason as receipts and recall have it. Reasons name the stems of words: `text`, the question
+/// or the memory, has them as they are written.
+pub fn given(why: &str, occasion: Occasion, text: &str) -> String {
+    format!("{}.", clause(why, occasion, text))
 }
 
 /// Returns the sentence on something that fits for this reason and is not given all the same. `instead` is the short id
@@ -67,14 +69,14 @@ pub fn given(why: &str, occasion: Occasion) -> String {
 pub fn left_out(
     why: &str,
     occasion: Occasion,
-    outcome: CandidateOutcome,
-    instead: Option<&str>,
+    text: &str,
+    (outcome, instead): (CandidateOutcome, Option<&str>),
 ) -> String {
     let but = match (obstacle(outcome), instead) {
         (but, Some(instead)) => format!("{but} ({instead})"),
         (but, None) => but.to_owned(),
     };
-    format!("{}, but {but}.", clause(why, occasion))
+    format!("{}, but {but}.", clause(why, occasion, text))
 }
 
 /// Returns what keeps a candidate from being given, as a clause; of what is given, that.
@@ -95,7 +97,7 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
 }
 
 /// Returns a reason as a clause with a capital letter. A reason of another version stays as it is.
-fn clause(why: &str, occasion: Occasion) -> String {
+fn clause(why: &str, occasion: Occasion, text: &str) -> String {
     let query = occasion.query();
     let fixed = match why {
         "pinned" => "Every session starts with it, because it is pinned",
@@ -118,7 +120,7 @@ fn clause(why: &str, occasion: Occasion) -> String {
         return format!("Its meaning is near to that of {query}");
     }
     if let Some(words) = why.strip_prefix("words: ") {
-        return shared(words, query);
+        return shared(words, query, text);
     }
     if let Some(path) = why.strip_prefix("file ") {
         return format!("It is about the file {path}");
@@ -138,18 +140,21 @@ fn clause(why: &str, occasion: Occasion) -> String {
     format!("Reason: {why}")
 }
 
-/// Returns the clause on words in common; `words` is a list with commas, perhaps with the mark of an earlier prompt.
-fn shared(words: &str, query: &str) -> String {
+/// Returns the clause on words in common; `words` is a list of stems with commas, perhaps with the mark of an earlier
+/// prompt.
+fn shared(words: &str, query: &str, text: &str) -> String {
     const BEFORE: &str = ", and the prompt before";
     let (words, queries) = match words.strip_suffix(BEFORE) {
         Some(words) => (words, format!("{query} and the one before")),
         None => (words, query.to_owned()),
     };
-    let quoted: Vec<String> = words
-        .split(", ")
-        .filter(|word| !word.is_empty())
-        .map(|word| format!("\"{word}\""))
-        .collect();
+    let stems: Vec<&str> = words.split(", ").filter(|word| !word.is_empty()).collect();
+    let mut words: Vec<String> = stems.iter().filter_map(|stem| as_written(stem, text)).collect();
+    words.dedup();
+    if words.is_empty() {
+        words = stems.into_iter().map(str::to_owned).collect();
+    }
+    let quoted: Vec<String> = words.into_iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         None => "It goes on with the subject of the prompt before".to_owned(),
         Some((word, [])) => format!("It shares the word {word} with {queries}"),
@@ -157,6 +162,19 @@ fn shared(words: &str, query: &str) -> String {
             format!("It shares the words {} and {last} with {queries}", others.join(", "))
         }
     }
+}
+
+/// Returns the shortest word of a text that has this stem, in small letters.
+fn as_written(stem: &str, text: &str) -> Option<String> {
+    let mut found: Option<String> = None;
+    each_word(text, &mut |word, _| {
+        let mut has_stem = false;
+        each_term(word, &mut |term, _| has_stem |= term == stem);
+        if has_stem && found.as_ref().is_none_or(|found| word.len() < found.len()) {
+            found = Some(word.to_owned());
+        }
+    });
+    found
 }
 
 #[cfg(test)]
@@ -194,13 +212,32 @@ mod tests {
             ),
             ("parquet", Occasion::Prompt, "Reason: parquet."),
         ] {
-            assert_eq!(given(why, occasion), expected);
+            assert_eq!(given(why, occasion, ""), expected);
         }
     }
 
     #[test]
+    fn words_are_told_as_they_are_written() {
+        let told = |text| given("words: databas, busi, two_writers", Occasion::Error, text);
+        assert_eq!(
+            told("The Database of two_writers is busy"),
+            "It shares the words \"database\", \"busy\" and \"two_writers\" with the error."
+        );
+        // A memory's title has some of them alone.
+        assert_eq!(
+            told("Databases are locked"),
+            "It shares the word \"databases\" with the error."
+        );
+        assert_eq!(
+            told("Ports are even"),
+            "It shares the words \"databas\", \"busi\" and \"two_writers\" with the error."
+        );
+    }
+
+    #[test]
     fn what_is_left_out_is_told_with_what_is_given_instead() {
-        let told = |outcome, instead| left_out("words: port", Occasion::Prompt, outcome, instead);
+        let told =
+            |outcome, instead| left_out("words: port", Occasion::Prompt, "", (outcome, instead));
         assert_eq!(
             told(CandidateOutcome::Gate, None),
             "It shares the word \"port\" with the prompt, but it does not answer well enough."

@@ -116,7 +116,11 @@ pub fn run(
         Trial::File => recall.file(query, None, world.now, &|_| false),
         Trial::Error => recall.error("", query, world.now, &|_| false),
     };
-    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, trial, detail, out) }
+    if json {
+        view::json(&view_of(&recalled), out)
+    } else {
+        show(&recalled, (query, trial), detail, out)
+    }
 }
 
 fn view_of(recalled: &Recalled) -> TraceView {
@@ -128,7 +132,12 @@ fn view_of(recalled: &Recalled) -> TraceView {
     }
 }
 
-fn show(recalled: &Recalled, trial: Trial, detail: Detail, out: &mut dyn Write) -> Result {
+fn show(
+    recalled: &Recalled,
+    (query, trial): (&str, Trial),
+    detail: Detail,
+    out: &mut dyn Write,
+) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
@@ -136,7 +145,7 @@ fn show(recalled: &Recalled, trial: Trial, detail: Detail, out: &mut dyn Write) 
     let traced = |hit: &Hit| recalled.trace.iter().find(|traced| traced.id == hit.id);
     for hit in &recalled.hits {
         writeln!(out, "{}  {}", paint(NAME, hit.id.short()), plain(&hit.title))?;
-        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion)))?;
+        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion, query)))?;
         let Some(traced) = traced(hit) else { continue };
         if is_beside(traced) {
             writeln!(
@@ -157,7 +166,8 @@ fn show(recalled: &Recalled, trial: Trial, detail: Detail, out: &mut dyn Write) 
     for traced in others().take(shown) {
         writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
         let instead = traced.instead.map(|id| id.short());
-        let told = reasons::left_out(&traced.why, occasion, traced.outcome, instead.as_deref());
+        let told =
+            reasons::left_out(&traced.why, occasion, query, (traced.outcome, instead.as_deref()));
         writeln!(out, "        {}", plain(&told))?;
         show_scores(traced, detail, out)?;
     }

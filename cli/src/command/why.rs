@@ -145,7 +145,7 @@ pub fn show(
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
             false => String::new(),
         };
-        writeln!(out, "          {}{score}", plain(&reasons::given(&given.why, occasion)))?;
+        writeln!(out, "          {}{score}", plain(&reasons::given(&given.why, occasion, title)))?;
     }
     Ok(())
 }

@@ -114,7 +114,7 @@ pub fn run(
 
 fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<&str>) -> Asked {
     let fate = match (traced, silent) {
-        (Some(traced), _) => fate(traced),
+        (Some(traced), _) => fate(traced, &prompt),
         (None, Some(silent)) => format!("Nothing is given with it: {silent}."),
         (None, None) => "It has nothing in common with this prompt.".to_owned(),
     };
@@ -131,20 +131,20 @@ fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<
 }
 
 /// Returns the sentence on a candidate: why it is given, or why it is not.
-fn fate(traced: &Traced) -> String {
+fn fate(traced: &Traced, prompt: &str) -> String {
     let occasion = Occasion::Prompt;
     let instead = traced.instead.map(|id| id.short());
     match traced.outcome {
         CandidateOutcome::Hit if trace::is_beside(traced) => {
             format!(
                 "It is given beside one that answers. {}",
-                reasons::given(&traced.why, occasion)
+                reasons::given(&traced.why, occasion, prompt)
             )
         }
         CandidateOutcome::Hit => {
-            format!("It is given. {}", reasons::given(&traced.why, occasion))
+            format!("It is given. {}", reasons::given(&traced.why, occasion, prompt))
         }
-        outcome => reasons::left_out(&traced.why, occasion, outcome, instead.as_deref()),
+        outcome => reasons::left_out(&traced.why, occasion, prompt, (outcome, instead.as_deref())),
     }
 }
 
@@ -185,7 +185,7 @@ fn show(view: &View, scores: bool, out: &mut dyn Write) -> Result {
             clock::time(given.at),
             occasion.when(),
             plain(session),
-            plain(&reasons::given(&given.why, occasion)),
+            plain(&reasons::given(&given.why, occasion, &view.title)),
         )?;
     }
     if !view.prompts.is_empty() {

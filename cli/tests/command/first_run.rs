@@ -1,5 +1,5 @@
-//! The first run: a plan on one screen, at most three questions, a backfill with a first glance, lines for packages, and
-//! the plugin of Claude Code.
+//! The first run: a plan on one screen, at most one question, a backfill with a first glance, lines for packages, and the
+//! plugin of Claude Code.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const TRANSCRIPT: &str =
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 const SETTINGS: &str = "home/.claude/settings.json";
 const ESCAPE: &str = "\x1b";
-const DOWN: &str = "\x1b[B";
+const UP: &str = "\x1b[A";
 const ENTER: &str = "\r";
 
 fn with_transcript() -> Machine {
@@ -22,12 +22,45 @@ fn with_transcript() -> Machine {
     machine
 }
 
+/// Question of `init`.
+const QUESTION: &str = "Who reads your sessions?";
+
 /// As above, with a Claude Code that could read sessions.
 fn with_client() -> Machine {
+    with_client_of("2.1.332 (Claude Code)")
+}
+
+/// As above, with a Claude Code that reports this version.
+fn with_client_of(version: &str) -> Machine {
     let machine = with_transcript();
-    machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
+    let script = format!("#!/bin/sh\n[ \"$1\" = --version ] || exit 1\necho '{version}'\n");
+    machine.write("home/.local/bin/claude", &script);
     executable(&machine.path("home/.local/bin/claude"));
     machine
+}
+
+/// An Ollama on this machine that has these models; returns its address.
+fn ollama(models: &[&str]) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let models: Vec<Value> = models
+        .iter()
+        .map(|name| json!({"name": name, "modified_at": "2026-10-01T00:00:00Z", "size": 1}))
+        .collect();
+    let body = json!({ "models": models }).to_string();
+    std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    address
 }
 
 fn executable(path: &Path) {
@@ -83,10 +116,10 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     let of_today = "  found       1 session of this project (0.0 MiB)\n";
     assert!(found.starts_with(&format!("Throughline for ~/work\n{of_today}")), "{found}");
     insta::assert_snapshot!(plan, @r#"
-        ~/work/.throughline; nothing is committed for you
+        in ~/work/.throughline, for you to commit (`--private` keeps them out)
       hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
       MCP server  in ~/.claude.json
-      read by     no model (`throughline config llm` chooses one)
+      read by     nobody (`throughline config llm` chooses a model)
       then        these sessions are read, the newest first
       undo        `throughline uninstall` takes it out again
       packages    npm packages, Docker images and crates made here would contain the memories;
@@ -109,85 +142,95 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
 }
 
 #[test]
-fn three_questions_are_asked_before_anything_is_written() {
+fn one_question_is_asked_before_anything_is_written() {
     let machine = with_client();
     let before = everything(&machine);
     let unwritten = || assert_eq!(everything(&machine), before);
     let answers = [
         ("1 session of this project", ""),
         ("Nothing was written yet", ""),
-        ("Sessions are read by", ""),
-        ("No model", ENTER),
-        ("Private: into your data", ENTER),
-        ("which you commit", ENTER),
+        (QUESTION, ""),
+        ("Nobody", ENTER),
     ];
     let shown = strip(&machine.at_terminal_while(&["init"], &answers, &unwritten));
     assert!(shown.contains("1 session: ") && shown.contains("`throughline review`"), "{shown}");
-    assert!(shown.contains("is set up"), "{shown}");
+    assert!(
+        shown.contains("is set up") && shown.contains("somebody uses `throughline add`"),
+        "{shown}"
+    );
     assert!(machine.read(SETTINGS).contains("throughline-stop"));
-    // They are asked once.
+    // Without a choice there is no question.
     let again = strip(&machine.at_terminal(&["init", "--llm", "rules"], &[]));
     assert!(!again.contains('?') && again.contains("is set up"), "{again}");
+    let machine = with_transcript();
+    let shown = strip(&machine.at_terminal(&["init"], &[]));
+    assert!(!shown.contains('?') && shown.contains("Claude Code cannot be asked: "), "{shown}");
+    assert!(shown.contains("is set up"), "{shown}");
 }
 
 #[test]
-fn whoever_leaves_a_question_has_set_up_nothing() {
-    for (stays, leaves) in [
-        (&[][..], "Sessions are read by"),
-        (&[("No model", ENTER)], "Private: into your data"),
-        (&[("No model", ENTER), ("Private: into your data", ENTER)], "which you commit"),
+fn plan_and_question_fit_one_screen() {
+    let machine = with_client().with("OLLAMA_HOST", ollama(&["qwen3:8b"]));
+    machine.write("home/work/Cargo.toml", "[package]\nname = \"a\"\n");
+    let shown = strip(&machine.at_terminal_of(80, &["init"], &[(QUESTION, ""), ("Nobody", ENTER)]));
+    let (screen, _) = shown.split_once("Setting up Throughline").unwrap();
+    let (before, _) = screen.split_once(QUESTION).unwrap();
+    assert!(before.lines().count() + 4 <= 24, "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    for told in [
+        "qwen3:8b by Ollama: ",
+        "Claude Code's small model (haiku): about $",
+        "Nobody: nothing is written",
     ] {
-        let machine = with_client();
-        let before = everything(&machine);
-        let answers: Vec<_> = stays.iter().copied().chain([(leaves, ESCAPE)]).collect();
-        let (code, shown) = machine.declined_at_terminal(&["init"], &answers);
-        assert_eq!(code, Some(1), "{shown}");
-        assert!(shown.contains("nothing was set up"), "{shown}");
-        assert_eq!(everything(&machine), before, "{shown}");
+        assert!(before.contains(&format!("- {told}")), "{told}\n{screen}");
     }
 }
 
 #[test]
-fn sessions_that_are_too_old_to_be_kept_are_asked_about() {
-    let flags = ["init", "--private", "--settings", "user", "--llm", "rules", "--earlier", "take"];
-    let question = "Keep their turns";
-    for (answer, kept) in [(("", ""), 1), ((question, "n"), 0), ((question, "y"), 1)] {
-        let machine = with_client();
-        machine.transcript(TRANSCRIPT, SESSION, "2024-03-01");
-        let keeps_all = answer.0.is_empty();
-        let shown = match keeps_all {
-            true => machine.at_terminal(&[&flags[..], &["--keep-all"]].concat(), &[]),
-            false => machine.at_terminal(&flags, &[answer]),
-        };
-        let shown = strip(&shown);
-        assert_eq!(shown.contains(question), !keeps_all, "{shown}");
-        assert!(shown.contains("1 session is older than 365 days (`retention_days`)"), "{shown}");
-        assert_eq!(shown.contains("Turns of 1 session were removed"), kept == 0, "{shown}");
-        for _ in 0..2 {
-            machine.ok(&["sync"]);
-            let turns = machine.run(&["search", "--turns", "--json", "f64"]).stdout;
-            let turns: Value = serde_json::from_str(&turns).unwrap_or_default();
-            assert_eq!(turns.to_string().contains("2024-03-01"), kept == 1, "{turns:#}");
-        }
+fn whoever_leaves_the_question_has_set_up_nothing() {
+    let machine = with_client();
+    let before = everything(&machine);
+    let (code, shown) = machine.declined_at_terminal(&["init"], &[(QUESTION, ESCAPE)]);
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("nothing was set up"), "{shown}");
+    assert_eq!(everything(&machine), before, "{shown}");
+}
+
+#[test]
+fn sessions_that_are_too_old_to_be_kept_are_named_and_kept() {
+    let machine = with_transcript();
+    machine.transcript(TRANSCRIPT, SESSION, "2024-03-01");
+    let shown = strip(&machine.at_terminal(&["init", "--private", "--earlier", "take"], &[]));
+    assert!(shown.contains("1 session is older than 365 days (`retention_days`)"), "{shown}");
+    assert!(shown.contains("`throughline purge --before "), "{shown}");
+    for _ in 0..2 {
+        machine.ok(&["sync"]);
+        let turns = machine.json(&["search", "--turns", "--json", "f64"]);
+        assert!(turns.to_string().contains("2024-03-01"), "{turns:#}");
     }
 }
 
 #[test]
 fn who_reads_sessions_is_a_question_with_a_flag() {
-    let machine = with_client();
     let flags = ["init", "--private", "--settings", "user", "--no-sync"];
-    let asked = ("Sessions are read by", "");
-    let shown = machine.at_terminal(&flags, &[asked, ("No model", ENTER)]);
-    assert!(shown.contains("read by     no model"), "{shown}");
-    assert!(!machine.ok(&["config"]).contains("haiku"));
+    let ollama = ollama(&["qwen3:8b", "other"]);
+    for (keys, told, model) in [
+        // Enter alone takes a model on this machine, and pays nothing.
+        (ENTER.to_owned(), "qwen3:8b by Ollama", Some("qwen3:8b")),
+        (format!("\x1b[B{ENTER}"), "Claude Code (haiku)", Some("haiku")),
+        (format!("{UP}{ENTER}"), "nobody", None),
+    ] {
+        let machine = with_client().with("OLLAMA_HOST", &*ollama);
+        let shown = machine.at_terminal(&flags, &[(QUESTION, ""), ("Nobody", &keys)]);
+        assert!(shown.contains(&format!("read by     {told}")), "{shown}");
+        let config = machine.ok(&["config"]);
+        assert_eq!(model.is_some_and(|model| config.contains(model)), model.is_some(), "{config}");
+    }
+    // Without a model on this machine, Enter alone leaves sessions to nobody.
     let machine = with_client();
-    let shown = machine.at_terminal(&flags, &[asked, ("No model", "\x1b[A\r")]);
-    assert!(shown.contains("read by     Claude Code (haiku)"), "{shown}");
-    assert!(machine.ok(&["config"]).contains("haiku"));
-    // Where no model can be had, nobody is asked.
-    let machine = with_transcript();
-    let shown = machine.at_terminal(&flags, &[]);
-    assert!(shown.contains("read by     no model"), "{shown}");
+    let shown = machine.at_terminal(&flags, &[(QUESTION, ""), ("Nobody", ENTER)]);
+    assert!(shown.contains("read by     nobody"), "{shown}");
+    assert!(!machine.ok(&["config"]).contains("haiku"));
     // A reader that cannot be had is told before anything is written.
     let machine = with_transcript();
     let before = everything(&machine);
@@ -197,45 +240,73 @@ fn who_reads_sessions_is_a_question_with_a_flag() {
 }
 
 #[test]
-fn where_memories_are_kept_is_a_question_with_flags() {
-    let project = |flags: &[&str], keys: &str| {
-        let machine = with_transcript();
-        let fixed = ["init", "--llm", "rules", "--settings", "user"];
-        let args: Vec<&str> = fixed.iter().chain(flags).copied().collect();
-        let answers = [("Private: into your data", keys)];
-        machine.at_terminal(&args, if keys.is_empty() { &[] } else { &answers });
-        let status = machine.json(&["status", "--json"]);
-        let waiting = status["waiting_for_review"].as_u64().unwrap() > 0;
-        (status["mode"].as_str().unwrap().to_owned(), waiting)
-    };
-    for (flag, keys, mode, waits) in [
-        // Wishes wait wherever memories are kept.
-        ("--committed", ENTER.to_owned(), "committed", true),
-        ("--drafts", format!("{DOWN}{ENTER}"), "committed", true),
-        ("--private", format!("{DOWN}{DOWN}{ENTER}"), "private", true),
-    ] {
-        assert_eq!(project(&[flag], ""), (mode.to_owned(), waits), "{flag}");
-        assert_eq!(project(&[], &keys), (mode.to_owned(), waits), "{flag}");
-    }
+fn nobody_pays_or_sends_unasked() {
+    let machine = with_client().with("OLLAMA_HOST", "http://models.example:11434");
+    let said = machine.ok(&["init", "--yes"]);
+    assert!(said.contains("read by     nobody"), "{said}");
+    assert!(said.contains("nothing is written into the repository until"), "{said}");
+    assert!(said.contains("`throughline config llm`"), "{said}");
+    assert!(!machine.ok(&["config"]).contains("haiku"));
 }
 
 #[test]
-fn whom_the_hooks_are_for_is_a_question_with_a_flag() {
-    for (scope, keys, below) in [
-        ("user", ENTER.to_owned(), SETTINGS),
-        ("local", format!("{DOWN}{ENTER}"), "home/work/.claude/settings.local.json"),
-        ("project", format!("{DOWN}{DOWN}{ENTER}"), "home/work/.claude/settings.json"),
+fn the_price_is_that_of_the_installed_client_for_all_sessions() {
+    let price = |version: &str| {
+        let machine = with_client_of(version);
+        for number in 2..=400 {
+            let session = format!("{number:08}-1111-4111-8111-111111111111");
+            let below = format!("home/.claude/projects/-home-work/{session}.jsonl");
+            machine.transcript(&below, &session, "2026-10-01");
+        }
+        let (_, shown) = machine.declined_at_terminal(&["init"], &[(QUESTION, ESCAPE)]);
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, told) = shown.split_once("(haiku)").unwrap();
+        let (_, usd) = told.split_once("about $").unwrap();
+        let (usd, rest) = usd.split_once(" for 400 sessions ($").unwrap();
+        (usd.parse::<f64>().unwrap(), rest.to_owned())
+    };
+    let (cheap, told) = price("2.1.332 (Claude Code)");
+    assert!(told.contains("each, by the prices of client 2.1.332), at most $"), "{told}");
+    let (dear, told) = price("2.1.197 (Claude Code)");
+    assert!(told.contains("by the prices of client 2.1.197"), "{told}");
+    assert!(cheap > 0.0 && (dear / cheap - 10.0).abs() < 0.5, "{cheap} {dear}");
+    let (unknown, told) = price("something else");
+    assert!(told.contains("by the highest prices known"), "{told}");
+    assert!((unknown - dear).abs() < 1e-9, "{unknown} {dear}");
+}
+
+#[test]
+fn where_memories_are_kept_is_told_and_has_flags() {
+    for (flag, mode) in
+        [("--committed", "committed"), ("--drafts", "committed"), ("--private", "private")]
+    {
+        let machine = with_transcript();
+        machine.at_terminal(&["init", "--llm", "rules", flag], &[]);
+        let status = machine.json(&["status", "--json"]);
+        assert_eq!(status["mode"], mode, "{flag}");
+        // Wishes wait wherever memories are kept.
+        assert!(status["waiting_for_review"].as_u64().unwrap() > 0, "{flag}");
+    }
+    let machine = with_transcript();
+    machine.at_terminal(&["init", "--llm", "rules"], &[]);
+    assert_eq!(machine.json(&["status", "--json"])["mode"], "committed");
+}
+
+#[test]
+fn whom_the_hooks_are_for_has_a_flag() {
+    for (flags, below) in [
+        (&[][..], SETTINGS),
+        (&["--settings", "user"], SETTINGS),
+        (&["--settings", "local"], "home/work/.claude/settings.local.json"),
+        (&["--settings", "project"], "home/work/.claude/settings.json"),
     ] {
         let fixed = ["init", "--llm", "rules", "--private", "--no-sync"];
         let machine = Machine::new();
-        machine.at_terminal(&fixed, &[("which you commit", &keys)]);
-        assert!(machine.read(below).contains("throughline-stop"), "{scope}");
+        machine.at_terminal(&[&fixed[..], flags].concat(), &[]);
+        assert!(machine.read(below).contains("throughline-stop"), "{flags:?}");
         // Setting it up again leaves them there.
         machine.ok(&["init", "--yes", "--no-sync"]);
-        assert!(!machine.run(&["doctor"]).stdout.contains("each hook runs twice"), "{scope}");
-        let machine = Machine::new();
-        machine.at_terminal(&[&fixed[..], &["--settings", scope]].concat(), &[]);
-        assert!(machine.read(below).contains("throughline-stop"), "{scope}");
+        assert!(!machine.run(&["doctor"]).stdout.contains("each hook runs twice"), "{flags:?}");
     }
 }
 
@@ -317,10 +388,10 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
     let before = files(&machine.path("home"));
     machine.ok(&["init", "--yes", "--no-register", "--no-ignore-lines"]);
     let flags = ["init", "--no-register", "--no-sync"];
-    let said = strip(&machine.at_terminal(&flags, &[("these lines", "n")]));
+    let said = strip(&machine.at_terminal(&flags, &[]));
     for line in [
         "npm packages, Docker images and crates made here would contain the memories;",
-        "you are asked before they are added",
+        "not added yet: `throughline init --with ignore-lines` does it",
         ".throughline/.npmignore  *",
         ".dockerignore            .throughline",
         "Cargo.toml               exclude = [\"/.throughline/\"]",
@@ -366,23 +437,17 @@ fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
 }
 
 #[test]
-fn lines_for_packages_come_with_an_answer_at_the_terminal() {
-    let line = |flags: &[&str], answers: &[(&str, &str)]| {
-        let machine = with_transcript();
+fn lines_for_packages_come_with_the_answer_at_the_terminal() {
+    let line = |flags: &[&str]| {
+        let machine = with_client();
         machine.write("home/work/Dockerfile", "FROM scratch\n");
-        let fixed = ["init", "--llm", "rules", "--settings", "user", "--no-sync"];
-        let args: Vec<&str> = fixed.iter().chain(flags).copied().collect();
-        machine.at_terminal(&args, answers);
-        machine.path("home/work/.dockerignore").exists()
+        let args = [&["init", "--no-sync"][..], flags].concat();
+        let shown = machine.at_terminal(&args, &[(QUESTION, ""), ("Nobody", ENTER)]);
+        (shown.contains("added with your answer"), machine.path("home/work/.dockerignore").exists())
     };
-    let memories = "in the repository: with the lines above";
-    assert!(line(&[], &[(memories, ""), ("Private: into your data", ENTER)]));
-    let private = format!("{DOWN}{DOWN}{ENTER}");
-    assert!(!line(&[], &[("Private: into your data", &private)]));
-    let asked = "so that packages are made without memories";
-    assert!(line(&["--committed"], &[(asked, "y")]));
-    assert!(!line(&["--committed"], &[(asked, "n")]));
-    assert!(!line(&["--committed", "--no-ignore-lines"], &[]));
+    assert_eq!(line(&[]), (true, true));
+    assert_eq!(line(&["--no-ignore-lines"]), (false, false));
+    assert_eq!(line(&["--private"]), (false, false));
 }
 
 #[test]

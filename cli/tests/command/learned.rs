@@ -1,6 +1,6 @@
 //! `throughline review` at a terminal and without one: what was learned since the last time.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::Machine;
 
@@ -191,41 +191,46 @@ fn everything(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn a_preview_tells_what_is_there_and_writes_nothing() {
+fn a_preview_shows_the_handoff_and_answers_of_earlier_sessions_and_writes_nothing() {
     let machine = with_transcript();
+    let last = "22222222-2222-4222-8222-222222222222";
+    let transcript = |prompt: &str| {
+        let line = json!({
+            "type": "user", "uuid": "second-1", "parentUuid": null, "sessionId": last,
+            "cwd": machine.work(), "timestamp": "2026-10-02T08:00:00.000Z", "version": "2.1.330",
+            "gitBranch": "main", "isSidechain": false, "userType": "external",
+            "message": {"role": "user", "content": prompt},
+        });
+        machine
+            .write(&format!("home/.claude/projects/-home-work/{last}.jsonl"), &format!("{line}\n"));
+    };
+    transcript("Why was the rounding in src/price.rs wrong, and are floats used for money?");
     let before = everything(&machine);
     let told = machine.json(&["init", "--preview", "--json"]);
-    assert_eq!(told["transcripts"], 1, "{told:#}");
+    assert_eq!(told["transcripts"], 2, "{told:#}");
+    assert!(told["handoff"]["goal"].as_str().unwrap().contains("rounding"), "{told:#}");
+    let examples = told["examples"].as_array().unwrap();
+    assert_eq!(examples.len(), 1, "nothing answers the first session's own prompts: {told:#}");
+    assert_eq!(examples[0]["answered"].as_str().unwrap()[..10], *"2026-10-01", "{told:#}");
+    assert!(examples[0]["answer"].as_str().unwrap().contains("floats"), "{told:#}");
     let said = machine.ok(&["init", "--preview"]);
-    assert!(
-        said.contains(" would be learned from 1 transcript\n")
-            && said.contains("Nothing was written,"),
-        "{said}"
-    );
-    assert_eq!(everything(&machine), before);
-    machine.ok(&["init", "--yes", "--no-register"]);
-    let learned = learned(&machine).len();
-    let counted = told["worth"].as_u64().unwrap() + told["more"].as_u64().unwrap();
-    assert_eq!(counted, learned as u64);
-}
-
-#[test]
-fn a_person_is_shown_what_is_there_and_chooses_where_it_goes() {
-    let memories = "home/work/.throughline/memories";
-    let chosen = |keys: &str| {
-        let machine = with_transcript();
-        let asked = [("1 session of this project", ""), ("Private: into your data", keys)];
-        let shown = machine.at_terminal(&["init", "--no-register", "--llm", "rules"], &asked);
-        assert!(shown.contains("1 session: "), "{shown}");
-        let in_repository = std::fs::read_dir(machine.path(memories)).map_or(0, Iterator::count);
-        let review = learned(&machine);
-        (in_repository, review.iter().filter(|one| one["new"] == true).count(), review.len())
-    };
-    let (in_repository, new, all) = chosen("\r");
-    // Wishes wait, wherever memories are kept.
-    assert!(in_repository == 0 && new == 0 && all > 0, "{in_repository} {new} {all}");
-    assert_eq!(chosen("\x1b[B\r"), (0, 0, all), "drafts");
-    assert_eq!(chosen("\x1b[B\x1b[B\r"), (0, 0, all), "private");
+    for part in [
+        "What a session would be told, from 2 transcripts",
+        "where the work was left",
+        "**Asked:** Why was the rounding",
+        "1 prompt of this history, and what earlier sessions answer",
+        "2026-10-01, session 11111111: ",
+        "Nothing was written, and no model was asked.",
+        "`throughline add`",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    // A prompt that no session answers is no example.
+    transcript("Paint the lighthouse");
+    let said = machine.ok(&["init", "--preview"]);
+    assert!(said.contains("No prompt of this history is answered"), "{said}");
+    transcript("Why was the rounding in src/price.rs wrong, and are floats used for money?");
+    assert_eq!(everything(&machine).len(), before.len());
 }
 
 #[test]

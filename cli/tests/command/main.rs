@@ -14,6 +14,7 @@ mod daily;
 mod damaged;
 mod decisions;
 mod first_run;
+mod following;
 mod foreign_programs;
 mod guide;
 mod habits;

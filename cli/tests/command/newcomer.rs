@@ -35,8 +35,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
         Machine::new().with("http_proxy", proxy).with("OLLAMA_HOST", "http://models.example:11434");
     let count = || asked.load(Ordering::SeqCst);
 
-    let answers = [("Private: into your data", "\r"), ("which you commit", "\r")];
-    let shown = machine.at_terminal(&["init", "--no-sync"], &answers);
+    let shown = machine.at_terminal(&["init", "--no-sync"], &[]);
     assert!(shown.contains("models.example is another machine"), "{shown}");
     let status = machine.ok(&["status"]);
     assert!(status.contains("models.example is another machine"), "{status}");

@@ -30,6 +30,8 @@ const USAGE: &str = "usage: scripts/try [--model NAME | --project DIR [--prompt 
 /// Asked of the user's own project when no prompt is given.
 const OPEN_PROMPT: &str = "What did we decide last, and what is still open?";
 
+/// The session that is shown.
+const SHOWN: &str = "shown-session";
 /// A prompt about something that a session tried.
 const PROMPT: &str = "Should the archive import insert from several threads in parallel?";
 /// A prompt that no session has an answer to.
@@ -359,14 +361,14 @@ impl Show<'_> {
             &given,
         );
         self.moment("Claude stops", &Moment::stop(), &before)?;
-        self.command(&["why", "--limit", "2"])?;
+        self.command(&["why", "--session", SHOWN])?;
         Ok(())
     }
 
     /// Shows what a hook gives in the session that is shown; `before` are the moments in front of it in sessions of its
     /// own, in which its time is taken. Returns the text for Claude.
     fn moment(&self, name: &str, moment: &Moment, before: &[Moment]) -> io::Result<String> {
-        let run = moment.run(self.environment, self.root, "the-session-shown")?;
+        let run = moment.run(self.environment, self.root, SHOWN)?;
         if !run.output.status.success() {
             let error = String::from_utf8_lossy(&run.output.stderr).into_owned();
             return Err(io::Error::other(format!("{}: {error}", moment.program())));
@@ -381,7 +383,7 @@ impl Show<'_> {
     fn median(&self, moment: &Moment, before: &[Moment]) -> io::Result<Duration> {
         let mut times = Vec::new();
         for run in 0..RUNS {
-            let session = format!("the-session-timed-{run}-{}", before.len());
+            let session = format!("timed-session-{run}-{}", before.len());
             for earlier in before {
                 earlier.run(self.environment, self.root, &session)?;
             }
