@@ -135,7 +135,7 @@ impl Plan {
                     format!("drafts first; `throughline review` takes them into {STORE_DIR}")
                 }
                 identity::Mode::Committed => format!(
-                    "in {}, for you to commit (`--private` keeps them out)",
+                    "in {} (`--private` keeps them elsewhere)",
                     place(&self.root.join(STORE_DIR))
                 ),
                 identity::Mode::Private => "private, in your data directory".to_owned(),

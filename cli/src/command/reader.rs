@@ -147,7 +147,7 @@ impl Offers {
             Ok(models) => {
                 offers.extend(models.unwrap_or_default().into_iter().next().map(|model| Offer {
                     label: format!("{model} by Ollama"),
-                    means: "nothing leaves this machine; it takes its time".to_owned(),
+                    means: "nothing leaves this machine".to_owned(),
                     reader: Reader::Ollama(Some(model)),
                 }))
             }
@@ -164,8 +164,7 @@ impl Offers {
         }
         offers.push(Offer {
             label: "Nobody".to_owned(),
-            means: "nothing is written into the repository until a model is chosen (`throughline config llm`) or \
-                    somebody uses `throughline add`"
+            means: "nothing is written into the repository until you choose a model, or use `throughline add`"
                 .to_owned(),
             reader: Reader::Rules,
         });
@@ -212,7 +211,7 @@ fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
         Some(estimate) => {
             let sessions = view::plural(estimate.sessions, "session");
             let each = estimate.each.usd.unwrap_or_default();
-            format!("about ${:.2} for {sessions} (${each:.4} each, {by})", estimate.usd())
+            format!("about {} for {sessions} (${each:.4} each, {by})", usd(estimate.usd()))
         }
         None => {
             let usd = prices.usd(TYPICAL_TOKENS.0, TYPICAL_TOKENS.1);
@@ -224,6 +223,11 @@ fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
         llm.usd_per_day,
         llm::claude_bill(),
     )
+}
+
+/// Returns an amount of US dollars, with parts of a cent where it is small.
+fn usd(amount: f64) -> String {
+    if amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 
 /// Cost of reading, and its bounds.

@@ -118,7 +118,12 @@ pub fn show(
         0 => "where the work was left".to_owned(),
         count => view::plural(count, "memory"),
     };
-    let agent = if receipt.agent.is_some() { ", in a subagent" } else { "" };
+    // Not every client of the MCP server has a session.
+    let session = match plain(short_session(&receipt.session)) {
+        session if session.is_empty() => String::new(),
+        session => format!("session {session}, "),
+    };
+    let agent = if receipt.agent.is_some() { "in a subagent, " } else { "" };
     let took = match scores {
         true => format!(", {:.1} ms", receipt.micros as f64 / 1e3),
         false => String::new(),
@@ -131,8 +136,7 @@ pub fn show(
         paint(
             QUIET,
             format_args!(
-                "(session {}{agent}, {}{took})",
-                plain(short_session(&receipt.session)),
+                "({session}{agent}{}{took})",
                 view::plural(usize::try_from(receipt.tokens).unwrap_or(usize::MAX), "token"),
             )
         )

@@ -465,7 +465,7 @@ fn receipts_are_read_newest_first() {
     // Of one memory: people read times in their own zone, programs in UTC.
     let text = machine.run_with(&["why", &id], &[("TZ", "Europe/Berlin")]).stdout;
     assert!(
-        text.contains("  given 2026-10-01 10:00 +02:00  with a prompt in session second."),
+        text.contains("  given 2026-10-01 10:00 +02:00  with a prompt in session first. It shares"),
         "{text}"
     );
     assert_eq!(machine.json(&["why", &id, "--json"])["given"][1]["at"], "2026-10-01T08:00:00Z");

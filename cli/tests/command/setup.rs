@@ -22,7 +22,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
       hooks       /home/.claude/settings.json
       backup      /home/.claude/settings.json.backup.1790933400000
       MCP server  /home/.claude.json
-      read by     no model (`throughline config llm` chooses one)
+      read by     nobody (`throughline config llm` chooses a model)
     Throughline is set up.
       sessions    none of this project yet
                   No folder ~/.claude/projects: Claude Code has written no transcript there. CLAUDE_CONFIG_DIR names its folder if it is another one; `throughline sync --from DIR` takes all transcripts of a folder.
@@ -650,7 +650,7 @@ fn config_chooses_a_model_and_says_where_settings_come_from() {
 fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
     let machine = Machine::new();
     // Nobody can be asked, so that no model reads; and there is no Claude Code on this machine.
-    assert!(machine.ok(&["init", "--yes"]).contains("no model"));
+    assert!(machine.ok(&["init", "--yes"]).contains("read by     nobody"));
     let said = machine.run(&["config", "llm", "claude"]);
     assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
     machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
