@@ -31,5 +31,6 @@ mod secrets_stored;
 mod security;
 mod selftest;
 mod slow_model;
+mod tried;
 mod vanishing_files;
 mod wrong_clock;
