@@ -40,7 +40,7 @@ struct State {
     /// Names of the files that were asked for.
     asked: BTreeSet<String>,
     /// Questions without an answer.
-    unanswered: Vec<String>,
+    unanswered: BTreeSet<String>,
 }
 
 impl RecordedModel {
@@ -117,7 +117,7 @@ impl State {
             self.asked.insert(name.clone());
             return Some(answer.clone());
         }
-        self.unanswered.push(part.to_owned());
+        self.unanswered.insert(part.to_owned());
         None
     }
 
@@ -125,10 +125,12 @@ impl State {
     fn relations(&mut self, question: &str) -> Option<Value> {
         let unknown = notes(question).find(|title| !self.titles.contains(*title));
         match unknown {
-            Some(title) => self.unanswered.push(format!("a question about the note \"{title}\"\n")),
-            None => return Some(json!({"relations": [], "overtaken": []})),
+            Some(title) => {
+                self.unanswered.insert(format!("a question about the note \"{title}\"\n"));
+                None
+            }
+            None => Some(json!({"relations": [], "overtaken": []})),
         }
-        None
     }
 }
 
