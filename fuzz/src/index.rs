@@ -142,7 +142,7 @@ fn ask(golden: &Golden) {
         recall.is_still_there(hit.id, NOW);
     }
     let Ok(Some(index)) = Index::open(&golden.dirs.tree(&golden.tree.root).index) else { return };
-    for segment in index.memories.iter().chain(&index.turns().0) {
+    for segment in index.memories.iter().chain(&index.passages().0) {
         drop(segment.verify());
     }
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use memory_store_base::MemoryId;
 use memory_store_base::settings::Settings;
+use memory_store_recall::index::document::session_bits;
+use memory_store_recall::passages::Already;
 use memory_store_recall::{Hit, Recalled, render};
 
 use crate::hook::Hook;
@@ -178,6 +180,26 @@ pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
     hook.note_index(&recalled);
     recalled.notes.iter().for_each(|note| hook.log(note));
     recalled.hits
+}
+
+/// Tokens that passages may have.
+pub const PASSAGE_TOKENS: u32 = 300;
+
+/// Looks for passages that are new to a session, which is given `memories` now.
+pub fn with_already<T>(
+    hook: &Hook,
+    session: &Session,
+    memories: &[Hit],
+    find: impl FnOnce(&Already<'_>) -> T,
+) -> T {
+    let given = session.given().into_iter().map(|given| given.id);
+    let given: Vec<MemoryId> = given.chain(memories.iter().map(|hit| hit.id)).collect();
+    find(&Already {
+        has: &|id| session.has(id),
+        memories: &given,
+        // What this very session said is still in the context.
+        own: session_bits(&hook.event.session, hook.event.agent.as_deref()),
+    })
 }
 
 /// Renders hits and claims those that fit; what another hook of the session claimed first is left

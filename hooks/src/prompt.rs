@@ -3,6 +3,7 @@
 //! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
 
 use memory_store_base::prompt::{is_machine_made, said};
+use memory_store_recall::passages::MEMORIES_ENOUGH;
 
 use crate::event::{Prompt, What};
 use crate::hook::Hook;
@@ -32,12 +33,17 @@ pub fn answer(hook: &Hook) -> Output {
     let settings = recall.settings();
     let asked = said(&prompt.text);
     // Looked up before anything is claimed, while the hard limit still holds.
-    let mut hits = Vec::new();
+    let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
         let skip = |id| session.has(id);
         hits = inject::hits(hook, recall.prompt(&asked, Some(&mut topic), hook.now, &skip));
         session.keep_topic(&topic);
+        if hits.len() < MEMORIES_ENOUGH && !hook.deadline.has_passed() {
+            quoted = inject::with_already(hook, &session, &hits, |already| {
+                recall.passages(&asked, hook.now, already)
+            });
+        }
     }
     // Before the rest, which a damaged index may leave no time for.
     stop::heal_index(hook);
@@ -51,7 +57,16 @@ pub fn answer(hook: &Hook) -> Output {
         unclaimed: Unclaimed::Give,
     };
     let helpful = inject::memories(hook, &mut session, hits, &how);
-    let output = begun.then(helpful).into_output(hook, &mut session, Some(&asked), settings);
+    let helpful = begun.then(helpful);
+    quoted.retain(|hit| !session.has(hit.id));
+    let how = Asked {
+        with: "passages",
+        budget_tokens: inject::PASSAGE_TOKENS.min(settings.prompt_tokens),
+        below: &helpful.text,
+        unclaimed: Unclaimed::Give,
+    };
+    let quoted = inject::memories(hook, &mut session, quoted, &how);
+    let output = helpful.then(quoted).into_output(hook, &mut session, Some(&asked), settings);
     if hook.may_write() {
         hook.attempt("topic", session.flush());
     }

@@ -5,9 +5,8 @@
 //! it opens the index and the session's file, and writes nothing. A command that passed leaves a note and
 //! opens no index.
 
-use memory_store_base::MemoryId;
-use memory_store_recall::index::document::session_bits;
-use memory_store_recall::{Recall, Recalled};
+use memory_store_recall::passages::Already;
+use memory_store_recall::{Hit, Recall, Recalled};
 
 use crate::event::{ToolCall, What};
 use crate::hook::Hook;
@@ -61,9 +60,12 @@ fn of_file(hook: &Hook, call: &ToolCall) -> Output {
         return Output::default();
     };
     let path: &str = &path;
-    recall(hook, path, "file", Unclaimed::Withhold, |recall, session| {
+    let memories = |recall: &Recall, session: &Session| {
         recall.file(path, Some(&|| session.topic()), hook.now, &|id| session.has(id))
-    })
+    };
+    let passage =
+        |recall: &Recall, already: &Already<'_>| recall.passage_of_file(path, hook.now, already);
+    recall(hook, path, "file", Unclaimed::Withhold, memories, passage)
 }
 
 /// The fix that is known for the error of a command.
@@ -71,29 +73,39 @@ fn of_error(hook: &Hook, call: &ToolCall) -> Output {
     let (Some(command), Some(error)) = (call.command.as_deref(), call.error.as_deref()) else {
         return Output::default();
     };
-    recall(hook, error, "error", Unclaimed::Give, |recall, session| {
-        // Turns of this very session are still in the context.
-        let own = session_bits(&hook.event.session, hook.event.agent.as_deref());
-        let skip = |id: MemoryId| session.has(id) || id.0.starts_with(&own);
-        recall.error(command, error, hook.now, &skip)
-    })
+    let memories = |recall: &Recall, session: &Session| {
+        recall.error(command, error, hook.now, &|id| session.has(id))
+    };
+    let passage = |recall: &Recall, already: &Already<'_>| {
+        recall.passage_of_error(command, error, hook.now, already)
+    };
+    recall(hook, error, "error", Unclaimed::Give, memories, passage)
 }
 
+/// Gives memories, or where there are none a passage.
 fn recall(
     hook: &Hook,
     query: &str,
     with: &str,
     unclaimed: Unclaimed,
-    find: impl Fn(&Recall, &Session) -> Recalled,
+    memories: impl Fn(&Recall, &Session) -> Recalled,
+    passage: impl Fn(&Recall, &Already<'_>) -> Option<Hit>,
 ) -> Output {
     let Some(mut session) = hook.session() else { return Output::default() };
     let recall = hook.recall();
     let settings = recall.settings();
-    let recalled = find(&recall, &session);
-    let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
+    let recalled = memories(&recall, &session);
+    let is_answered = !recalled.hits.is_empty() || recalled.given_before;
+    let mut budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
     notice::expect_injection(hook, &mut session, settings.notice);
+    let mut hits = inject::hits(hook, recalled);
+    let mut with = with;
+    if !is_answered && !hook.deadline.has_passed() {
+        hits.extend(inject::with_already(hook, &session, &[], |already| passage(&recall, already)));
+        with = "passages";
+        budget_tokens = budget_tokens.min(inject::PASSAGE_TOKENS);
+    }
     let how = Asked { with, budget_tokens, below: "", unclaimed };
-    let hits = inject::hits(hook, recalled);
     stop::heal_index(hook);
     let injection = inject::memories(hook, &mut session, hits, &how);
     injection.into_output(hook, &mut session, Some(query), settings)

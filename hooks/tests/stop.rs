@@ -12,7 +12,7 @@ use crate::common::{
 };
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory};
 use serde_json::json;
@@ -166,7 +166,8 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let installed = Installed::new(SearchMode::Words);
     let world = &installed.world;
     let begin = installed.starter();
-    let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
+    let turn =
+        Passage { session: "old".into(), text: "The vat is full".into(), ..Passage::default() };
     // Without an index nobody knows whose wish the first one is, and a session starts with what all do.
     let mut memories = memories();
     let title = "Prices are integer cents".to_owned();

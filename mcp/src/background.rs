@@ -124,7 +124,7 @@ mod tests {
         let content = Content {
             root,
             memories: &[],
-            turns: None,
+            passages: None,
             start: &[],
             settings: &Settings::default(),
             now: Timestamp::default(),

@@ -43,7 +43,7 @@ use std::time::{Duration, Instant};
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Content, Publisher};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{SaidBy, Source};
 use memory_store::recall::Recall;
@@ -96,12 +96,12 @@ impl World {
     }
 
     /// Publishes what the model thought in these turns.
-    fn publish_thoughts(&self, turns: Vec<Turn>) {
+    fn publish_thoughts(&self, turns: Vec<Passage>) {
         let folder = self.dirs.tree(&self.root).thinking;
         let content = Content {
             root: &self.root,
             memories: &[],
-            turns: SearchMode::Words.stage(&folder, true, turns),
+            passages: SearchMode::Words.stage(&folder, true, turns),
             start: &[],
             settings: &Settings::default(),
             now: now(),
@@ -117,18 +117,18 @@ impl World {
         Store::open(&self.dirs, &self.tree()).unwrap()
     }
 
-    fn publish(&self, turns: Vec<Turn>) {
+    fn publish(&self, turns: Vec<Passage>) {
         self.publish_with(turns, &Settings::default());
     }
 
-    fn publish_with(&self, turns: Vec<Turn>, settings: &Settings) {
+    fn publish_with(&self, turns: Vec<Passage>, settings: &Settings) {
         let memories = self.store().list().unwrap().memories;
         let dir = self.dirs.tree(&self.root).index;
         fs::create_dir_all(&dir).unwrap();
         let content = Content {
             root: &self.root,
             memories: &memories,
-            turns: self.search.stage(&dir, true, turns),
+            passages: self.search.stage(&dir, true, turns),
             start: &[],
             settings,
             now: now(),
@@ -561,12 +561,12 @@ fn memories_about_a_file_come_first() {
 
 fn earlier_sessions_are_searched_with_what_stands_around(search: SearchMode) {
     let world = World::searched(search);
-    let turn = |number, text: &str| Turn {
+    let turn = |number, text: &str| Passage {
         session: "4f1c".to_owned(),
-        number,
+        turn: number,
         at: now(),
         text: text.to_owned(),
-        ..Turn::default()
+        ..Passage::default()
     };
     world.publish(vec![
         turn(0, "Set up the scheduler, please. Done."),

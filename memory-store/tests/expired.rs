@@ -2,8 +2,9 @@
 //! an error that it cured is looked for elsewhere. Both where the index was published before and after that time.
 
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::memory::Memory;
+use memory_store::recall::passages::Already;
 use memory_store::recall::{Recalled, Search};
 use memory_store::signature::error_signature;
 use memory_store::{Kind, Timestamp};
@@ -117,16 +118,18 @@ fn an_expired_cure_keeps_nothing_else_from_answering_its_error() {
         let fixture = Fixture::filled();
         let cure = memory(60, Kind::Fix, "Create the quota probe socket by hand", "As root.");
         fixture.write(Memory { signatures: signatures.clone(), valid_until: Some(until), ..cure });
-        let turn = Turn {
+        let turn = Passage {
             session: "earlier".into(),
             at: NOW,
             text: "cannot find quota probe socket: systemctl restart quota.socket made it".into(),
             errors: signatures.clone(),
-            ..Turn::default()
+            ..Passage::default()
         };
         fixture.publish_turns(fixture.added(&mut std::iter::once(turn)));
         let found = fixture.recall().error("quota status", error, now, &|_| false);
-        let texts: Vec<&str> = found.hits.iter().map(|hit| hit.text.as_str()).collect();
-        assert!(texts.len() == 1 && texts[0].contains("systemctl restart"), "{texts:?}");
+        assert!(found.hits.is_empty() && !found.given_before, "{found:?}");
+        let recall = fixture.recall();
+        let passage = recall.passage_of_error("quota status", error, now, &Already::NOTHING);
+        assert!(passage.unwrap().text.contains("systemctl restart"));
     }
 }

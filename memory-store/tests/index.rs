@@ -5,7 +5,7 @@ use crate::common::{self, Fixture, NOW, id, memory, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
@@ -397,13 +397,13 @@ fn titles_owned(hits: &[memory_store::recall::Hit]) -> Vec<String> {
     hits.iter().map(|hit| hit.title.clone()).collect()
 }
 
-fn turn(session: &str, number: u32, text: &str) -> Turn {
-    Turn {
+fn turn(session: &str, number: u32, text: &str) -> Passage {
+    Passage {
         session: session.into(),
-        number,
+        turn: number,
         at: Timestamp(NOW.0 + i64::from(number)),
         text: text.into(),
-        ..Turn::default()
+        ..Passage::default()
     }
 }
 
@@ -420,7 +420,7 @@ fn turns_grow_by_segments_that_are_merged() {
         });
         fixture.publish_turns(fixture.added(&mut turns));
         let segments =
-            fixture.index_files().iter().filter(|(name, _)| name.starts_with("turns")).count();
+            fixture.index_files().iter().filter(|(name, _)| name.starts_with("passages")).count();
         assert!(segments <= 9, "{segments} segments after {round} rounds");
     }
     let find = |text: &str| {
@@ -455,10 +455,10 @@ fn turns_grow_by_segments_that_are_merged() {
 #[test]
 fn turns_are_brought_portion_by_portion_and_seen_together() {
     let fixture = Fixture::filled();
-    let all: Vec<Turn> = (0..9)
+    let all: Vec<Passage> = (0..9)
         .map(|at| turn("session-1", at, &format!("turn {at} about subject{at} and quaternions")))
         .collect();
-    let stage = |mut staged: Staged, portions: &[&[Turn]]| {
+    let stage = |mut staged: Staged, portions: &[&[Passage]]| {
         for portion in portions {
             staged.add(None, &mut portion.iter().cloned()).unwrap();
         }
@@ -484,9 +484,9 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
 
     // Unpublished files go, and so do those of a killed run once somebody begins again.
     let unnamed = || {
-        let (named, _) = Index::open(&index).unwrap().unwrap().turns();
+        let (named, _) = Index::open(&index).unwrap().unwrap().passages();
         let files = fixture.index_files();
-        files.iter().filter(|(name, _)| name.starts_with("turns")).count() - named.len()
+        files.iter().filter(|(name, _)| name.starts_with("passages")).count() - named.len()
     };
     for afresh in [false, true] {
         drop(stage(Staged::begin(&index, afresh).unwrap(), &[&all[7..8], &all[8..]]));
@@ -519,9 +519,9 @@ fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_ca
     let files = || fixture.index_files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     std::fs::remove_dir_all(&index).unwrap();
     std::mem::forget(stage());
-    assert!(files().iter().any(|name| name.starts_with("turns")));
+    assert!(files().iter().any(|name| name.starts_with("passages")));
     drop(stage());
-    assert!(!files().iter().any(|name| name.starts_with("turns")));
+    assert!(!files().iter().any(|name| name.starts_with("passages")));
 
     // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
     fixture.publish_turns(fixture.replaced(&mut std::iter::once(turn("session-1", 0, "a turn"))));
@@ -557,7 +557,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
         fixture.publish_turns(fixture.added(&mut turns));
     };
     let segments = || {
-        let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().turns();
+        let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().passages();
         assert!(damage.is_none());
         segments.iter().map(Segment::docs).collect::<Vec<_>>()
     };
@@ -583,7 +583,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     assert_eq!([1, 2, 3].map(|number| search(&format!("subject{number}"), true)), [200, 40, 120]);
     assert!(search("ledger service", false) > 0);
     let files = fixture.index_files();
-    assert_eq!(files.iter().filter(|(name, _)| name.starts_with("turns")).count(), 1);
+    assert_eq!(files.iter().filter(|(name, _)| name.starts_with("passages")).count(), 1);
 }
 
 #[test]

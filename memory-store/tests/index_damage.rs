@@ -8,7 +8,7 @@ use std::fs;
 use crate::common::{self, Fixture, NOW, put};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::Publisher;
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal;
 use memory_store::recall::{Recall, Recalled, Search};
@@ -38,12 +38,12 @@ fn ask(recall: &Recall) -> Vec<(Vec<String>, bool)> {
 
 fn fixture() -> Fixture {
     let fixture = Fixture::filled();
-    let mut turn = std::iter::once(Turn {
+    let mut turn = std::iter::once(Passage {
         session: "s".into(),
-        number: 0,
+        turn: 0,
         at: NOW,
         text: "we moved the ledger to another port".into(),
-        ..Turn::default()
+        ..Passage::default()
     });
     fixture.publish_turns(fixture.added(&mut turn));
     fixture.publish_start(&[5, 1]);
@@ -197,7 +197,7 @@ fn an_inspection_says_what_of_an_index_cannot_be_read() {
     let folder = fixture.index();
     let found = |depth| {
         let health = inspect(&folder, depth);
-        (health.memories.is_none(), health.turns.is_none())
+        (health.memories.is_none(), health.passages.is_none())
     };
     assert_eq!((found(Depth::Headers), found(Depth::Bytes)), ((true, true), (true, true)));
     for (name, bytes) in fixture.index_files() {

@@ -7,9 +7,10 @@ use crate::common::{self, Fixture, NOW, put};
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::fs::lock::LOCK_WAIT;
 use memory_store::index::build::{Vectors, settle};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
+use memory_store::recall::background_prompts;
 use memory_store::settings::IndexSearch;
 
 /// Vectors that follow from the hash of a text; texts of one group lie together.
@@ -56,8 +57,8 @@ impl Vectors for Hashed {
     }
 }
 
-fn turn(number: u32, text: String) -> Turn {
-    Turn { session: "s".into(), number, at: NOW, text, ..Turn::default() }
+fn turn(number: u32, text: String) -> Passage {
+    Passage { session: "s".into(), turn: number, at: NOW, text, ..Passage::default() }
 }
 
 fn text(number: u32) -> String {
@@ -72,7 +73,7 @@ fn add(fixture: &Fixture, vectors: &dyn Vectors, numbers: std::ops::Range<u32>) 
 }
 
 fn segments(fixture: &Fixture) -> Vec<Segment> {
-    let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().turns();
+    let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().passages();
     assert!(damage.is_none());
     segments
 }
@@ -118,8 +119,8 @@ fn merging_carries_vectors_along() {
     add(&fixture, &vectors, 10..20);
     let segments = segments(&fixture);
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [20]);
-    // The ten new turns; what the memories say has not changed.
-    assert_eq!(vectors.asked.get(), 10);
+    // The ten new passages, and the prompts that their gate is calibrated with; what the memories say has not changed.
+    assert_eq!(vectors.asked.get(), 10 + background_prompts().count());
     for doc in 0..20 {
         // Two bits are kept of each component.
         let kept = segments[0].vector(doc).unwrap().unwrap().vector;

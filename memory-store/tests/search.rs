@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::vectors::{Shipped, assets};
 use crate::common::{Fixture, NOW, id, memory};
 use memory_store::embed::model::{self, Model};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::recall::{Recalled, Search};
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
@@ -184,12 +184,12 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
 #[test]
 fn turns_are_searched_with_the_same_words() {
     let fixture = Fixture::filled();
-    let turn = |session: &str, number: u32, text: &str| Turn {
+    let turn = |session: &str, number: u32, text: &str| Passage {
         session: session.into(),
-        number,
+        turn: number,
         at: Timestamp(NOW.0 - i64::from(number) * DAY_MS),
         text: text.into(),
-        ..Turn::default()
+        ..Passage::default()
     };
     let turns = [
         turn("alpha", 0, "Please look at the flaky upload test."),
@@ -236,15 +236,15 @@ fn what_answers_nothing_is_shown_as_weak() {
 fn turns_are_found_by_what_they_mean() {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());
-    let turn = |number: u32, text: &str| Turn {
+    let turn = |number: u32, text: &str| Passage {
         session: "alpha".into(),
-        number,
+        turn: number,
         at: NOW,
         text: text.into(),
-        ..Turn::default()
+        ..Passage::default()
     };
     let vectors = Shipped::open();
-    let publish = |turns: Vec<Turn>| {
+    let publish = |turns: Vec<Passage>| {
         let publisher = fixture.publisher(&vectors);
         let turns = fixture.staged(Some(&vectors), false, &mut turns.into_iter());
         fixture.publish_with(publisher, &fixture.list(), turns);
@@ -275,12 +275,12 @@ fn turns_are_found_by_what_they_mean() {
 #[test]
 fn a_turn_is_found_by_what_was_said_beside_it() {
     let fixture = Fixture::filled();
-    let turn = |session: &str, number: u32, text: &str| Turn {
+    let turn = |session: &str, number: u32, text: &str| Passage {
         session: session.into(),
-        number,
+        turn: number,
         at: Timestamp(NOW.0 - DAY_MS),
         text: text.into(),
-        ..Turn::default()
+        ..Passage::default()
     };
     let turns = [
         turn("alpha", 0, "The tide table of the harbour is wrong."),

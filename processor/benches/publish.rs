@@ -21,7 +21,7 @@ use anyhow::{Context, Result, bail};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors, settle};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::index::{Index, segment::Segment};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
@@ -208,10 +208,10 @@ impl Store {
     }
 
     /// Brings turns portion by portion, as a sync does.
-    fn stage(&self, afresh: bool, turns: &mut dyn Iterator<Item = Turn>) -> Result<Staged> {
+    fn stage(&self, afresh: bool, turns: &mut dyn Iterator<Item = Passage>) -> Result<Staged> {
         let mut staged = Staged::begin(&self.folder, afresh)?;
         loop {
-            let portion: Vec<Turn> = turns.take(PORTION).collect();
+            let portion: Vec<Passage> = turns.take(PORTION).collect();
             if portion.is_empty() {
                 return Ok(staged);
             }
@@ -226,7 +226,7 @@ impl Store {
         let published = publisher.publish(Content {
             root: &self.folder,
             memories: &self.memories,
-            turns,
+            passages: turns,
             start: &[],
             settings: &Settings::default(),
             now: Timestamp(0),
@@ -241,19 +241,19 @@ impl Store {
 
     fn turns(&self) -> Result<Vec<Segment>> {
         let index = Index::open(&self.folder)?.context("there is no index")?;
-        Ok(index.turns().0)
+        Ok(index.passages().0)
     }
 }
 
 /// A turn of many.
-fn turn(corpus: &Corpus, number: u32) -> Turn {
-    Turn {
+fn turn(corpus: &Corpus, number: u32) -> Passage {
+    Passage {
         session: format!("session {}", number / SESSION),
-        agent: None,
-        number: number % SESSION,
+        turn: number % SESSION,
         at: Timestamp(i64::from(number) * 60_000),
         text: corpus.text(u64::from(number), TURN_LINES),
         errors: Vec::new(),
+        ..Passage::default()
     }
 }
 

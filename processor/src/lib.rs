@@ -14,6 +14,7 @@ pub mod llm;
 pub mod lock;
 pub mod log;
 pub mod mining;
+pub mod passages;
 pub mod private_files;
 pub mod programs;
 pub mod progress;

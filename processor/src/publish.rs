@@ -1,11 +1,10 @@
-//! Publishing: the index of each working tree, made from its memory files and the turns.
+//! Publishing: the index of each working tree, made from its memory files and passages of sessions.
 
 pub mod claude_md;
 pub mod custom_embedder;
 pub mod embed;
 pub mod hnsw;
 pub mod start_plan;
-pub mod turns;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,26 +44,26 @@ pub struct Publication<'a> {
 }
 
 /// Publishes the index of one working tree, where sessions know `known` anyway; returns what its
-/// store holds. Without `turns` these stay as they are.
+/// store holds. Without `passages` these stay as they are.
 pub fn tree(
     publication: &Publication<'_>,
     tree: &Tree,
-    turns: Option<Staged>,
+    passages: Option<Staged>,
     known: &Known,
 ) -> Result<Listing> {
     let store = Store::open(publication.dirs, tree)?;
     let folder = publication.dirs.tree(&tree.root).index;
-    publish(publication, &store, &folder, &tree.root, turns, known)
+    publish(publication, &store, &folder, &tree.root, passages, known)
 }
 
-/// Publishes what the model thought in a working tree's sessions: an index of turns alone, looked at only
+/// Publishes what the model thought in a working tree's sessions: an index of passages alone, looked at only
 /// when somebody asks for it, or by hooks where that was set.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking;
     let content = Content {
         root: &tree.root,
         memories: &[],
-        turns: Some(thoughts),
+        passages: Some(thoughts),
         start: &[],
         settings: publication.settings,
         now: publication.now,
@@ -93,7 +92,7 @@ fn publish(
     store: &Store,
     folder: &Path,
     root: &Path,
-    turns: Option<Staged>,
+    passages: Option<Staged>,
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
@@ -154,7 +153,7 @@ fn publish(
     let content = Content {
         root,
         memories: &listing.memories,
-        turns,
+        passages,
         start: &start,
         settings: publication.settings,
         now: publication.now,

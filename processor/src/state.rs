@@ -43,8 +43,10 @@ pub struct State {
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still hold.
     pub all_turns: bool,
-    /// How the turns in the indexes were cut into terms (`memory_store::text::VERSION`).
+    /// How the passages in the indexes were cut into terms (`memory_store::text::VERSION`).
     pub terms: u32,
+    /// How the turns were cut into passages (`crate::passages::VERSION`).
+    pub passages: u32,
     /// Sessions whose turns the index may lack.
     pub pending: BTreeSet<String>,
     /// Keys of the records that sessions own.
@@ -145,6 +147,7 @@ impl Default for State {
             empty: BTreeSet::new(),
             all_turns: false,
             terms: 0,
+            passages: 0,
             pending: BTreeSet::new(),
             keys: KnownKeys::default(),
             commands: Vec::new(),

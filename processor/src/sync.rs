@@ -289,7 +289,7 @@ impl Run<'_> {
         let inputs = unchanged::inputs(context, state);
         self.report.turns = unchanged::archived_turns(state);
         if self.memories_stay(&inputs) {
-            self.publish_turns(&ownership)?;
+            self.publish_passages(&ownership)?;
             return Ok(None);
         }
         let (context, state) = (&self.context, &mut self.state);
@@ -339,6 +339,7 @@ impl Run<'_> {
             publish::publish(context, state, ownership, &mut self.models, &mut self.distrusted)?;
         state.all_turns = false;
         state.terms = memory_store::text::VERSION;
+        state.passages = crate::passages::VERSION;
         let memories = published.listings.first().map_or(0, |listing| listing.memories.len());
         self.report.memories = memories;
         self.take_published(published);
@@ -354,9 +355,9 @@ impl Run<'_> {
     }
 
     /// Publishes the turns that the indexes lack, and nothing else.
-    fn publish_turns(&mut self, ownership: &Ownership) -> Result<()> {
+    fn publish_passages(&mut self, ownership: &Ownership) -> Result<()> {
         let (context, state) = (&self.context, &mut self.state);
-        let published = publish::publish_turns(
+        let published = publish::publish_passages(
             context,
             state,
             ownership,

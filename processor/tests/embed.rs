@@ -71,7 +71,7 @@ fn encoders(sealed: &Sealed) -> Vec<Option<Encoder>> {
         let vector = |doc| segment.vector(doc).unwrap().map(|embedded| embedded.encoder);
         (0..segment.docs()).map(vector).collect::<Vec<_>>()
     };
-    let (turns, damage) = index.turns();
+    let (turns, damage) = index.passages();
     assert!(damage.is_none());
     index.memories.iter().chain(&turns).flat_map(of).collect()
 }
@@ -130,7 +130,7 @@ fn what_the_model_thought_has_vectors_too() {
     let thinking = sealed.dirs.tree(&sealed.tree.root).thinking;
     let index = |folder: &Path| Index::open(folder).unwrap().unwrap();
     let encoders = || {
-        let (turns, _) = index(&thinking).turns();
+        let (turns, _) = index(&thinking).passages();
         let vectors = |segment: &Segment| -> Vec<Option<Encoder>> {
             let vector = |doc| segment.vector(doc).unwrap().map(|embedded| embedded.encoder);
             (0..segment.docs()).map(vector).collect()

@@ -20,6 +20,7 @@ mod overtaken;
 mod ownership;
 mod packs;
 mod parts;
+mod passages;
 mod providers;
 mod purge;
 mod scripts;

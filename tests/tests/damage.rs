@@ -247,7 +247,7 @@ fn files_of_the_index() {
     let names = damaged.named(is_of_index);
     assert_named(
         &names,
-        &["MANIFEST", "index/memories-", "index/turns-", "journal-", "thinking/MANIFEST"],
+        &["MANIFEST", "index/memories-", "index/passages-", "journal-", "thinking/MANIFEST"],
     );
     damaged.each(&names);
 }

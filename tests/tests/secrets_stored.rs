@@ -407,7 +407,8 @@ fn no_stored_byte_tells_a_secret() {
     let said = said_by_hooks(&sample);
     sample.sync().unwrap();
     let mut stored = stored(&sample);
-    for part in [".jsonl.gz", "index/turns-", "index/memories-", "ledger", "receipts", "memories/"]
+    for part in
+        [".jsonl.gz", "index/passages-", "index/memories-", "ledger", "receipts", "memories/"]
     {
         assert!(stored.keys().any(|name| name.contains(part)), "{part}: {:?}", stored.keys());
     }

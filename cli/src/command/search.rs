@@ -1,10 +1,10 @@
-//! `throughline search`: finds memories, turns of sessions, or what was thought in them.
+//! `throughline search`: finds memories, passages of sessions, or what was thought in them.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::layout::Tree;
+use memory_store::layout::{ProjectDir, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{
     Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
@@ -12,6 +12,7 @@ use memory_store::recall::{
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp, identity, short_session, thinking};
+use processor::collect::whole_turn;
 use processor::progress::Silent;
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ use crate::world::World;
 
 /// Characters of a hit's text that are shown to a person.
 const SNIPPET_CHARS_MAX: usize = 200;
+/// Characters of a passage that are shown: nearly all of it.
+const PASSAGE_CHARS_MAX: usize = 500;
 /// Characters of a turn before or after one.
 const NEIGHBOUR_CHARS_MAX: usize = 100;
 
@@ -71,7 +74,7 @@ pub struct Search {
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
-    /// Whole texts instead of the place that fits
+    /// Whole texts, of a passage its whole turn, instead of the place that fits
     #[arg(long, hide_short_help = true)]
     full: bool,
     /// Print JSON
@@ -125,7 +128,7 @@ struct HitView {
 impl HitView {
     fn new(hit: Hit) -> Self {
         let text = |near: Option<&Hit>| near.map(|near| near.text.clone());
-        let is_turn = matches!(hit.collection, Collection::Turns | Collection::Thinking);
+        let is_turn = matches!(hit.collection, Collection::Passages | Collection::Thinking);
         Self {
             turn: is_turn.then_some(hit.turn + 1),
             before: text(neighbour(&hit, |turn| turn < hit.turn)),
@@ -136,7 +139,7 @@ impl HitView {
             collection: match hit.collection {
                 Collection::Memories => "memories",
                 Collection::User => "user",
-                Collection::Turns => "turns",
+                Collection::Passages => "passages",
                 Collection::Thinking => "thinking",
             },
             title: hit.title,
@@ -175,7 +178,10 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
         index_thinking(world, &tree)?;
     }
     let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
-    let recalled = recall.search(&wanted, world.now);
+    let mut recalled = recall.search(&wanted, world.now);
+    if args.full {
+        tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
+    }
     // Memories lie in files as well; turns lie nowhere else where a search looks.
     let finds_nothing = recalled.hits.is_empty() || recalled.weak;
     let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
@@ -215,6 +221,9 @@ fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result 
     for tree in trees {
         let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
         let mut recalled = recall.search(&wanted, world.now);
+        if args.full {
+            tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
+        }
         damaged.extend(recalled.degraded.clone().map(|damage| (tree.root.clone(), damage)));
         if !all.is_empty() {
             recalled.hits.retain(|hit| hit.collection != Collection::User);
@@ -273,6 +282,16 @@ pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<Memor
             let best = hits.first().map_or(0.0, |hit| hit.score);
             hits.retain(|hit| hit.score >= TYPED_SHARE * best);
             Ok(hits.into_iter().map(|hit| hit.id).collect())
+        }
+    }
+}
+
+/// Puts whole turns in the place of their passages, as far as the archive has them.
+fn tell_whole_turns(home: &ProjectDir, hits: &mut [Hit]) {
+    for hit in hits.iter_mut().filter(|hit| hit.collection == Collection::Passages) {
+        let session = hit.session.as_deref().unwrap_or_default();
+        if let Ok(Some(turn)) = whole_turn::text(home, session, hit.date) {
+            hit.text = turn;
         }
     }
 }
@@ -385,7 +404,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
             plain(&hit.title),
             paint(QUIET, if hit.draft { view::WAITS } else { "" }),
         )?,
-        Collection::Turns | Collection::Thinking => {
+        Collection::Passages | Collection::Thinking => {
             let session = short_session(hit.session.as_deref().unwrap_or_default());
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(session)), hit.turn + 1)?;
         }
@@ -408,7 +427,11 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     if full {
         plain(&hit.text).lines().try_for_each(|line| writeln!(out, "        {line}"))?;
     } else {
-        let text = excerpt(&one_line(&hit.text), asked, SNIPPET_CHARS_MAX);
+        let chars_max = match hit.collection {
+            Collection::Memories | Collection::User => SNIPPET_CHARS_MAX,
+            Collection::Passages | Collection::Thinking => PASSAGE_CHARS_MAX,
+        };
+        let text = excerpt(&one_line(&hit.text), asked, chars_max);
         if !text.is_empty() {
             writeln!(out, "        {text}")?;
         }

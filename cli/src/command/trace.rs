@@ -3,7 +3,9 @@
 
 use std::io::Write;
 
+use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use memory_store::recall::{CandidateOutcome, Hit, Reason, Recall, Recalled, Traced};
+use memory_store::short_session;
 use serde::Serialize;
 
 use super::reasons::{self, Occasion};
@@ -16,6 +18,7 @@ use crate::world::World;
 #[derive(Serialize)]
 struct TraceView {
     injected: Vec<String>,
+    passages: Vec<String>,
     silent: Option<&'static str>,
     degraded: Option<String>,
     candidates: Vec<CandidateView>,
@@ -116,16 +119,30 @@ pub fn run(
         Trial::File => recall.file(query, None, world.now, &|_| false),
         Trial::Error => recall.error("", query, world.now, &|_| false),
     };
+    let (now, nothing) = (world.now, &Already::NOTHING);
+    let passages = match trial {
+        Trial::Prompt if recalled.hits.len() < MEMORIES_ENOUGH => {
+            recall.passages(query, now, nothing)
+        }
+        Trial::File if recalled.hits.is_empty() => {
+            recall.passage_of_file(query, now, nothing).into_iter().collect()
+        }
+        Trial::Error if recalled.hits.is_empty() => {
+            recall.passage_of_error("", query, now, nothing).into_iter().collect()
+        }
+        Trial::Prompt | Trial::File | Trial::Error => Vec::new(),
+    };
     if json {
-        view::json(&view_of(&recalled), out)
+        view::json(&view_of(&recalled, &passages), out)
     } else {
-        show(&recalled, (query, trial), detail, out)
+        show(&recalled, &passages, (query, trial), detail, out)
     }
 }
 
-fn view_of(recalled: &Recalled) -> TraceView {
+fn view_of(recalled: &Recalled, passages: &[Hit]) -> TraceView {
     TraceView {
         injected: recalled.hits.iter().map(|hit| hit.id.to_string()).collect(),
+        passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
         silent: recalled.silent.map(reason),
         degraded: recalled.degraded.clone(),
         candidates: recalled.trace.iter().map(CandidateView::from).collect(),
@@ -134,6 +151,7 @@ fn view_of(recalled: &Recalled) -> TraceView {
 
 fn show(
     recalled: &Recalled,
+    passages: &[Hit],
     (query, trial): (&str, Trial),
     detail: Detail,
     out: &mut dyn Write,
@@ -155,7 +173,15 @@ fn show(
         }
         show_scores(traced, detail, out)?;
     }
-    if let Some(silent) = recalled.silent {
+    for hit in passages {
+        let session = short_session(hit.session.as_deref().unwrap_or_default());
+        let place = format_args!("passage of session {session}, turn {}", hit.turn + 1);
+        writeln!(out, "{}", paint(NAME, place))?;
+        let text = plain(&hit.text);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        writeln!(out, "        {}", paint(QUIET, words.join(" ")))?;
+    }
+    if let Some(silent) = recalled.silent.filter(|_| passages.is_empty()) {
         writeln!(out, "Nothing would be given: {}.", reason(silent))?;
     }
     let others = || recalled.trace.iter().filter(|traced| traced.outcome != CandidateOutcome::Hit);

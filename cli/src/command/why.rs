@@ -174,7 +174,7 @@ pub fn titles(
 pub fn add_turns(titles: &mut HashMap<MemoryId, String>, recall: &Recall, receipts: &[Receipt]) {
     for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
         if !titles.contains_key(&given.id)
-            && let Some(turn) = recall.turn(given.id)
+            && let Some(turn) = recall.passage(given.id)
         {
             let session = turn.session.unwrap_or_default();
             let session = short_session(&session);

@@ -36,7 +36,7 @@ fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
     for (index, search, words) in
         [("index", "--turns", "rounding"), ("thinking", "--thinking", "guess")]
     {
-        for begin in ["turns", "MANIFEST"] {
+        for begin in ["passages", "MANIFEST"] {
             let path = files(&machine, index, begin).remove(0);
             let bytes = fs::read(&path).unwrap();
             fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::index::build::{Content, Publisher, Staged};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::memory::{PathRef, SaidBy};
 use memory_store::settings::Settings;
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// Brings turns for the next index, beside those that there are or `afresh` in their place.
-    pub fn staged(&self, afresh: bool, turns: impl IntoIterator<Item = Turn>) -> Option<Staged> {
+    pub fn staged(&self, afresh: bool, turns: impl IntoIterator<Item = Passage>) -> Option<Staged> {
         self.search.stage(&self.state().index, afresh, turns)
     }
 
@@ -139,7 +139,7 @@ impl World {
         let content = Content {
             root: &self.root,
             memories: &listing.memories,
-            turns,
+            passages: turns,
             start: &start,
             settings,
             now: Timestamp::parse(NOW).unwrap(),

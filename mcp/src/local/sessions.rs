@@ -299,7 +299,7 @@ fn read(
     // Of a turn that is read by itself a cursor leads to what was cut off.
     let is_alone = !outlines && first == asked;
     if is_alone && let [turn] = turns.as_mut_slice() {
-        // The index has the first kilobytes, without commands. Where nothing answers, these are given.
+        // The index has its passages. Where nothing answers, these are given.
         let whole = processor::turn(tree.project, &session, turn.date).ok().flatten();
         turn.text = whole.unwrap_or_else(|| std::mem::take(&mut turn.text));
     }

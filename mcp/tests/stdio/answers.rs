@@ -298,8 +298,12 @@ fn what_a_session_saved_counts_as_given_to_it() {
 fn what_an_answer_does_not_use_is_named() {
     let world = World::searched(SearchMode::Scan);
     save(&world, pool());
-    let turn =
-        Turn { session: "4f1c".to_owned(), at: now(), text: "Hello.".into(), ..Turn::default() };
+    let turn = Passage {
+        session: "4f1c".to_owned(),
+        at: now(),
+        text: "Hello.".into(),
+        ..Passage::default()
+    };
     world.publish(vec![turn]);
     let mut server = world.connect_beside("echo '[]'", &[]);
     let id = MemoryId([1; 16]).short();
@@ -372,8 +376,12 @@ fn a_brief_keeps_to_the_times_that_it_is_given() {
 fn a_query_without_a_word_says_that_the_latest_are_given() {
     let world = World::searched(SearchMode::Scan);
     save(&world, pool());
-    let turn =
-        Turn { session: "4f1c".to_owned(), at: now(), text: "Hello.".into(), ..Turn::default() };
+    let turn = Passage {
+        session: "4f1c".to_owned(),
+        at: now(),
+        text: "Hello.".into(),
+        ..Passage::default()
+    };
     world.publish(vec![turn]);
     let mut server = world.connect(&[]);
     for query in ["?!", "until", "the of and", "((("] {

@@ -96,18 +96,18 @@ fn shop() -> World {
     let content = Content {
         root: &world.dirs.data,
         memories: &own,
-        turns: None,
+        passages: None,
         start: &[],
         settings: &Settings::default(),
         now: now(),
     };
     Publisher::begin(&index).unwrap().publish(content).unwrap();
-    let turn = |number, at: &str, text: &str| Turn {
+    let turn = |number, at: &str, text: &str| Passage {
         session: "4f1c2a7e-0000-4000-8000-000000000001".to_owned(),
-        number,
+        turn: number,
         at: day(at),
         text: text.to_owned(),
-        ..Turn::default()
+        ..Passage::default()
     };
     world.publish(vec![
         turn(

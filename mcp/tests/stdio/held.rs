@@ -124,11 +124,11 @@ fn the_users_own_is_given_though_the_repository_has_the_same(search: SearchMode)
 fn the_title_of_what_is_held_is_not_told_as_an_event(search: SearchMode) {
     let world = World::searched(search);
     pull(&world, fact(2, "The probe migration obeys", "It moved the pool."));
-    let turn = Turn {
+    let turn = Passage {
         session: "0f31".into(),
         at: now(),
         text: "the pool has five places".into(),
-        ..Turn::default()
+        ..Passage::default()
     };
     world.publish(vec![turn]);
     let mut server = world.connect(&[]);

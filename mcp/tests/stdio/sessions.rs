@@ -10,13 +10,13 @@ in_each_search_mode! {
 const FIRST: &str = "aaaa0000-0000-4000-8000-000000000001";
 const SECOND: &str = "bbbb0000-0000-4000-8000-000000000002";
 
-fn turn(session: &str, number: u32, text: &str) -> Turn {
-    Turn {
+fn turn(session: &str, number: u32, text: &str) -> Passage {
+    Passage {
         session: session.to_owned(),
-        number,
+        turn: number,
         at: now(),
         text: text.to_owned(),
-        ..Turn::default()
+        ..Passage::default()
     }
 }
 
@@ -73,7 +73,9 @@ fn a_search_is_limited_to_sessions_of_a_branch_or_file(search: SearchMode) {
 #[test]
 fn a_long_session_is_read_on_to_its_end() {
     let world = World::trusted();
-    world.publish((0..260).map(|number| turn(FIRST, number, &format!("Turn {number}."))).collect());
+    world.publish(
+        (0..260).map(|number| turn(FIRST, number, &format!("Passage {number}."))).collect(),
+    );
     let mut server = world.connect(&[]);
     let mut read = |arguments: Value| {
         let mut arguments = arguments;
@@ -250,7 +252,10 @@ fn a_turn_that_is_read_by_itself_is_given_whole() {
 fn a_long_turn_is_read_to_its_end() {
     let world = World::trusted();
     let words: Vec<String> = (0..1500).map(|number| format!("word{number}")).collect();
-    world.publish(vec![turn(FIRST, 0, &words.join(" ")), turn(FIRST, 1, "Done.")]);
+    let passages = (0..).zip(words.chunks(60));
+    let passages =
+        passages.map(|(place, part)| Passage { place, ..turn(FIRST, 0, &part.join(" ")) });
+    world.publish(passages.chain([turn(FIRST, 1, "Done.")]).collect());
     let mut server = world.connect(&[]);
     let (text, _) = server.text("search_sessions", &json!({"session": FIRST, "turns": "1-2"}));
     assert!(
@@ -269,6 +274,6 @@ fn a_long_turn_is_read_to_its_end() {
         }
         asked["cursor"] = found["next_cursor"].clone();
     }
-    assert_eq!(read.replace(' ', ""), words.concat());
+    assert_eq!(read.split_whitespace().collect::<String>(), words.concat());
     assert_eq!(server.end(), Some(0));
 }

@@ -55,20 +55,25 @@ fn a_status_says_what_of_the_index_cannot_be_read() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool is small", "It has five places."));
     let text = "The probe pool was measured.".to_owned();
-    world.publish(vec![Turn { session: "4f1c".to_owned(), at: now(), text, ..Turn::default() }]);
+    world.publish(vec![Passage {
+        session: "4f1c".to_owned(),
+        at: now(),
+        text,
+        ..Passage::default()
+    }]);
     let mut server = world.connect(&[]);
     let sound = server.text("status", &json!({})).0;
     assert!(!sound.contains("The index:"), "{sound}");
     let index = world.dirs.tree(&world.root).index;
     let entries = fs::read_dir(index).unwrap().map(|entry| entry.unwrap().path());
     let is_of_turns =
-        |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("turns-");
+        |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("passages-");
     // No recall of memories reads it.
     let turns: Vec<PathBuf> = entries.filter(is_of_turns).collect();
     assert_eq!(turns.len(), 1);
     fs::write(&turns[0], "not a segment").unwrap();
     let (said, failed) = server.text("status", &json!({}));
-    assert!(!failed && said.contains("The index:") && said.contains("turns-"), "{said}");
+    assert!(!failed && said.contains("The index:") && said.contains("passages-"), "{said}");
     assert!(said.contains("throughline sync"), "{said}");
     assert_eq!(server.end(), Some(0));
 }

@@ -48,6 +48,7 @@ const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&SCALE.to_le_bytes());
+    hasher.update(&super::passages::gate::SCALE.to_le_bytes());
     hasher.update(PROMPTS.as_bytes());
     *hasher.finalize().as_bytes()
 }

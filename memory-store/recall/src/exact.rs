@@ -59,14 +59,19 @@ enum Fit {
 /// Adds to a prompt's candidates what the paths named in it say.
 pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
-        let bare = !path.contains('/');
-        for (at, fit) in about(sources, path, fit) {
-            // A bare name is all that people write; a path that agrees in its name only is not.
-            if fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename) {
-                name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
-            }
+        for at in named_by(sources, path) {
+            name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
         }
     }
+}
+
+/// Returns the documents about a file that somebody names.
+pub(crate) fn named_by(sources: &Sources, path: &str) -> Vec<At> {
+    let bare = !path.contains('/');
+    let found = about(sources, path, fit).into_iter();
+    // A bare name is all that people write; a path that agrees in its name only is not.
+    let named = |fit| fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename);
+    found.filter(|&(_, fit)| named(fit)).map(|(at, _)| at).collect()
 }
 
 /// Adds to a prompt's candidates the traps of the commands named in it, the surest ones that may be given.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::candidate::Candidate;
-use super::posting_window::{List, Scored, WINDOW, Window};
+use super::posting_window::{BEST_PARAGRAPHS, List, Scored, WINDOW, Window};
 use super::project_name;
 use super::query::{self, Pair, Query, Term};
 use super::sources::{At, Source, Sources};
@@ -16,10 +16,6 @@ use memory_store_base::text::rarity::{self, inverse_frequency};
 const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
-
-/// Postings that are walked through at most; of a query with more, the most common terms are passed over,
-/// too. Only stores of far more than 100,000 memories have so many.
-const POSTINGS_MAX: u64 = 1 << 20;
 
 /// Weight of a term's rarity in technical text beside its rarity in the store: its power.
 const BACKGROUND: f32 = 0.3;
@@ -63,8 +59,11 @@ impl<'a> Found<'a> {
             sources.list.iter().map(|source| slots(sources, source, terms)).collect();
         let docs = sources.docs();
         let counts = counts_in(sources, terms, &slots);
-        let common =
-            if common_too { vec![false; counts.len()] } else { passed_over(&counts, docs) };
+        let common = if common_too {
+            vec![false; counts.len()]
+        } else {
+            passed_over(&counts, docs, sources.effort.postings)
+        };
         let found = sources.list.iter().zip(&slots);
         let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
         let found = found.collect();
@@ -184,13 +183,32 @@ impl<'a> Found<'a> {
     /// The share of what a document could score at most that the best one scores. Of a long query no
     /// document covers much; there it is 1.
     pub(crate) fn covered(&self, query: &Query, best: f32) -> f32 {
-        let most: f32 = IMPACT_MAX * self.weights[..self.terms].iter().sum::<f32>();
+        let most = self.most_of(0..self.terms);
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
+    }
+
+    /// Returns what a document could score at most by the words of a query: of a long one, by those paragraphs that can
+    /// bring most.
+    pub(crate) fn most(&self, query: &Query) -> f32 {
+        if !query.is_long() {
+            return self.most_of(0..self.terms);
+        }
+        let of_paragraph = |paragraph: &Vec<u16>| {
+            let terms = paragraph.iter().map(|&term| usize::from(term));
+            self.most_of(terms) / (paragraph.len().max(1) as f32).sqrt()
+        };
+        let mut paragraphs: Vec<f32> = query.paragraphs.iter().map(of_paragraph).collect();
+        paragraphs.sort_by(|a, b| b.total_cmp(a));
+        paragraphs.iter().take(BEST_PARAGRAPHS).sum()
+    }
+
+    fn most_of(&self, terms: impl Iterator<Item = usize>) -> f32 {
+        IMPACT_MAX * terms.map(|term| self.weights[term]).sum::<f32>()
     }
 }
 
 /// Which terms are passed over, given how many documents have each.
-fn passed_over(counts: &[u32], docs: u32) -> Vec<bool> {
+fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
     let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
     if !counts.iter().any(|count| (1..=limit).contains(count)) {
@@ -198,12 +216,12 @@ fn passed_over(counts: &[u32], docs: u32) -> Vec<bool> {
     }
     let mut rarest: Vec<usize> = (0..counts.len()).filter(|&term| !common[term]).collect();
     let all = rarest.iter().map(|&term| u64::from(counts[term])).sum::<u64>();
-    if all > POSTINGS_MAX {
+    if all > postings_max {
         rarest.sort_by_key(|&term| counts[term]);
         let mut sum = 0;
         for term in rarest {
             // The first that occurs at all stays.
-            common[term] = sum > 0 && sum + u64::from(counts[term]) > POSTINGS_MAX;
+            common[term] = sum > 0 && sum + u64::from(counts[term]) > postings_max;
             sum += u64::from(counts[term]);
         }
     }
@@ -364,26 +382,28 @@ mod tests {
         documents.iter().map(|document| (document.entry.id, score(document))).collect()
     }
 
+    const MANY: u64 = 1 << 20;
+
     #[test]
     fn common_terms_are_passed_over_unless_there_are_no_others() {
-        assert_eq!(passed_over(&[0, 201, 200, 3], 1000), [false, true, false, false]);
-        assert_eq!(passed_over(&[0, 301, 1000], 1000), [false; 3]);
-        assert_eq!(passed_over(&[2000, 2001], 20_000), [false, true]);
-        assert_eq!(passed_over(&[], 0), [false; 0]);
+        assert_eq!(passed_over(&[0, 201, 200, 3], 1000, MANY), [false, true, false, false]);
+        assert_eq!(passed_over(&[0, 301, 1000], 1000, MANY), [false; 3]);
+        assert_eq!(passed_over(&[2000, 2001], 20_000, MANY), [false, true]);
+        assert_eq!(passed_over(&[], 0, MANY), [false; 0]);
     }
 
     #[test]
     fn of_more_than_can_be_walked_through_the_most_common_are_passed_over() {
         let million = 1_000_000;
         let counts = [90_000, 100_000, 0, 5].repeat(10);
-        let common = passed_over(&counts, million);
+        let common = passed_over(&counts, million, MANY);
         let kept = counts.iter().zip(&common).filter(|(_, common)| !**common);
         let kept: Vec<u32> = kept.map(|(&count, _)| count).collect();
-        assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= POSTINGS_MAX);
+        assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= MANY);
         assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
         assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
         // One is walked through however common it is.
-        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million), [false, true]);
+        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [false, true]);
     }
 
     #[test]

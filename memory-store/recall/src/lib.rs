@@ -14,7 +14,6 @@ mod candidate;
 pub mod custom_embedder;
 pub mod embed;
 mod exact;
-mod excerpt;
 mod expression;
 mod fallback;
 mod filter;
@@ -28,6 +27,7 @@ mod misspelled;
 mod near;
 mod near_duplicates;
 mod nearest;
+pub mod passages;
 mod phrase;
 mod posting_window;
 mod project_name;
@@ -45,7 +45,6 @@ pub mod start_rank;
 pub mod suspicion;
 mod time_expression;
 mod trace;
-mod turns;
 mod typo;
 
 pub use calibration::{background_prompts, calibrate, fingerprint};
@@ -54,15 +53,15 @@ pub use follow_up::Topic;
 pub use judged::Judged;
 pub use listed::IndexedFile;
 pub use near_duplicates::{SAME, likeness};
+pub use passages::search::SESSION_CHARS_MIN;
 pub use project_name::hashes as project_names;
 pub use query::Query;
 pub use search::{Search, WEAK};
 pub use time_expression::Span;
 pub use time_expression::whole as time_named;
 pub use trace::{CandidateOutcome, Traced};
-pub use turns::SESSION_CHARS_MIN;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::fmt::Debug;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -77,7 +76,7 @@ use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
 use crate::staleness::Staleness;
-use candidate::{Candidate, Named};
+use candidate::Candidate;
 use follow_up::Followed;
 use lexical::Found;
 use memory_store_base::error::Error;
@@ -112,7 +111,7 @@ const START_LINE: usize = 60;
 pub struct Hit {
     /// Its name.
     pub id: MemoryId,
-    /// Kind of its statement; turns count as `session`.
+    /// Kind of its statement; passages count as `session`.
     pub kind: Kind,
     /// Its title.
     pub title: String,
@@ -124,7 +123,7 @@ pub struct Hit {
     pub paths: Vec<String>,
     /// Its search words.
     pub tags: Vec<String>,
-    /// Its file, absolute; empty for a turn.
+    /// Its file, absolute; empty for a passage.
     pub file: PathBuf,
     /// Confidence, 0 to 1.
     pub confidence: f32,
@@ -156,9 +155,9 @@ pub struct Hit {
     pub signatures: Vec<String>,
     /// The session it comes from.
     pub session: Option<String>,
-    /// Of a turn: its number in the session.
+    /// Of a passage: the number of its turn in the session.
     pub turn: u32,
-    /// Of a turn: those before and after it, where they are known.
+    /// Of a passage: the turns before and after its own, where they are known.
     pub neighbours: Vec<Self>,
 }
 
@@ -169,8 +168,8 @@ pub enum Collection {
     Memories,
     /// The user's own memories, which apply to every project.
     User,
-    /// Turns of sessions.
-    Turns,
+    /// Passages of sessions.
+    Passages,
     /// The model's thinking in turns of sessions.
     Thinking,
 }
@@ -209,6 +208,8 @@ pub struct Recalled {
     pub held_back: bool,
     /// True if none of the hits of an explicit search is what a hook would have given: the best there is, but weak.
     pub weak: bool,
+    /// True if a memory that answers was left out because it was given before.
+    pub given_before: bool,
     /// Why there are no hits.
     pub silent: Option<Reason>,
     /// Outcome of each candidate, if asked for.
@@ -226,6 +227,8 @@ pub struct Recall {
     /// State kept open from one query to the next. The table does not: to read it again is cheap, and its memory is
     /// used for other things meanwhile.
     embedder: OnceCell<Box<dyn Embed>>,
+    /// The last vector that the table made, with its text: memories and passages are asked the same.
+    asked: RefCell<Option<(String, Probe)>>,
     /// Source of vectors of the second space.
     second: Option<Asking>,
     stamps: Stamps,
@@ -248,6 +251,7 @@ impl Recall {
             models,
             shared: None,
             embedder,
+            asked: RefCell::default(),
             second: None,
             stamps,
             traces: false,
@@ -365,9 +369,7 @@ impl Recall {
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
 
-    /// Finds what helps against the error of a command: memories, or where none has its signature,
-    /// what was said when it came up in a session before. `skip` says of turns, too, which may not
-    /// answer, by [`Turn::id`](crate::index::document::Turn::id).
+    /// Finds the memories that help against the error of a command.
     pub fn error(
         &self,
         command: &str,
@@ -392,22 +394,8 @@ impl Recall {
         gate::ease(&mut candidates, gate::ERROR_EASE);
         gate::hold_other_fixes(&mut candidates);
         gate::open_for_near_cures(&mut candidates);
-        let is_known =
-            candidates.iter().any(|it| matches!(it.named, Some(Named::Signature | Named::Phrase)));
         let places = self.sources.settings.tool_memories as usize;
-        let mut recalled = self.answer(
-            candidates,
-            &query,
-            &Asked { places, gated: true, is_open: false, now, skip },
-        );
-        if !is_known
-            && recalled.hits.len() < places
-            && let Some(hit) = excerpt::of_error(&self.sources, &query, error, skip)
-        {
-            recalled.hits.push(hit);
-            recalled.silent = None;
-        }
-        self.finish(recalled)
+        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
 
     /// Returns the memories of the session-start block, most valuable first: about as many as a
@@ -445,15 +433,15 @@ impl Recall {
         self.finish(recalled)
     }
 
-    /// Finds memories and turns for a person or a model that asked: no gate.
+    /// Finds memories or passages for a person or a model that asked: no gate.
     pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
         let recalled = search::search(self, search, now);
         self.finish(recalled)
     }
 
-    /// Returns a turn by its name, such as one that a receipt names.
-    pub fn turn(&self, id: MemoryId) -> Option<Hit> {
-        turns::turn(&self.sources, id)
+    /// Returns a passage by its name, such as one that a receipt names.
+    pub fn passage(&self, id: MemoryId) -> Option<Hit> {
+        passages::search::passage(&self.sources, id)
     }
 
     /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or
@@ -465,12 +453,12 @@ impl Recall {
     }
 
     /// Returns whether what was given by this name may be given again: a memory that still may be shown unasked, or a
-    /// turn that an excerpt was of and nobody removed since.
+    /// passage that nobody removed since.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
         let at = self.sources.find(id);
         let candidate = at.and_then(|at| Candidate::find(&self.sources, at));
         let hit = candidate.map(|candidate| self.read(&candidate, now, &mut Recalled::default()));
-        matches!(hit, Some(Ok(hit)) if !hit.held) || excerpt::is_there(&self.sources, id)
+        matches!(hit, Some(Ok(hit)) if !hit.held) || passages::is_there(&self.sources, id)
     }
 
     /// Gives a query its vector; without one it goes by words alone.
@@ -489,7 +477,14 @@ impl Recall {
         if let Some(embedder) = self.embedder.get() {
             return self.embed(embedder.as_ref(), text);
         }
-        self.embed(&self.open_table(sources)?, text)
+        if let Some((known, probe)) = &*self.asked.borrow()
+            && known == text
+        {
+            return Some(*probe);
+        }
+        let probe = self.embed(&self.open_table(sources)?, text)?;
+        self.asked.replace(Some((text.to_owned(), probe)));
+        Some(probe)
     }
 
     fn embed(&self, embedder: &dyn Embed, text: &str) -> Option<Probe> {
@@ -554,6 +549,7 @@ impl Recall {
             let mut instead = None;
             let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
             if outcome == CandidateOutcome::Skipped {
+                recalled.given_before = true;
                 // Memories shown before still tell how well an answer can fit: without them, each repetition of a
                 // question would bring something weaker.
                 best.get_or_insert(candidate.fused);

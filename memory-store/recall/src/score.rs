@@ -9,7 +9,7 @@ use super::lexical::Found;
 use super::nearest::Nearest;
 use super::query::Query;
 use super::session_context;
-use super::sources::{At, Sources};
+use super::sources::{At, Source, Sources};
 use super::start_rank::freshness;
 use crate::index::record::FLAG_STALE;
 use memory_store_base::settings::Settings;
@@ -140,8 +140,11 @@ fn find_also(
 ) -> Vec<Candidate> {
     let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
     // These come first, so that one walk through the words tells of them, too.
-    let nearest: Vec<Nearest> =
-        sources.list.iter().map(|source| source.nearest(sources, probe, NEAREST_MAX)).collect();
+    let look = |(source, scanned): (&Source, bool)| match scanned {
+        true => source.nearest(sources, probe, NEAREST_MAX),
+        false => Nearest::default(),
+    };
+    let nearest: Vec<Nearest> = sources.list.iter().zip(sources.scanned()).map(look).collect();
     also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
         nearest.best.iter().map(move |near| At { source, doc: near.doc })
     }));

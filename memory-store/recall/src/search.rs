@@ -1,5 +1,5 @@
 //! Explicit search: for a person or a model that asked. No gate, operators and filters, words with
-//! a slip of the keyboard, and turns.
+//! a slip of the keyboard, and passages.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::time_expression::Span;
 use super::typo::Typos;
 use super::{
     CandidateOutcome, Hit, Recall, Recalled, Successor, exact, gate, holding_again,
-    near_duplicates, time_expression, trace, turns,
+    near_duplicates, passages, time_expression, trace,
 };
 use crate::embed::Transformer;
 use crate::index::record::Record;
@@ -65,7 +65,7 @@ pub struct Search {
     pub session: Option<String>,
     /// Only of one of these sessions, by their ids; empty means all.
     pub sessions: Vec<String>,
-    /// Turns of sessions instead of memories.
+    /// Passages of sessions instead of memories, of each turn the best.
     pub turns: bool,
     /// Search in the model's thinking of turns, as far as transcripts hold it, instead of memories.
     pub thinking: bool,
@@ -86,8 +86,8 @@ impl Search {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Returns whether turns are searched, or what was thought in them.
-    pub(super) fn is_of_turns(&self) -> bool {
+    /// Returns whether passages are searched, or what was thought in them.
+    pub(super) fn is_of_passages(&self) -> bool {
         self.turns || self.thinking
     }
 
@@ -146,8 +146,8 @@ impl Recall {
 
 /// Finds what a search asks for.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    if search.is_of_turns() {
-        turns::search(recall, search, now)
+    if search.is_of_passages() {
+        passages::search::search(recall, search, now)
     } else {
         memories(recall, search, now)
     }
@@ -257,7 +257,7 @@ impl Wanted {
         }
     }
 
-    /// Gives up what only memories have, when turns are looked through.
+    /// Gives up what only memories have, when passages are looked through.
     pub(crate) fn without_kinds(&mut self) {
         let wanted = self.must.len();
         self.must.retain(|node| !is_of_memories(node));
@@ -288,8 +288,8 @@ fn is_of_memories(node: &Node) -> bool {
     }
 }
 
-/// Note on turns that are asked for a kind or a tag.
-const NO_KINDS: &str = "Turns have no kind and no tags, so those limit nothing.";
+/// Note on passages that are asked for a kind or a tag.
+const NO_KINDS: &str = "Passages have no kind and no tags, so those limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
     match node {

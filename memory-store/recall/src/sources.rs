@@ -54,6 +54,27 @@ pub(crate) struct Source {
     pub gate: Option<Gate>,
 }
 
+/// Bounds of what a query costs. Only stores of many thousand documents reach them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Documents whose vectors are compared one by one where nothing else finds the nearest: those of the newest
+    /// sources. Of others the vectors of those are compared that words bring.
+    pub scanned: u32,
+    /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
+    pub postings: u64,
+}
+
+impl Effort {
+    /// Effort of a hook in passages, which are many.
+    pub(crate) const PASSAGES: Self = Self { scanned: 1 << 14, postings: 1 << 15 };
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { scanned: u32::MAX, postings: 1 << 20 }
+    }
+}
+
 /// All that recall looks through.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
@@ -64,6 +85,8 @@ pub(crate) struct Sources {
     pub is_outdated: bool,
     /// End of the time that is searched.
     pub until: Option<Timestamp>,
+    /// What a query may cost.
+    pub effort: Effort,
     /// The first error of opening it.
     pub degraded: Option<String>,
     /// The first error since.
@@ -120,12 +143,12 @@ impl Sources {
         Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
-    /// Looks through segments of turns, the oldest first: the newest, as far as places can be told
+    /// Looks through segments of passages, the oldest first: the newest, as far as places can be told
     /// apart.
-    pub(crate) fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
+    pub(crate) fn of_passages(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
-        let list = segments.map(|segment| Source::bare(Collection::Turns, segment)).collect();
+        let list = segments.map(|segment| Source::bare(Collection::Passages, segment)).collect();
         Self { list, settings: settings.clone(), ..Self::default() }
     }
 
@@ -163,7 +186,7 @@ impl Sources {
         if let Some(error) = damage {
             self.degraded.get_or_insert_with(|| error.to_string());
         }
-        // An index without memories may still hold turns.
+        // An index without memories may still hold passages.
         if source.docs() > 0 || source.index.is_some() {
             self.list.push(source);
         }
@@ -180,6 +203,20 @@ impl Sources {
     /// Returns the number of documents.
     pub(crate) fn docs(&self) -> u32 {
         self.list.iter().map(Source::docs).sum()
+    }
+
+    /// Returns for each source whether its vectors may be compared one by one: the newest come last.
+    pub(crate) fn scanned(&self) -> Vec<bool> {
+        let mut left = self.effort.scanned;
+        let take = |source: &Source| {
+            let docs = source.docs();
+            let may = docs <= left;
+            left = if may { left - docs } else { 0 };
+            may
+        };
+        let mut scanned: Vec<bool> = self.list.iter().rev().map(take).collect();
+        scanned.reverse();
+        scanned
     }
 
     /// Returns how many of the best documents may turn out not to be there when they are looked at.

@@ -15,9 +15,11 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use memory_store_recall::index::document::{Document, Turn};
+use memory_store_recall::index::document::{Document, Passage};
 use memory_store_recall::index::freeze::{self, Frozen};
-use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
+use memory_store_recall::index::manifest::{
+    self, Collection, Gate, Manifest, PassageGate, SegmentRef,
+};
 use memory_store_recall::index::record::{
     FLAG_DRAFT, FLAG_HELD, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, REPEATED_MAX,
 };
@@ -26,9 +28,9 @@ use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::{format, read_manifest, write};
 
 use super::lock;
+pub use super::passages::SEGMENT_PASSAGES_MAX;
+use super::passages::{self, Part};
 pub use super::staged::Staged;
-pub use super::turns::SEGMENT_TURNS_MAX;
-use super::turns::{self, Part};
 pub use crate::embed::Vectors;
 use crate::embed::{Space, Vector};
 use crate::error::{At, Result};
@@ -67,8 +69,8 @@ pub struct Content<'a> {
     pub root: &'a Path,
     /// All memories. Archived and rejected ones are left out of the index.
     pub memories: &'a [Stored],
-    /// The turns, brought before; `None` where they stay as they are.
-    pub turns: Option<Staged>,
+    /// The passages, brought before; `None` where they stay as they are.
+    pub passages: Option<Staged>,
     /// The memories of the session-start block, most valuable first.
     pub start: &'a [MemoryId],
     /// The settings in effect.
@@ -86,8 +88,8 @@ pub struct Published {
     pub changed: bool,
     /// Memories in it.
     pub memories: u32,
-    /// Turns in it.
-    pub turns: u32,
+    /// Passages in it.
+    pub passages: u32,
     /// Its gate.
     pub gate: Gate,
 }
@@ -133,8 +135,8 @@ struct Memories<'a> {
 struct BuildPlan {
     /// The segment of memories; `None` when the present one says the same.
     memories: Option<Vec<u8>>,
-    /// The segments of turns.
-    turns: Vec<SegmentRef>,
+    /// The segments of passages.
+    passages: Vec<SegmentRef>,
     /// True if nothing of this is new.
     idle: bool,
 }
@@ -142,7 +144,7 @@ struct BuildPlan {
 impl<'a> Publisher<'a> {
     /// Notes how long the journal is, and creates the folder when it is missing.
     pub fn begin(dir: &Path) -> Result<Self> {
-        // Turns are private: only their owner may look.
+        // Passages are private: only their owner may look.
         create_folder(dir, Privacy::Private)?;
         // A manifest that cannot be read is replaced, and its journal with it.
         let manifest = read_manifest(dir).ok().flatten();
@@ -174,22 +176,22 @@ impl<'a> Publisher<'a> {
         self.label(&mut documents);
         self.embed(&mut documents);
         let start = content.start;
-        let space = turns::space(self.vectors, &documents);
+        let space = passages::space(self.vectors, &documents);
         let now = content.now;
         let digest = self.digest(&documents, start, space, content.settings, now);
         let mut memories = Memories { documents, start, space, digest, now, read: false };
-        let turns = content.turns;
+        let passages = content.passages;
 
         // Slow work is done before the lock is taken, for a save waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
-        let early = self.plan(before.as_ref(), &mut memories, turns.as_ref());
+        let early = self.plan(before.as_ref(), &mut memories, passages.as_ref());
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
         let plan = match early {
             Ok(plan) if generation(&old) == generation(&before) => plan,
             // Somebody has published since, and perhaps removed what was being read.
-            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, turns.as_ref())?,
+            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, passages.as_ref())?,
         };
 
         let journal = self.journal(old.as_ref());
@@ -220,7 +222,9 @@ impl<'a> Publisher<'a> {
                 return Err(format::damaged(&self.dir, missing));
             }
         };
-        let mut segments = plan.turns;
+        let known = old.as_ref().and_then(|old| old.passage_gate);
+        let passage_gate = self.passage_gate(&plan.passages, known, content.settings)?;
+        let mut segments = plan.passages;
         segments.push(memories);
         let manifest = Manifest {
             generation,
@@ -232,6 +236,7 @@ impl<'a> Publisher<'a> {
             segments,
             settings: content.settings.clone(),
             names,
+            passage_gate,
         };
         self.write_manifest(&manifest)?;
         self.remove_unnamed(Some(&manifest));
@@ -243,20 +248,20 @@ impl<'a> Publisher<'a> {
         &self,
         old: Option<&Manifest>,
         memories: &mut Memories<'_>,
-        turns: Option<&Staged>,
+        passages: Option<&Staged>,
     ) -> Result<BuildPlan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
         let is_sound =
             |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
         let kept = kept.is_some_and(|(segment, _)| is_sound(&segment));
-        let present = turn_segments(old);
-        let turns = match turns {
+        let present = passage_segments(old);
+        let passages = match passages {
             Some(staged) => staged.segments(old)?,
             None => present.clone(),
         };
         let memories = (!kept).then(|| self.memories(old, memories));
-        let idle = memories.is_none() && turns == present;
-        Ok(BuildPlan { memories, turns, idle })
+        let idle = memories.is_none() && passages == present;
+        Ok(BuildPlan { memories, passages, idle })
     }
 
     /// The bytes of the memories' segment.
@@ -340,9 +345,9 @@ impl<'a> Publisher<'a> {
         Ok(segment)
     }
 
-    /// Writes the new ones of some segments of turns. Each file has a number of its own, from `generation`
+    /// Writes the new ones of some segments of passages. Each file has a number of its own, from `generation`
     /// on, which ends as the last of them.
-    pub(super) fn write_turns(
+    pub(super) fn write_passages(
         &self,
         parts: Vec<Part>,
         generation: &mut u64,
@@ -352,7 +357,7 @@ impl<'a> Publisher<'a> {
             Part::Kept(segment) => Ok(segment),
             Part::New { docs, dead, bytes } => {
                 *generation += u64::from(!written.is_empty());
-                let collection = Collection::Turns;
+                let collection = Collection::Passages;
                 let segment = self.write_segment(collection, *generation, docs, &bytes, written)?;
                 Ok(SegmentRef { dead, ..segment })
             }
@@ -363,6 +368,18 @@ impl<'a> Publisher<'a> {
     fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
         let segment = Segment::open(&self.dir, memories)?;
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
+    }
+
+    /// The gate for passages: the `known` one, unless they have become others.
+    fn passage_gate(
+        &self,
+        passages: &[SegmentRef],
+        known: Option<PassageGate>,
+        settings: &Settings,
+    ) -> Result<Option<PassageGate>> {
+        let open = |segment: &SegmentRef| Segment::open(&self.dir, segment);
+        let segments = passages.iter().map(open).collect::<Result<Vec<_>>>()?;
+        Ok(crate::recall::passages::calibrated(segments, known, settings, self.vectors))
     }
 
     /// Returns the digest that decides whether the memories are new. The segment and the gate follow from it.
@@ -482,8 +499,8 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
     segments.chain([manifest.journal_path(dir)]).collect()
 }
 
-/// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
-/// turns that had only the table's vector get the transformer's where it is known by now. Says whether
+/// Does one step of what publishing puts off, so that it costs little: segments of passages are merged, or
+/// passages that had only the table's vector get the transformer's where it is known by now. Says whether
 /// there was anything to do; to be repeated until there is not.
 ///
 /// # Errors
@@ -492,11 +509,11 @@ pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Resu
     if read_manifest(dir)?.is_none() {
         return Ok(false);
     }
-    let step = rewrite_turns(dir, vectors, now, |maker, segments| maker.settled(segments))?;
+    let step = rewrite_passages(dir, vectors, now, |maker, segments| maker.settled(segments))?;
     Ok(!matches!(step, TurnStep::Nothing))
 }
 
-/// Outcome of a step that changes turns alone.
+/// Outcome of a step that changes passages alone.
 enum TurnStep {
     /// There was nothing to do.
     Nothing,
@@ -506,16 +523,16 @@ enum TurnStep {
     Again,
 }
 
-/// Publishes a generation with other segments of turns, made by `make` of the present ones.
-fn rewrite_turns(
+/// Publishes a generation with other segments of passages, made by `make` of the present ones.
+fn rewrite_passages(
     dir: &Path,
     vectors: Option<&dyn Vectors>,
     now: Timestamp,
-    make: impl Fn(&turns::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
+    make: impl Fn(&passages::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
 ) -> Result<TurnStep> {
     let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
-    let segments = turn_segments(Some(&before));
-    let parts = match make(&turns::Maker { dir, vectors }, segments) {
+    let segments = passage_segments(Some(&before));
+    let parts = match make(&passages::Maker { dir, vectors }, segments) {
         Ok(parts) => parts,
         // Somebody has published since, and removed what was being read.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
@@ -523,7 +540,7 @@ fn rewrite_turns(
         }
         Err(error) => return Err(error),
     };
-    if turns::are_kept(&parts, &turn_segments(Some(&before))) {
+    if passages::are_kept(&parts, &passage_segments(Some(&before))) {
         return Ok(TurnStep::Nothing);
     }
     let _lock = lock::exclusive(dir)?;
@@ -532,13 +549,13 @@ fn rewrite_turns(
     // Somebody has published since.
     let Some(old) = old else { return Ok(TurnStep::Again) };
     let mut generation = publisher.next_generation(Some(&old));
-    let segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
-    publish_turns(dir, old, segments, now)?;
+    let segments = publisher.write_passages(parts, &mut generation, &mut Vec::new())?;
+    publish_passages(dir, old, segments, now)?;
     Ok(TurnStep::Done)
 }
 
-/// Publishes the generation after `old` with other segments of turns. The writers' lock is held.
-pub(super) fn publish_turns(
+/// Publishes the generation after `old` with other segments of passages. The writers' lock is held.
+pub(super) fn publish_passages(
     dir: &Path,
     old: Manifest,
     mut segments: Vec<SegmentRef>,
@@ -558,7 +575,7 @@ pub(super) fn publish_turns(
 /// # Errors
 /// When the manifest in `dir` cannot be read.
 pub fn is_unsettled(dir: &Path) -> Result<bool> {
-    Ok(turns::are_unsettled(dir, &turn_segments(read_manifest(dir)?.as_ref())))
+    Ok(passages::are_unsettled(&passage_segments(read_manifest(dir)?.as_ref())))
 }
 
 /// The memories of the present index, walked through in the order of their ids.
@@ -666,18 +683,19 @@ fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = Memor
     expired.map(|document| document.entry.id)
 }
 
-/// Reads turns; of two with the same session and number the later one counts.
-pub(super) fn collect_turns(turns: &mut dyn Iterator<Item = Turn>) -> Vec<Turn> {
-    let mut turns: Vec<(MemoryId, Turn)> = turns.map(|turn| (turn.id(), turn)).collect();
-    turns.reverse();
-    turns.sort_by_key(|(id, _)| *id);
-    turns.dedup_by_key(|(id, _)| *id);
-    turns.into_iter().map(|(_, turn)| turn).collect()
+/// Reads passages; of two with the same session and number the later one counts.
+pub(super) fn collect_passages(passages: &mut dyn Iterator<Item = Passage>) -> Vec<Passage> {
+    let mut passages: Vec<(MemoryId, Passage)> =
+        passages.map(|passage| (passage.id(), passage)).collect();
+    passages.reverse();
+    passages.sort_by_key(|(id, _)| *id);
+    passages.dedup_by_key(|(id, _)| *id);
+    passages.into_iter().map(|(_, passage)| passage).collect()
 }
 
-pub(super) fn turn_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
+pub(super) fn passage_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
     let segments = old.map(|old| old.segments.clone()).unwrap_or_default();
-    segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
+    segments.into_iter().filter(|segment| segment.collection == Collection::Passages).collect()
 }
 
 /// The segment of memories of a generation, and its gate.
@@ -695,7 +713,7 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
         generation: manifest.generation,
         changed,
         memories: docs(Collection::Memories),
-        turns: docs(Collection::Turns),
+        passages: docs(Collection::Passages),
         gate: manifest.gate,
     }
 }

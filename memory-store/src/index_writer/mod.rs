@@ -4,5 +4,5 @@
 pub mod build;
 pub mod journal;
 mod lock;
+mod passages;
 mod staged;
-mod turns;

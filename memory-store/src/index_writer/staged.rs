@@ -1,4 +1,4 @@
-//! Turns on their way into an index: segments that no manifest names yet.
+//! Passages on their way into an index: segments that no manifest names yet.
 //!
 //! So many can be brought portion by portion, and until all are there readers keep what they have. Unpublished segments
 //! go when this is dropped, and those of a killed run when somebody begins again: on a full disk each try would leave
@@ -7,18 +7,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::build::{Publisher, Vectors, collect_turns, files, publish_turns, turn_segments};
+use super::build::{
+    Publisher, Vectors, collect_passages, files, passage_segments, publish_passages,
+};
 use super::lock;
-use super::turns::Maker;
+use super::passages::Maker;
 use crate::error::Result;
 use crate::fs::disk::{Privacy, create_folder};
 use crate::time::Timestamp;
-use memory_store_recall::index::document::Turn;
+use memory_store_recall::index::document::Passage;
 use memory_store_recall::index::manifest::{Manifest, SegmentRef};
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::{format, read_manifest};
 
-/// Turns for the next generation of an index.
+/// Passages for the next generation of an index.
 #[derive(Debug)]
 pub struct Staged {
     dir: PathBuf,
@@ -30,31 +32,31 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Begins with the turns that the index in `dir` has, or `afresh` with none. One at a time may bring turns there.
+    /// Begins with the passages that the index in `dir` has, or `afresh` with none. One at a time may bring passages there.
     pub fn begin(dir: &Path, afresh: bool) -> Result<Self> {
         let manifest = swept(dir)?.filter(|_| !afresh);
-        let segments = turn_segments(manifest.as_ref());
+        let segments = passage_segments(manifest.as_ref());
         let base = manifest.map(|manifest| manifest.generation);
         Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
     }
 
-    /// Adds turns, in place of those of the same session and number.
+    /// Adds passages, in place of those of the same session and number.
     ///
     /// # Errors
     /// When what is there cannot be read, or a segment cannot be written.
     pub fn add(
         &mut self,
         vectors: Option<&dyn Vectors>,
-        turns: &mut dyn Iterator<Item = Turn>,
+        passages: &mut dyn Iterator<Item = Passage>,
     ) -> Result<()> {
         let maker = Maker { dir: &self.dir, vectors };
-        let turns = collect_turns(turns);
-        let parts = maker.with(self.segments.clone(), &turns)?;
+        let passages = collect_passages(passages);
+        let parts = maker.with(self.segments.clone(), &passages)?;
         let publisher = Publisher::of(&self.dir);
         let manifest = read_manifest(&self.dir).ok().flatten();
         let mut generation = publisher.next_generation(manifest.as_ref());
         let mut written = Vec::new();
-        self.segments = publisher.write_turns(parts, &mut generation, &mut written)?;
+        self.segments = publisher.write_passages(parts, &mut generation, &mut written)?;
         self.written.extend(written);
         Ok(())
     }
@@ -68,21 +70,24 @@ impl Staged {
         let missing = || format::damaged(&self.dir, "there is no index");
         let old = read_manifest(&self.dir)?.ok_or_else(missing)?;
         let segments = self.segments(Some(&old))?;
-        if segments == turn_segments(Some(&old)) {
+        if segments == passage_segments(Some(&old)) {
             return Ok(false);
         }
-        publish_turns(&self.dir, old, segments, now)?;
+        publish_passages(&self.dir, old, segments, now)?;
         Ok(true)
     }
 
     /// The segments, as the generation after `old` is to name them.
     ///
     /// # Errors
-    /// When somebody else published meanwhile: that generation may have other turns, and its publisher has
+    /// When somebody else published meanwhile: that generation may have other passages, and its publisher has
     /// removed what it did not name.
     pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
         if self.base.is_some() && self.base != old.map(|old| old.generation) {
-            return Err(format::damaged(&self.dir, "somebody else has published turns meanwhile"));
+            return Err(format::damaged(
+                &self.dir,
+                "somebody else has published passages meanwhile",
+            ));
         }
         for segment in &self.segments {
             Segment::open(&self.dir, segment)?;

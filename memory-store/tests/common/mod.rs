@@ -11,7 +11,7 @@ use memory_store::embed::Vectors;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{self, Content, Published, Publisher, Staged};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::index::journal::Entry;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
@@ -233,12 +233,12 @@ impl Fixture {
     }
 
     /// Brings turns for the next generation, beside those that there are.
-    pub fn added(&self, turns: &mut dyn Iterator<Item = Turn>) -> Option<Staged> {
+    pub fn added(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, false, turns)
     }
 
     /// Brings turns for the next generation, in place of those that there are.
-    pub fn replaced(&self, turns: &mut dyn Iterator<Item = Turn>) -> Option<Staged> {
+    pub fn replaced(&self, turns: &mut dyn Iterator<Item = Passage>) -> Option<Staged> {
         self.staged(None, true, turns)
     }
 
@@ -246,7 +246,7 @@ impl Fixture {
         &self,
         vectors: Option<&dyn Vectors>,
         afresh: bool,
-        turns: &mut dyn Iterator<Item = Turn>,
+        turns: &mut dyn Iterator<Item = Passage>,
     ) -> Option<Staged> {
         let mut staged = Staged::begin(&self.index(), afresh).unwrap();
         staged.add(vectors, turns).unwrap();
@@ -313,7 +313,7 @@ pub fn content<'a>(
 ) -> Content<'a> {
     // A leaked default: content borrows its settings, and there is one per test.
     let settings: &'static Settings = Box::leak(Box::default());
-    Content { root, memories, turns, start, settings, now: NOW }
+    Content { root, memories, passages: turns, start, settings, now: NOW }
 }
 
 pub fn write(folder: &Path, memory: Memory) -> Stored {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memory_store::embed::Vectors;
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Published, Publisher, Staged};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::settings::{IndexSearch, IndexSettings, Settings};
 
 use vectors::{Nearest, Shipped, assets};
@@ -70,7 +70,7 @@ impl SearchMode {
         self,
         dir: &Path,
         afresh: bool,
-        turns: impl IntoIterator<Item = Turn>,
+        turns: impl IntoIterator<Item = Passage>,
     ) -> Option<Staged> {
         let vectors = self.setting().map(|_| Shipped::open());
         let vectors = vectors.as_ref().map(|vectors| -> &dyn Vectors { vectors });

@@ -240,7 +240,7 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
     publisher.publish(Content {
         root: folder,
         memories: &memories,
-        turns: None,
+        passages: None,
         start: &[],
         settings: &Settings::default(),
         now: Timestamp(0),

@@ -34,6 +34,7 @@ pub use own_words::{own_words, request};
 pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;
 pub use sets::{overlap, word_set};
+pub(crate) use shell::commit_message;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {

@@ -31,7 +31,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
     let mut found = IndexHealth::default();
     for folder in context.indexes() {
         let health = inspect(&folder, depth);
-        if health.memories.is_none() && health.turns.is_none() {
+        if health.memories.is_none() && health.passages.is_none() {
             continue;
         }
         // Where there is none it is published for the first time.
@@ -39,7 +39,7 @@ pub(super) fn inspect_indexes(context: &SyncContext<'_>, depth: Depth) -> IndexH
             found.damaged += 1;
         }
         // Thinking is published with the turns alone.
-        found.lacks_turns |= health.turns.is_some() || thinking.contains(&folder);
+        found.lacks_turns |= health.passages.is_some() || thinking.contains(&folder);
         found.unsound.insert(folder);
     }
     found

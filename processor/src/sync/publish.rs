@@ -9,7 +9,7 @@ use memory_store::store::Listing;
 use super::context::SyncContext;
 use super::heal::{Distrusted, distrust_indexes, is_damage};
 use super::models::Models;
-use super::stage::{StagedTree, StagedTrees, Staging, StagingOutcome, TURNS_AT_ONCE};
+use super::stage::{PASSAGES_AT_ONCE, StagedTree, StagedTrees, Staging, StagingOutcome};
 use crate::anchors::Anchors;
 use crate::collect::forks::Ownership;
 use crate::publish::claude_md::Known;
@@ -43,7 +43,7 @@ pub(super) fn publish(
 }
 
 /// Publishes the turns that the indexes lack, and nothing else.
-pub(super) fn publish_turns(
+pub(super) fn publish_passages(
     context: &SyncContext<'_>,
     state: &mut State,
     ownership: &Ownership,
@@ -53,8 +53,8 @@ pub(super) fn publish_turns(
     let (published, mut staged) = stage(context, state, ownership, models, distrusted)?;
     context.options.progress.stage("indexing", 0);
     for tree in &context.trees {
-        let StagedTree { turns, thoughts } = staged.take(&tree.root);
-        for staged in turns.into_iter().chain(thoughts) {
+        let StagedTree { passages, thoughts } = staged.take(&tree.root);
+        for staged in passages.into_iter().chain(thoughts) {
             staged.publish(context.options.now)?;
         }
     }
@@ -85,8 +85,8 @@ pub(super) fn publish_memories(
     };
     for tree in &context.trees {
         let known = Known::of_tree(options.dirs, tree);
-        let StagedTree { turns, thoughts } = staged.take(&tree.root);
-        listings.push(publish::tree(&publication, tree, turns, &known)?);
+        let StagedTree { passages, thoughts } = staged.take(&tree.root);
+        listings.push(publish::tree(&publication, tree, passages, &known)?);
         if let Some(thoughts) = thoughts {
             publish::thinking(&publication, tree, thoughts)?;
         }
@@ -112,13 +112,13 @@ fn stage(
     models.open_embedding(context, &mut published.warnings);
     take_published(context, state, models);
     let vectors = models.vectors();
-    let mut outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
+    let mut outcome = Staging { context, state, ownership, vectors }.stage(PASSAGES_AT_ONCE);
     if outcome.as_ref().is_err_and(is_damage) && !state.all_turns {
         published.healed += 1;
         distrust_indexes(context, state, distrusted);
         take_published(context, state, models);
         let vectors = models.vectors();
-        outcome = Staging { context, state, ownership, vectors }.stage(TURNS_AT_ONCE);
+        outcome = Staging { context, state, ownership, vectors }.stage(PASSAGES_AT_ONCE);
     }
     if let Some(embedding) = models.embedding() {
         embedding.drop_published();

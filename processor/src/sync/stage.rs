@@ -1,4 +1,4 @@
-//! Part of publishing that brings the turns which the indexes lack on their way, one portion after the other.
+//! Part of publishing that brings the passages which the indexes lack on their way, one portion after the other.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use memory_store::Timestamp;
-use memory_store::index::build::{SEGMENT_TURNS_MAX, Staged, Vectors};
-use memory_store::index::document::Turn;
+use memory_store::index::build::{SEGMENT_PASSAGES_MAX, Staged, Vectors};
+use memory_store::index::document::Passage;
 
 use super::context::SyncContext;
 use crate::collect::forks::Ownership;
 use crate::collect::newest::in_order;
 use crate::mining::Miner;
-use crate::publish::turns;
+use crate::passages;
 use crate::state::State;
 use crate::transcript::parts;
 
-/// Turns that are held in memory on their way into the index: one segment's.
-pub(super) const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
+/// Passages that are held in memory on their way into the index: one segment's.
+pub(super) const PASSAGES_AT_ONCE: usize = SEGMENT_PASSAGES_MAX as usize;
 
 /// Sessions that are read before it is looked how many turns there are.
 const SESSIONS_AT_ONCE: usize = 64;
@@ -26,8 +26,8 @@ const SESSIONS_AT_ONCE: usize = 64;
 /// Staged parts for the indexes of a working tree; `None` where an index stays as it is.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
-    /// Turns.
-    pub turns: Option<Staged>,
+    /// Passages.
+    pub passages: Option<Staged>,
     /// Thinking in the turns.
     pub thoughts: Option<Staged>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Staging<'a> {
 }
 
 impl Staging<'_> {
-    /// Brings the turns that the indexes lack on their way, so many at a time. Nobody sees any of them until all
+    /// Brings the passages that the indexes lack on their way, so many at a time. Nobody sees any of them until all
     /// are named. Sessions that cannot be read now wait for the next run.
     pub fn stage(self, at_once: usize) -> Result<StagingOutcome> {
         let mut outcome = StagingOutcome::default();
@@ -82,22 +82,23 @@ impl Staging<'_> {
 
     fn stage_portion(self, portion: &Lacking, staged: &mut StagedTrees) -> Result<()> {
         let all = self.state.all_turns;
-        let add = |staged: &mut Option<Staged>, folder: PathBuf, turns: &[Turn]| -> Result<()> {
-            if turns.is_empty() && !all {
-                return Ok(());
-            }
-            let mut begun = match staged.take() {
-                Some(begun) => begun,
-                None => Staged::begin(&folder, all)?,
+        let add =
+            |staged: &mut Option<Staged>, folder: PathBuf, passages: &[Passage]| -> Result<()> {
+                if passages.is_empty() && !all {
+                    return Ok(());
+                }
+                let mut begun = match staged.take() {
+                    Some(begun) => begun,
+                    None => Staged::begin(&folder, all)?,
+                };
+                begun.add(self.vectors, &mut passages.iter().cloned())?;
+                *staged = Some(begun);
+                Ok(())
             };
-            begun.add(self.vectors, &mut turns.iter().cloned())?;
-            *staged = Some(begun);
-            Ok(())
-        };
         for tree in &self.context.trees {
             let folders = self.context.dirs().tree(&tree.root);
             let staged = staged.0.entry(tree.root.clone()).or_default();
-            add(&mut staged.turns, folders.index, &portion.turns)?;
+            add(&mut staged.passages, folders.index, &portion.passages)?;
             if self.context.thinks(tree) {
                 add(&mut staged.thoughts, folders.thinking, &portion.thoughts)?;
             }
@@ -128,7 +129,7 @@ impl Staging<'_> {
         before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
     }
 
-    /// Reads the turns of the first of some sessions, until there are so many, and takes these sessions
+    /// Reads the passages of the first of some sessions, until there are so many, and takes these sessions
     /// off.
     fn take_portion(
         self,
@@ -137,7 +138,7 @@ impl Staging<'_> {
         outcome: &mut StagingOutcome,
     ) -> Lacking {
         let mut portion = Lacking::default();
-        while portion.turns.len() + portion.thoughts.len() < at_once && !sessions.is_empty() {
+        while portion.passages.len() + portion.thoughts.len() < at_once && !sessions.is_empty() {
             let names: Vec<String> =
                 sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE).min(at_once)).collect();
             let counted: Vec<usize> = names.iter().map(|name| self.turns_before(name)).collect();
@@ -146,8 +147,8 @@ impl Staging<'_> {
             let found = in_order(&counted, |(name, before)| Lacking::of(&miner, name, *before));
             for (name, found) in names.into_iter().zip(found) {
                 match found {
-                    Ok(Lacking { turns, thoughts }) => {
-                        portion.turns.extend(turns);
+                    Ok(Lacking { passages, thoughts }) => {
+                        portion.passages.extend(passages);
                         portion.thoughts.extend(thoughts);
                     }
                     Err(error) => {
@@ -161,30 +162,33 @@ impl Staging<'_> {
     }
 }
 
-/// Turns and thinking that the indexes lack.
+/// Passages and thinking that the indexes lack.
 #[derive(Debug, Default)]
 struct Lacking {
-    /// Turns.
-    turns: Vec<Turn>,
+    /// Passages.
+    passages: Vec<Passage>,
     /// Thinking in the turns.
-    thoughts: Vec<Turn>,
+    thoughts: Vec<Passage>,
 }
 
 impl Lacking {
     fn of(miner: &Miner<'_>, name: &str, before: usize) -> Result<Self> {
         let sessions = miner.sessions(name)?;
+        let roots = miner.roots();
         let before = u32::try_from(before).unwrap_or(u32::MAX);
-        let counted = |mut turn: Turn| {
-            turn.number = turn.number.saturating_add(before);
-            // Hooks give excerpts of it.
-            if let Cow::Owned(clean) = miner.redact.withhold(&turn.text) {
-                turn.text = clean;
+        let counted = |mut passage: Passage| {
+            passage.turn = passage.turn.saturating_add(before);
+            // Hooks give it as it is.
+            if let Cow::Owned(clean) = miner.redact.withhold(&passage.text) {
+                passage.text = clean;
             }
-            turn
+            passage
         };
+        let passages = sessions.iter().flat_map(|it| passages::of_session(it, &roots));
+        let thoughts = sessions.iter().flat_map(|it| passages::thoughts_of_session(it, &roots));
         Ok(Self {
-            turns: sessions.iter().flat_map(turns::of_session).map(counted).collect(),
-            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).map(counted).collect(),
+            passages: passages.map(counted).collect(),
+            thoughts: thoughts.map(counted).collect(),
         })
     }
 }
@@ -233,7 +237,7 @@ mod tests {
         let thought = |(message, text)| RecordWhat::Thinking { message, text };
         let records = vec![
             record(0, prompt("What is the first")),
-            record(1, thought(message("A thought"))),
+            record(1, thought(message("A thought that says enough to become a passage"))),
             record(2, said(message("The first answer"))),
             record(3, prompt("What is the second")),
             record(4, said(message("The second answer"))),
@@ -293,7 +297,7 @@ mod tests {
         for (terms, all_turns) in
             [(memory_store::text::VERSION, false), (memory_store::text::VERSION - 1, true)]
         {
-            bench.state.terms = terms;
+            (bench.state.terms, bench.state.passages) = (terms, passages::VERSION);
             let Bench { context, state } = &mut bench;
             note_pending(context, state, &[], &BTreeSet::new()).unwrap();
             assert_eq!(bench.state.all_turns, all_turns);
@@ -311,7 +315,7 @@ mod tests {
         let seen = || {
             let state = dirs.tree(root);
             let docs = |folder: PathBuf| match Index::open(&folder).unwrap() {
-                Some(index) => index.turns().0.iter().map(Segment::docs).sum(),
+                Some(index) => index.passages().0.iter().map(Segment::docs).sum(),
                 None => 0,
             };
             (docs(state.index.clone()), docs(state.thinking.clone()))
@@ -320,7 +324,7 @@ mod tests {
         let staged = bench.stage(3).staged;
         assert_eq!(seen(), (0, 0));
         bench.publish(staged);
-        assert_eq!(seen(), (10, 5));
+        assert_eq!(seen(), (20, 5));
 
         // An unreadable session is named and left out while the others are published; it follows once it can be read.
         let unreadable = bench.context.sessions.archive.path("session-2");
@@ -328,13 +332,13 @@ mod tests {
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
         let StagingOutcome { staged, unread, warnings } = bench.stage(3);
         bench.publish(staged);
-        assert_eq!(seen(), (8, 4));
+        assert_eq!(seen(), (16, 4));
         assert_eq!(unread, ["session-2".to_owned()].into());
         assert_eq!(warnings.len(), 1);
         std::fs::write(&unreadable, bytes).unwrap();
         (bench.state.all_turns, bench.state.pending) = (false, unread);
         bench.publish(bench.stage(1).staged);
-        assert_eq!(seen(), (10, 5));
+        assert_eq!(seen(), (20, 5));
 
         // A failure between two portions leaves the old index, and nothing of the new portions.
         bench.state.all_turns = true;
@@ -358,12 +362,12 @@ mod tests {
         drop(outcome);
         std::fs::remove_file(&thinking).unwrap();
         std::fs::rename(&aside, &thinking).unwrap();
-        assert_eq!(seen(), (10, 5));
+        assert_eq!(seen(), (20, 5));
         assert_eq!(files(&state.index), before.0);
         // A file that could not be removed goes with the next try.
         assert_ne!(files(&thinking), before.1);
         drop(bench.stage(3));
         assert_eq!((files(&state.index), files(&thinking)), before);
-        assert_eq!(seen(), (10, 5));
+        assert_eq!(seen(), (20, 5));
     }
 }

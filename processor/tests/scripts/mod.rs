@@ -370,7 +370,9 @@ pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
         "Please find out why the {thing} loses the last entry when it is closed, and fix it. \
          From now on, always run the tests of the {thing} with --locked."
     ));
-    script.say(&format!("I'll look at how the {thing} closes."));
+    script.say(&format!(
+        "I'll look at how the {thing} closes its table before anything else is changed."
+    ));
     let id = script.call("Read", json!({"file_path": file}));
     let read = json!({"filePath": file, "content": "fn close() {}", "numLines": 1});
     script.result(&id, "fn close() {}", json!({"type": "text", "file": read}));

@@ -21,7 +21,13 @@ pub struct Gold {
     /// Prompts for which nothing helps.
     #[serde(default)]
     pub negatives: Vec<Query>,
+    /// Prompts that people wrote in later sessions, from the file [`REAL_PROMPTS`] beside it.
+    #[serde(skip)]
+    pub real: Vec<Query>,
 }
+
+/// Prompts of a project as people wrote them, one a line.
+const REAL_PROMPTS: &str = "real-prompts.jsonl";
 
 /// A session of the gold file.
 #[derive(Debug, Deserialize)]
@@ -45,6 +51,9 @@ pub struct Query {
     /// The session after which it is asked.
     #[serde(default)]
     pub after_session: String,
+    /// Of a real prompt: whether a query of the gold file was taken from it.
+    #[serde(default, rename = "gold")]
+    pub is_gold: bool,
 }
 
 /// How a query is asked.
@@ -75,6 +84,13 @@ impl Gold {
         let folder = path.parent().unwrap_or(Path::new("."));
         let transcripts = folder.join(&gold.transcripts);
         gold.transcripts = transcripts.canonicalize().at(&transcripts)?;
+        let real = folder.join(REAL_PROMPTS);
+        if real.exists() {
+            let text = fs::read_to_string(&real).at(&real)?;
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            let read = lines.map(serde_json::from_str).collect::<Result<_, _>>();
+            gold.real = read.with_context(|| real.display().to_string())?;
+        }
         Ok(gold)
     }
 }
@@ -94,9 +110,14 @@ mod tests {
             "negatives": [{"id": "n1", "text": "thanks"}]}"#;
         fs::write(&path, text).unwrap();
         let gold = Gold::read(&path).unwrap();
-        assert!(gold.transcripts.is_absolute());
+        assert!(gold.transcripts.is_absolute() && gold.real.is_empty());
         assert_eq!(gold.sessions[0].last, Timestamp::parse("2026-01-01T01:00:00.5Z").unwrap());
         assert_eq!((gold.queries[0].way, gold.negatives[0].way), (Way::File, Way::Prompt));
+
+        let prompt = r#"{"id": "r1", "text": "why", "after_session": "s1", "gold": true}"#;
+        fs::write(folder.path().join(REAL_PROMPTS), format!("{prompt}\n\n")).unwrap();
+        let real = Gold::read(&path).unwrap().real;
+        assert_eq!((real.len(), real[0].is_gold, real[0].way), (1, true, Way::Prompt));
 
         fs::write(&path, "{}").unwrap();
         let error = format!("{:#}", Gold::read(&path).unwrap_err());

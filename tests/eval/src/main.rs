@@ -16,6 +16,7 @@ mod home;
 mod lines;
 mod machine;
 mod pairs;
+mod passages;
 mod project;
 mod retrieval;
 mod sealed;

@@ -1,5 +1,6 @@
 //! Whole projects: sessions one after another, and what the real hooks give for the queries of a gold file.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,10 +9,11 @@ use clap::Args;
 use memory_store::Timestamp;
 use serde::Serialize;
 
-use crate::ask;
+use crate::ask::{self, Answer};
 use crate::gold::{Gold, Query};
 use crate::lines::Lines;
 use crate::machine::Machine;
+use crate::passages;
 use crate::sealed::Sealed;
 use crate::stage::Stage;
 use crate::tell;
@@ -28,6 +30,9 @@ pub struct Project {
     /// Extract with the LLM of your settings, too
     #[arg(long)]
     llm: bool,
+    /// Write what ranks and gates passages, for `scripts/fit-passages`
+    #[arg(long, value_name = "FILE")]
+    passages: Option<PathBuf>,
     /// Keep the temporary home, and say where it is
     #[arg(long)]
     keep: bool,
@@ -39,6 +44,8 @@ pub struct Project {
 enum RunLine<'a> {
     /// Answer to a query.
     Answer { query: &'a str, injected: &'a [String], text: &'a str },
+    /// Answer to a prompt that somebody wrote.
+    Real { real: &'a str, gold: bool, injected: &'a [String], text: &'a str },
     /// Memory that is stored at the end.
     Memory { memory: String, text: String, session: Option<String> },
 }
@@ -48,24 +55,43 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
     let start = Instant::now();
     let gold = Gold::read(&args.gold)?;
     let mut lines = Lines::create(&args.run)?;
+    let mut features = args.passages.as_deref().map(Lines::create).transpose()?;
+    let mut spoken = Spoken::default();
     let stage = Stage::open(&gold)?;
     let sealed = Sealed::new(machine, &stage, args.llm)?;
     for session in &gold.sessions {
         let now = session.last;
         sealed.sync(&stage.put(&sealed.stage_dir(&session.id), &session.id)?, now)?;
         let asked = gold.queries.iter().filter(|query| query.after_session == session.id);
-        asked.into_iter().try_for_each(|query| answer(&mut lines, &sealed, query, now))?;
+        for query in asked {
+            answer(&mut lines, &sealed, query, now)?;
+            passages::write(features.as_mut(), &sealed, "query", query, now)?;
+        }
+        for prompt in gold.real.iter().filter(|prompt| prompt.after_session == session.id) {
+            spoken.take(prompt, &real(&mut lines, &sealed, prompt, now)?);
+            passages::write(features.as_mut(), &sealed, "real", prompt, now)?;
+        }
     }
     let end = gold.sessions.last().map(|session| session.last).unwrap_or_default();
     // Queries after a session that is not in the list are asked at the end, like negatives.
     let known = |query: &Query| gold.sessions.iter().any(|known| known.id == query.after_session);
     for query in gold.queries.iter().filter(|query| !known(query)).chain(&gold.negatives) {
         answer(&mut lines, &sealed, query, end)?;
+        passages::write(features.as_mut(), &sealed, "negative", query, end)?;
     }
+    if features.is_some() {
+        passages::background().try_for_each(|prompt| {
+            passages::write(features.as_mut(), &sealed, "background", &prompt, end)
+        })?;
+    }
+    features.map(Lines::end).transpose()?;
     let stored = memories(&mut lines, &sealed)?;
     lines.end()?;
     if args.keep {
         tell(format_args!("kept in {}", sealed.keep().display()));
+    }
+    if !gold.real.is_empty() {
+        tell(spoken);
     }
     tell(format_args!(
         "{} sessions, {} memories, {} queries in {:.1} s: {}",
@@ -76,6 +102,49 @@ pub fn run(args: &Project, machine: &Machine) -> Result<()> {
         args.run.display()
     ));
     Ok(())
+}
+
+/// How often recall spoke with prompts as people wrote them.
+#[derive(Default)]
+struct Spoken {
+    /// Prompts that no query was taken from, and those of them that brought something; passages.
+    others: [usize; 3],
+    /// The same of those that a query was taken from.
+    gold: [usize; 3],
+}
+
+impl Spoken {
+    fn take(&mut self, prompt: &Query, answer: &Answer) {
+        let counts = if prompt.is_gold { &mut self.gold } else { &mut self.others };
+        counts[0] += 1;
+        counts[1] += usize::from(!answer.text.is_empty());
+        counts[2] += usize::from(answer.text.contains(QUOTATIONS));
+    }
+}
+
+/// What stands above passages.
+const QUOTATIONS: &str = "Quotations from earlier sessions";
+
+impl Display for Spoken {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { others: [asked, spoke, quoted], gold } = self;
+        write!(
+            formatter,
+            "real prompts: {spoke} of {asked} brought something, {quoted} passages; of {} that queries were taken from {}, {}",
+            gold[0], gold[1], gold[2]
+        )
+    }
+}
+
+fn real(lines: &mut Lines<'_>, sealed: &Sealed, prompt: &Query, now: Timestamp) -> Result<Answer> {
+    let answer = ask::ask(sealed, prompt, now)?;
+    lines.write(&RunLine::Real {
+        real: &prompt.id,
+        gold: prompt.is_gold,
+        injected: &answer.pieces,
+        text: &answer.text,
+    })?;
+    Ok(answer)
 }
 
 fn answer(lines: &mut Lines<'_>, sealed: &Sealed, query: &Query, now: Timestamp) -> Result<()> {

@@ -12,6 +12,7 @@ use memory_store::error::At as _;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, TreeDir, UserDirs};
 use memory_store::memory::Memory;
+use memory_store::recall::Recall;
 use memory_store::store::Store;
 
 use crate::home::TemporaryHome;
@@ -58,6 +59,11 @@ impl Sealed {
     /// The disposable state of the project.
     pub fn state(&self) -> TreeDir {
         self.home.dirs.tree(&self.tree.root)
+    }
+
+    /// Opens what hooks open.
+    pub fn recall(&self) -> Recall {
+        Recall::open(&self.home.dirs, &self.tree, None)
     }
 
     /// Processes the transcripts in `folder`.

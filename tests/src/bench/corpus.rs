@@ -6,7 +6,7 @@
 //! are about one file; one in eight is a fix with an error's signature. A turn has 90 words.
 //! Everything follows from the seed.
 
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::memory::{PathRef, Scope};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
@@ -238,13 +238,13 @@ pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
 }
 
 /// A turn of a session.
-pub fn turn(number: u32, now: Timestamp) -> Turn {
+pub fn turn(number: u32, now: Timestamp) -> Passage {
     let mut random = SplitMix(u64::from(number) ^ 1 << 41);
-    Turn {
+    Passage {
         session: format!("bench-{}", number / 40),
-        number: number % 40,
+        turn: number % 40,
         at: Timestamp(now.0 - random.below(300 * 86_400_000) as i64),
         text: random.text(90),
-        ..Turn::default()
+        ..Passage::default()
     }
 }

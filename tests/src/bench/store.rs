@@ -11,7 +11,7 @@ use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
-use memory_store::index::document::Turn;
+use memory_store::index::document::Passage;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
@@ -259,11 +259,11 @@ impl Vectors for Upgraded<'_> {
 fn stage(
     index: &Path,
     vectors: &dyn Vectors,
-    turns: &mut dyn Iterator<Item = Turn>,
+    turns: &mut dyn Iterator<Item = Passage>,
 ) -> Result<Staged> {
     let mut staged = Staged::begin(index, true)?;
     loop {
-        let portion: Vec<Turn> = turns.take(PORTION).collect();
+        let portion: Vec<Passage> = turns.take(PORTION).collect();
         if portion.is_empty() {
             return Ok(staged);
         }
@@ -275,7 +275,7 @@ fn publish(
     index: &Path,
     root: &Path,
     memories: &[Stored],
-    turns: Option<&mut dyn Iterator<Item = Turn>>,
+    turns: Option<&mut dyn Iterator<Item = Passage>>,
     table: &Table,
     now: Timestamp,
 ) -> Result<()> {
@@ -290,7 +290,7 @@ fn publish(
     publisher.publish(Content {
         root,
         memories,
-        turns,
+        passages: turns,
         start: &start,
         settings: &Settings::default(),
         now,

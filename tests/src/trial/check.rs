@@ -144,7 +144,7 @@ fn index(folder: &Path, is_recovered: bool) -> Result<(), Violation> {
     {
         return Err(format!("{damage}"));
     }
-    let (turns, damage) = index.turns();
+    let (turns, damage) = index.passages();
     if let Some(damage) = damage {
         return Err(format!("{damage}"));
     }

@@ -1,4 +1,4 @@
-//! Terms of turns. Most occur once or twice, so that a slot for each would be several times as long as where it
+//! Terms of passages. Most occur once or twice, so that a slot for each would be several times as long as where it
 //! occurs. Instead terms are sorted by hash into buckets, and a reader looks through one.
 //!
 //! A hook, which looks for memories, reads a slot in less time.
@@ -90,7 +90,7 @@ pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::testing::{self, turns};
+    use super::super::testing::{self, passages};
     use super::*;
     use memory_store_base::text::term_hash;
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn every_term_is_found_where_it_occurs() {
-        let segment = testing::open_turns(turns(&texts()), 90).unwrap();
+        let segment = testing::open_passages(passages(&texts()), 90).unwrap();
         assert!(segment.length(SectionKind::TermBuckets) > 4 * 4);
         assert_eq!(found(&segment, "quota").unwrap(), (0..90).collect::<Vec<u32>>());
         for number in 0..90u32 {
@@ -141,9 +141,9 @@ mod tests {
             asked in 0..90u32,
         ) {
             static SOUND: std::sync::LazyLock<Vec<u8>> =
-                std::sync::LazyLock::new(|| turns(&texts()));
+                std::sync::LazyLock::new(|| passages(&texts()));
             testing::notice_a_changed_byte(SOUND.clone(), at, change, |bytes| {
-                let segment = testing::open_turns(bytes, 90)?;
+                let segment = testing::open_passages(bytes, 90)?;
                 Ok((found(&segment, "quota")?, found(&segment, &format!("w{asked}a"))?))
             })?;
         }

@@ -1,4 +1,4 @@
-//! A memory or a turn made ready for an index: its entry, its record and its terms.
+//! A memory or a passage made ready for an index: its entry, its record and its terms.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
-use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
+use memory_store_base::memory::{CUES_MAX, Memory, SaidBy, Scope, Status};
 use memory_store_base::text::{self, term_hash};
 use memory_store_base::time::Timestamp;
 
 /// Bytes of a memory's text that an index keeps; a hook prints less.
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
-/// Bytes of a turn's text that an index keeps.
-pub const TURN_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a passage's text that an index keeps: those of its most characters, and some more.
+pub const PASSAGE_BYTES_MAX: usize = 4 << 10;
 /// Bytes of a cue that an index keeps: `CUE_CHARS_MAX` characters of up to four bytes.
 const CUE_BYTES_MAX: usize = 320;
 /// Terms of a document that are counted.
@@ -40,7 +40,7 @@ pub struct Document {
     pub record: Record,
     /// Frequency of each term, by the terms' hashes in rising order.
     pub terms: Vec<(u64, u32)>,
-    /// Hashes of its neighbouring words, in rising order, each once. Turns have none: there are too
+    /// Hashes of its neighbouring words, in rising order, each once. Passages have none: there are too
     /// many of them.
     pub pairs: Vec<u32>,
     /// Its vector, once something has embedded it.
@@ -137,18 +137,25 @@ impl Document {
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
     }
 
-    /// A turn whose words were not looked at: [`Document::read_terms`] does.
-    pub fn turn(turn: &Turn) -> Self {
+    /// A passage whose words were not looked at: [`Document::read_terms`] does.
+    pub fn passage(passage: &Passage) -> Self {
         let record = Record {
-            text: cut(&turn.text, TURN_BYTES_MAX),
-            created: turn.at,
-            session: Some(turn.session.clone()),
-            agent: turn.agent.clone(),
-            turn: turn.number,
-            signatures: turn.errors.clone(),
+            text: cut(&passage.text, PASSAGE_BYTES_MAX),
+            created: passage.at,
+            session: Some(passage.session.clone()),
+            agent: passage.agent.clone(),
+            turn: passage.turn,
+            said_by: passage.said_by,
+            paths: passage.paths.clone(),
+            signatures: passage.errors.clone(),
             ..Record::default()
         };
-        Self::unread(turn.id(), Kind::Session, 0.0, false, turn.at, record)
+        Self::unread(passage.id(), Kind::Session, 0.0, false, passage.at, record)
+    }
+
+    /// A passage as an index has it, its words not looked at.
+    pub fn stored_passage(entry: &Entry, record: Record) -> Self {
+        Self::unread(entry.id, Kind::Session, 0.0, false, entry.when, record)
     }
 
     /// Looks at what a memory says: which terms it has, and which of its words are neighbours.
@@ -162,7 +169,7 @@ impl Document {
         self.pairs = pairs;
     }
 
-    /// Looks at which terms the record has: all that a turn is found by.
+    /// Looks at which terms the record has: all that a passage is found by.
     pub fn read_terms(&mut self) {
         let record = &self.record;
         let mut terms = Terms::default();
@@ -254,42 +261,63 @@ impl Document {
     }
 }
 
-/// A turn of a session, redacted, as it is indexed.
+/// A passage of a session, redacted, as it is indexed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct Passage {
     /// The session.
     pub session: String,
     /// The subagent, if it is one's.
     pub agent: Option<String>,
-    /// Its number in the session, from 0.
-    pub number: u32,
-    /// When it was opened.
+    /// Number of its turn in the session, from 0.
+    pub turn: u32,
+    /// Its number in the turn, from 0.
+    pub place: u16,
+    /// When the turn was opened.
     pub at: Timestamp,
-    /// The prompt and what was said in answer.
+    /// The words.
     pub text: String,
-    /// Signatures of the errors that came up in it.
+    /// Speaker.
+    pub said_by: Option<SaidBy>,
+    /// Files it is about, relative to the working tree where they lie in it.
+    pub paths: Vec<String>,
+    /// Signatures of the errors that it tells of.
     pub errors: Vec<String>,
 }
 
-impl Turn {
-    /// Its name in the index: 96 bits for the session, 32 for the number, so that neighbours lie
-    /// side by side.
+/// Bytes of a passage's id that are those of its session.
+const SESSION_BYTES: usize = 10;
+
+impl Passage {
+    /// Its name in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that neighbours
+    /// lie side by side.
     pub fn id(&self) -> MemoryId {
-        let mut id = [0; 16];
-        id[..12].copy_from_slice(&session_bits(&self.session, self.agent.as_deref()));
-        id[12..].copy_from_slice(&self.number.to_be_bytes());
-        MemoryId(id)
+        passage_id(session_bits(&self.session, self.agent.as_deref()), self.turn, self.place)
     }
 }
 
-/// Returns the common prefix of the ids of all turns of a session, or of a subagent.
-pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; 12] {
+/// Returns the id of a passage by the bits of its session.
+pub fn passage_id(session: [u8; SESSION_BYTES], turn: u32, place: u16) -> MemoryId {
+    let mut id = [0; 16];
+    id[..SESSION_BYTES].copy_from_slice(&session);
+    id[SESSION_BYTES..14].copy_from_slice(&turn.to_be_bytes());
+    id[14..].copy_from_slice(&place.to_be_bytes());
+    MemoryId(id)
+}
+
+/// Returns the session's bits and the turn in the id of a passage.
+pub fn turn_in_id(id: MemoryId) -> ([u8; SESSION_BYTES], u32) {
+    let [a, b, c, d, e, f, g, h, i, j, turn @ .., _, _] = id.0;
+    ([a, b, c, d, e, f, g, h, i, j], u32::from_be_bytes(turn))
+}
+
+/// Returns the common prefix of the ids of all passages of a session, or of a subagent.
+pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; SESSION_BYTES] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.as_bytes());
     hasher.update(&[0]);
     hasher.update(agent.unwrap_or_default().as_bytes());
-    let mut bits = [0; 12];
-    bits.copy_from_slice(&hasher.finalize().as_bytes()[..12]);
+    let mut bits = [0; SESSION_BYTES];
+    bits.copy_from_slice(&hasher.finalize().as_bytes()[..SESSION_BYTES]);
     bits
 }
 

@@ -15,9 +15,10 @@ use memory_store_base::error::{Error, Result};
 /// - 1.4: what the user's settings file was like, in the manifest.
 /// - 2.0: of turns, records in pages, terms in buckets, and fine codes in place of vectors. All of 1 is read.
 /// - 2.1: what the project is called, in the manifest; commands beside signatures of errors.
-pub const MAJOR: u16 = 2;
+/// - 3.0: passages of sessions in place of turns, with a gate of their own. All of 1 and 2 is read but their turns.
+pub const MAJOR: u16 = 3;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 0;
 
 /// First bytes of a manifest.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";

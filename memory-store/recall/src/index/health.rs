@@ -24,14 +24,14 @@ pub enum Depth {
 pub struct Health {
     /// First error of its memories or its journal.
     pub memories: Option<Error>,
-    /// First error of its turns.
-    pub turns: Option<Error>,
+    /// First error of its passages.
+    pub passages: Option<Error>,
 }
 
 impl Health {
     /// Returns the first damage of all of it.
     pub fn damage(self) -> Option<Error> {
-        self.memories.or(self.turns)
+        self.memories.or(self.passages)
     }
 }
 
@@ -41,7 +41,7 @@ pub fn inspect(dir: &Path, depth: Depth) -> Health {
     let before = generation();
     let health = look(dir, depth);
     // A publisher takes files away: then there is a newer generation, and that one counts.
-    let is_sound = health.memories.is_none() && health.turns.is_none();
+    let is_sound = health.memories.is_none() && health.passages.is_none();
     if is_sound || generation() == before { health } else { look(dir, depth) }
 }
 
@@ -51,7 +51,7 @@ fn look(dir: &Path, depth: Depth) -> Health {
             memories: index
                 .damage
                 .or_else(|| of_segments(&index.manifest, dir, Collection::Memories, depth)),
-            turns: of_segments(&index.manifest, dir, Collection::Turns, depth),
+            passages: of_segments(&index.manifest, dir, Collection::Passages, depth),
         },
         Ok(None) => none(|| format::damaged(dir, "there is no index")),
         Err(_) => none(|| match read_manifest(dir) {
@@ -62,7 +62,7 @@ fn look(dir: &Path, depth: Depth) -> Health {
 }
 
 fn none(error: impl Fn() -> Error) -> Health {
-    Health { memories: Some(error()), turns: Some(error()) }
+    Health { memories: Some(error()), passages: Some(error()) }
 }
 
 /// Returns the first damage in the segments of a collection.

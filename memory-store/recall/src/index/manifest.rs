@@ -21,6 +21,12 @@ const CONFIG_VERSION: (u16, u16) = (1, 4);
 /// The first minor version that says what the project is called.
 const NAMES_VERSION: (u16, u16) = (2, 1);
 
+/// The first version with a gate for passages; until then there were turns, which are passed over.
+const PASSAGES_VERSION: (u16, u16) = (3, 0);
+
+/// Number of the collection of turns in manifests before [`PASSAGES_VERSION`].
+const TURNS: u8 = 2;
+
 /// Segments that a manifest may name.
 const SEGMENTS_MAX: u32 = 1024;
 
@@ -43,15 +49,15 @@ fn text_of(settings: &Settings) -> serde_json::Result<String> {
 pub enum Collection {
     /// Memories.
     Memories = 1,
-    /// Turns of sessions, verbatim and redacted.
-    Turns = 2,
+    /// Passages of sessions, verbatim and redacted. Number 2 was that of whole turns.
+    Passages = 3,
 }
 
 impl Collection {
     pub(super) fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Memories),
-            2 => Some(Self::Turns),
+            3 => Some(Self::Passages),
             _ => None,
         }
     }
@@ -59,7 +65,7 @@ impl Collection {
     const fn name(self) -> &'static str {
         match self {
             Self::Memories => "memories",
-            Self::Turns => "turns",
+            Self::Passages => "passages",
         }
     }
 }
@@ -101,6 +107,45 @@ pub struct Gate {
     pub scale: u32,
 }
 
+/// The gate for passages, calibrated when the index was settled last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassageGate {
+    /// Score that a query must exceed; see `recall::passages::gate`.
+    pub threshold: f32,
+    /// Which way of scoring it was calibrated for.
+    pub scale: u32,
+    /// Number of passages that it was calibrated with.
+    pub docs: u32,
+    /// Number of these whose vectors the transformer had made.
+    pub transformed: u32,
+}
+
+impl PassageGate {
+    /// Bytes in a manifest; all zero where there is none.
+    const BYTES: usize = 16;
+
+    fn encode(gate: Option<Self>) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        if let Some(Self { threshold, scale, docs, transformed }) = gate {
+            bytes[..4].copy_from_slice(&threshold.to_le_bytes());
+            bytes[4..8].copy_from_slice(&scale.to_le_bytes());
+            bytes[8..12].copy_from_slice(&docs.to_le_bytes());
+            bytes[12..].copy_from_slice(&transformed.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn decode(cursor: &mut Cursor<'_>) -> Option<Option<Self>> {
+        let gate = Self {
+            threshold: cursor.f32()?,
+            scale: cursor.u32()?,
+            docs: cursor.u32()?,
+            transformed: cursor.u32()?,
+        };
+        Some(Some(gate).filter(|gate| gate.scale > 0))
+    }
+}
+
 /// Contents of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
@@ -122,6 +167,8 @@ pub struct Manifest {
     pub settings: Settings,
     /// Hashes of the project's names, in rising order; see `recall::project_name`.
     pub names: Vec<u64>,
+    /// The gate for passages; `None` until it was calibrated.
+    pub passage_gate: Option<PassageGate>,
 }
 
 impl Manifest {
@@ -178,6 +225,7 @@ impl Manifest {
         out.extend_from_slice(&config.modified_ns.to_le_bytes());
         out.extend_from_slice(&(self.names.len() as u32).to_le_bytes());
         self.names.iter().for_each(|name| out.extend_from_slice(&name.to_le_bytes()));
+        out.extend_from_slice(&PassageGate::encode(self.passage_gate));
         let check = checksum(&out);
         out.extend_from_slice(&check.to_le_bytes());
         if out.len() > BYTES_MAX {
@@ -218,7 +266,10 @@ impl Manifest {
             alpha: cursor.f32()?,
             scale: cursor.u32()?,
         };
-        let segments = (0..count).map(|_| segment(&mut cursor)).collect::<Option<_>>()?;
+        let has_turns = version < PASSAGES_VERSION;
+        let segments: Vec<Option<SegmentRef>> =
+            (0..count).map(|_| segment(&mut cursor, has_turns)).collect::<Option<_>>()?;
+        let segments = segments.into_iter().flatten().collect();
         let length = usize::try_from(cursor.u32()?).ok()?;
         let mut settings: Settings = match cursor.take(length)? {
             defaults if defaults == DEFAULTS.as_bytes() => Settings::default(),
@@ -229,6 +280,8 @@ impl Manifest {
             settings.config = Some(config(&mut cursor)?).filter(|&config| config != NO_FILE);
         }
         let names = if version >= NAMES_VERSION { names(&mut cursor)? } else { Vec::new() };
+        let passage_gate =
+            if version >= PASSAGES_VERSION { PassageGate::decode(&mut cursor)? } else { None };
         Some(Self {
             generation,
             published,
@@ -239,6 +292,7 @@ impl Manifest {
             segments,
             settings,
             names,
+            passage_gate,
         })
     }
 }
@@ -258,15 +312,19 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
     Some(bytes.chunks_exact(8).filter_map(|name| Cursor(name).u64()).collect())
 }
 
-fn segment(cursor: &mut Cursor<'_>) -> Option<SegmentRef> {
+/// Reads a segment; one of turns, where there may be such, is none of ours.
+fn segment(cursor: &mut Cursor<'_>, may_be_turns: bool) -> Option<Option<SegmentRef>> {
     let [collection, ..] = cursor.array::<4>()?;
     let docs = cursor.u32()?;
     let (generation, bytes) = (cursor.u64()?, cursor.u64()?);
     let dead_count = usize::try_from(cursor.u32()?).ok()?;
     let dead = cursor.take(dead_count.checked_mul(4)?)?;
     let dead = dead.chunks_exact(4).filter_map(|doc| Cursor(doc).u32()).collect();
+    if may_be_turns && collection == TURNS {
+        return Some(None);
+    }
     let collection = Collection::from_number(collection)?;
-    Some(SegmentRef { collection, generation, bytes, docs, dead })
+    Some(Some(SegmentRef { collection, generation, bytes, docs, dead }))
 }
 
 #[cfg(test)]
@@ -282,7 +340,7 @@ mod tests {
             digest: [4; 16],
             gate: Gate { threshold: 1.5, mean: 0.5, deviation: 0.25, alpha: 0.05, scale: 1 },
             segments: vec![SegmentRef {
-                collection: Collection::Turns,
+                collection: Collection::Passages,
                 generation: 3,
                 bytes: 900,
                 docs: 12,
@@ -290,6 +348,7 @@ mod tests {
             }],
             settings: Settings { due_minutes: 9, ..Settings::default() },
             names: vec![17, 1 << 40],
+            passage_gate: Some(PassageGate { threshold: 0.5, scale: 1, docs: 12, transformed: 0 }),
         }
     }
 
@@ -332,8 +391,9 @@ mod tests {
             Manifest::decode(path, &bytes).map(|it| (it.settings.config, it.names))
         };
         let (settings, names) = (config, with.names.clone());
-        // A count and two names of eight bytes.
-        let name_bytes = 4 + 16;
+        // A count and two names of eight bytes, and the gate for passages.
+        let gate_bytes = PassageGate::BYTES as isize;
+        let name_bytes = 4 + 16 + gate_bytes;
         for version in [(2, 0), CONFIG_VERSION] {
             assert_eq!(of_version(version, -name_bytes).unwrap(), (settings, vec![]));
             assert!(of_version(version, -name_bytes - 16).is_err(), "it is never missing");
@@ -350,10 +410,10 @@ mod tests {
     #[test]
     fn another_version_says_so() {
         let mut bytes = manifest().encode().unwrap();
-        for other in [0, 3] {
+        for other in [0, 4] {
             bytes[8] = other;
             let error = Manifest::decode(Path::new("x/MANIFEST"), &bytes).unwrap_err().to_string();
-            assert!(error.contains(&format!("format version {other}, expected 2")), "{error}");
+            assert!(error.contains(&format!("format version {other}, expected 3")), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The index: what is derived from memories and turns so that a hook can answer in a millisecond.
+//! The index: what is derived from memories and passages so that a hook can answer in a millisecond.
 //!
 //! A `MANIFEST` names immutable segments and one journal; `FORMAT.md` describes every byte. A
 //! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
@@ -90,19 +90,19 @@ impl Index {
         Self { dir: dir.to_owned(), manifest, memories, journal, damage }
     }
 
-    /// Opens the segments of turns, oldest first. Damaged ones are left out and told.
-    pub fn turns(&self) -> (Vec<Segment>, Option<Error>) {
+    /// Opens the segments of passages, oldest first. Damaged ones are left out and told.
+    pub fn passages(&self) -> (Vec<Segment>, Option<Error>) {
         let mut damage = None;
-        let turns = self
+        let passages = self
             .manifest
             .segments
             .iter()
-            .filter(|segment| segment.collection == Collection::Turns)
+            .filter(|segment| segment.collection == Collection::Passages)
             .filter_map(|segment| {
                 Segment::open(&self.dir, segment).map_err(|error| damage = Some(error)).ok()
             })
             .collect();
-        (turns, damage)
+        (passages, damage)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Records of turns, deflated. They are most of an index, and only the few that are shown are read.
+//! Records of passages, deflated. They are most of an index, and only the few that are shown are read.
 //!
 //! They are cut into pages of one size, whichever record that cuts in two, so that an entry's offset says which page
 //! is meant. The checksum of a record tells damage of its pages, too.
@@ -13,15 +13,15 @@ use super::record::Entry;
 use super::segment::Segment;
 use memory_store_base::error::Result;
 
-/// Bytes of a page before it is deflated: twice as many would take a twentieth off all records, and twice as long to
-/// read one.
-const PAGE: usize = 32 << 10;
+/// Bytes of a page before it is deflated: four times as many would take a tenth off all records, and four times as long
+/// to read one, of which a hook reads some.
+const PAGE: usize = 8 << 10;
 /// How hard the deflater tries, of 10: trying harder gains nothing.
 const LEVEL: u8 = 6;
 /// Bytes of a record that lies in pages: a hostile entry names no more of them.
 const RECORD_BYTES_MAX: u32 = 1 << 20;
 
-/// The page that was read last: neighbouring turns lie in the same.
+/// The page that was read last: neighbouring passages lie in the same.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     number: Option<u64>,
@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::format::SectionKind;
-    use super::super::testing::{self, turns};
+    use super::super::testing::{self, passages};
     use super::*;
 
     /// Some that are alike, with one that is as long as two pages in their midst.
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn records_are_read_back_in_any_order() {
-        let segment = testing::open_turns(turns(&texts()), 61).unwrap();
+        let segment = testing::open_passages(passages(&texts()), 61).unwrap();
         assert!(segment.length(SectionKind::RecordPages) > 3 * 4);
         assert!(segment.length(SectionKind::Records) < 40_000);
         let expected = texts();
@@ -139,7 +139,7 @@ mod tests {
     /// Checksums say nothing about who made them.
     #[test]
     fn a_hostile_entry_is_told() {
-        let segment = testing::open_turns(turns(&texts()), 61).unwrap();
+        let segment = testing::open_passages(passages(&texts()), 61).unwrap();
         let sound = segment.entry(3).unwrap();
         for (offset, length) in
             [(0, u32::MAX), (u64::MAX, 9), (u64::MAX / 5, 9), (0, RECORD_BYTES_MAX), (1 << 40, 1)]
@@ -153,9 +153,9 @@ mod tests {
         #[test]
         fn a_changed_byte_is_noticed_or_harmless(at: prop::sample::Index, change in 1u8..) {
             static SOUND: std::sync::LazyLock<Vec<u8>> =
-                std::sync::LazyLock::new(|| turns(&texts()));
+                std::sync::LazyLock::new(|| passages(&texts()));
             testing::notice_a_changed_byte(SOUND.clone(), at, change, |bytes| {
-                read(&testing::open_turns(bytes, 61)?)
+                read(&testing::open_passages(bytes, 61)?)
             })?;
         }
     }

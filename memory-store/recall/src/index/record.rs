@@ -37,7 +37,7 @@ pub(crate) const BESIDE_MAX: u8 = 15;
 /// Fields of a document for ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// Of a memory its id; of a turn the session's hash and the turn's number.
+    /// Of a memory its id; of a passage the session's hash, the turn's number and its place there.
     pub id: MemoryId,
     /// Start of the record in its section.
     pub offset: u64,
@@ -120,7 +120,7 @@ impl Entry {
 /// Fields of a document for printing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The title; of a turn empty.
+    /// The title; of a passage empty.
     pub title: String,
     /// The text below it, perhaps cut.
     pub text: String,
@@ -160,11 +160,11 @@ pub struct Record {
     pub superseded_by: Option<MemoryId>,
     /// The memories that it replaces.
     pub supersedes: Vec<MemoryId>,
-    /// The session it comes from, or that a turn belongs to.
+    /// The session it comes from.
     pub session: Option<String>,
-    /// Of a turn: the subagent.
+    /// Of a passage: the subagent.
     pub agent: Option<String>,
-    /// Of a turn: its number in the session.
+    /// Of a passage: the number of its turn in the session.
     pub turn: u32,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,

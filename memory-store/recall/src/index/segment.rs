@@ -17,6 +17,7 @@ use super::record::{Entry, Record};
 use super::vectors::Head;
 use crate::bytes::read_at;
 use memory_store_base::error::{At, Error, Result};
+use memory_store_base::id::MemoryId;
 
 /// A segment up to this size is read whole: one call is cheaper than many.
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
@@ -241,11 +242,6 @@ impl Segment {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
 
-    /// Returns whether its records lie plain, as those of turns did before 2.0.
-    pub fn is_plain(&self) -> bool {
-        self.length(SectionKind::Records) > 0 && self.length(SectionKind::RecordPages) == 0
-    }
-
     /// Returns the number of documents that later segments replaced.
     pub(crate) fn dead(&self) -> usize {
         self.dead.len()
@@ -276,18 +272,27 @@ impl Segment {
     }
 
     /// Finds the document with an id; documents are in the order of their ids.
-    pub fn find(&self, id: memory_store_base::id::MemoryId) -> Result<Option<(u32, Entry)>> {
+    pub fn find(&self, id: MemoryId) -> Result<Option<(u32, Entry)>> {
+        let doc = self.first_from(id)?;
+        if doc == self.docs {
+            return Ok(None);
+        }
+        let entry = self.entry(doc)?;
+        Ok((entry.id == id).then_some((doc, entry)))
+    }
+
+    /// Returns the first document whose id is this one or a higher one; the number of documents where there is none.
+    pub fn first_from(&self, id: MemoryId) -> Result<u32> {
         let (mut low, mut high) = (0, self.docs);
         while low < high {
             let middle = low + (high - low) / 2;
-            let entry = self.entry(middle)?;
-            match entry.id.cmp(&id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some((middle, entry))),
+            if self.entry(middle)?.id < id {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        Ok(None)
+        Ok(low)
     }
 
     /// Returns the documents whose ids have these bits, as far as an id can be believed before its entry's checksum was

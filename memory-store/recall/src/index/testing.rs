@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::document::{Document, Turn};
+use super::document::{Document, Passage};
 use super::manifest::{Collection, SegmentRef};
 use super::segment::Segment;
 use super::{freeze, write};
@@ -17,21 +17,21 @@ pub(crate) fn segment_bytes(documents: &[Document]) -> Vec<u8> {
     write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
-/// The bytes of a segment of turns that say these texts, in this order.
-pub(crate) fn turns(texts: &[String]) -> Vec<u8> {
+/// The bytes of a segment of passages that say these texts, in this order.
+pub(crate) fn passages(texts: &[String]) -> Vec<u8> {
     let document = |(number, text): (u32, &String)| {
-        let mut document = Document::turn(&Turn { number, ..Turn::default() });
+        let mut document = Document::passage(&Passage { turn: number, ..Passage::default() });
         document.record.text.clone_from(text);
         document.read_terms();
         document
     };
     let documents: Vec<Document> = (0..).zip(texts).map(document).collect();
-    write::segment(Collection::Turns, &documents, &[], None, freeze::Frozen::default())
+    write::segment(Collection::Passages, &documents, &[], None, freeze::Frozen::default())
 }
 
 /// Opens such a segment.
-pub(crate) fn open_turns(bytes: Vec<u8>, docs: u32) -> Result<Segment> {
-    open(Collection::Turns, bytes, docs, &[])
+pub(crate) fn open_passages(bytes: Vec<u8>, docs: u32) -> Result<Segment> {
+    open(Collection::Passages, bytes, docs, &[])
 }
 
 /// Opens a segment that lies in memory.

@@ -38,6 +38,9 @@ const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// Number of codes compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
+/// Of so many documents fine codes are read one by one where some are asked for: to read all takes longer.
+const FINE_READ_MIN: u32 = 10_000;
+
 /// The cosine of a vector and the levels of its fine code, as it is with normally distributed components. The code's
 /// with others is so much smaller than the vector's.
 const FINE_COSINE: f32 = 0.94;
@@ -166,6 +169,13 @@ impl<'a> QueryVector<'a> {
         Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
     }
 
+    /// The cosine of the vector that a fine code stands for.
+    fn fine_cosine(&self, weights: &FineWeights, code: &[u8; FINE]) -> f32 {
+        let lengths = self.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
+        let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
+        cosine.clamp(-1.0, 1.0)
+    }
+
     fn near(&self, doc: u32, item: &Item<'_>) -> Option<Near> {
         let encoder = item.encoder?;
         let lengths = self.length * (item.square as f32).sqrt();
@@ -260,6 +270,9 @@ impl Segment {
         }
         let query = QueryVector::new(query);
         let mut bytes = [0; STRIDE];
+        if self.has_fine_codes() && self.docs() > FINE_READ_MIN {
+            return docs.iter().map(|&doc| self.fine_near(&query, doc)).collect();
+        }
         if self.has_fine_codes() {
             let all = self.nearness_of_all(query.vector)?;
             let place = |doc| all.binary_search_by_key(&doc, |near: &Near| near.doc).ok();
@@ -270,6 +283,15 @@ impl Segment {
             Ok(query.near(doc, &self.item(&bytes)?))
         };
         docs.iter().map(cosine).collect()
+    }
+
+    /// Compares one document by its fine code.
+    fn fine_near(&self, query: &QueryVector<'_>, doc: u32) -> Result<Option<Near>> {
+        let (encoder, Fine(code)) =
+            self.listed(SectionKind::FineCodes, doc)?.ok_or_else(|| self.no_codes())?;
+        let encoder = coder(encoder);
+        let cosine = query.fine_cosine(&FineWeights::of(query.vector), &code);
+        Ok(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }))
     }
 
     /// Compares all documents, in their order, when they are so few that nothing less would be
@@ -317,10 +339,8 @@ impl Segment {
         if self.has_fine_codes() {
             let weights = FineWeights::of(query.vector);
             self.each_fine_code(|doc, encoder, code| {
-                let lengths = query.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
-                let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
-                let cosine = cosine.clamp(-1.0, 1.0);
-                // How near a turn is to whatever is near it is not known.
+                let cosine = query.fine_cosine(&weights, code);
+                // How near a passage is to whatever is near it is not known.
                 near.extend(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }));
             })?;
         } else {
@@ -593,16 +613,16 @@ pub(super) mod tests {
         assert!(found * 100 >= all * 99, "{found} of {all}");
     }
 
-    fn open_turns(vectors: impl Iterator<Item = Option<Vector>>, dead: &[u32]) -> Segment {
-        let (bytes, docs) = bytes_of(Collection::Turns, vectors);
-        testing::open(Collection::Turns, bytes, docs, dead).unwrap()
+    fn open_passages(vectors: impl Iterator<Item = Option<Vector>>, dead: &[u32]) -> Segment {
+        let (bytes, docs) = bytes_of(Collection::Passages, vectors);
+        testing::open(Collection::Passages, bytes, docs, dead).unwrap()
     }
 
     #[test]
-    fn fine_codes_of_turns_find_what_vectors_find() {
+    fn fine_codes_of_passages_find_what_vectors_find() {
         let vectors = || (0..600).map(|number| (number % 7 != 3).then(|| vector(number)));
         let sound = open(bytes(vectors()), &[50]).unwrap();
-        let segment = open_turns(vectors(), &[50]);
+        let segment = open_passages(vectors(), &[50]);
         let (mut found, mut all) = (0, 0);
         for number in (0..600).step_by(29) {
             let query = vector(number);
@@ -618,7 +638,7 @@ pub(super) mod tests {
         assert!(found * 10 >= all * 8, "{found} of {all}");
         assert_eq!(segment.waiting(SPACE).unwrap().len(), 600 - 86 - 1);
         assert_eq!(segment.vector(3).unwrap(), None);
-        let without = open_turns([None, None].into_iter(), &[]);
+        let without = open_passages([None, None].into_iter(), &[]);
         assert_eq!(without.cosines(&vector(1), &[0, 1]).unwrap(), [None, None]);
     }
 
@@ -629,8 +649,8 @@ pub(super) mod tests {
             let vector = |doc| segment.vector(doc).unwrap().map(|embedded| embedded.vector);
             (0..300).map(vector).collect::<Vec<_>>()
         };
-        let once = kept(&open_turns((0..300).map(|number| Some(vector(number))), &[]));
-        let again = kept(&open_turns(once.iter().copied(), &[]));
+        let once = kept(&open_passages((0..300).map(|number| Some(vector(number))), &[]));
+        let again = kept(&open_passages(once.iter().copied(), &[]));
         assert!(once == again);
         for (number, kept) in (0..).zip(once) {
             assert!(kept.unwrap().cosine(&vector(number)) > 0.9, "{number}");
@@ -672,7 +692,7 @@ pub(super) mod tests {
             change in 1u8..,
         ) {
             const KINDS: [(Collection, u32); 3] =
-                [(Collection::Memories, 20), (Collection::Memories, 3000), (Collection::Turns, 300)];
+                [(Collection::Memories, 20), (Collection::Memories, 3000), (Collection::Passages, 300)];
             static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 3]> = std::sync::LazyLock::new(|| {
                 let vectors = |docs| (0..docs).map(|number| Some(vector(number)));
                 KINDS.map(|(collection, docs)| bytes_of(collection, vectors(docs)))

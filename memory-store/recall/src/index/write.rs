@@ -41,7 +41,7 @@ pub fn segment(
         Collection::Memories => {
             (SectionKind::TermSlots, hashed_map(&postings), (Vec::new(), records))
         }
-        Collection::Turns => {
+        Collection::Passages => {
             (SectionKind::TermBuckets, buckets::sections(&postings), pages::sections(&records))
         }
     };
@@ -93,7 +93,7 @@ const OF_WORDS: [SectionKind; 13] = [
     SectionKind::Records,
 ];
 
-/// Returns the bytes of a segment of turns that has other vectors, by document, and is the same
+/// Returns the bytes of a segment of passages that has other vectors, by document, and is the same
 /// otherwise: nothing that has to do with words is looked at.
 pub fn with_vectors(
     segment: &Segment,
@@ -101,13 +101,13 @@ pub fn with_vectors(
     space: Space,
 ) -> Result<Vec<u8>> {
     let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
-    let vectors = vectors(Collection::Turns, &embedded, space);
+    let vectors = vectors(Collection::Passages, &embedded, space);
     let mut sections =
         vec![(SectionKind::VectorHead, vectors.head), (SectionKind::FineCodes, vectors.fine)];
     for kind in OF_WORDS {
         sections.push((kind, segment.read(kind, 0, segment.length(kind))?.into_owned()));
     }
-    Ok(assemble(Collection::Turns, segment.docs(), segment.terms(), &sections))
+    Ok(assemble(Collection::Passages, segment.docs(), segment.terms(), &sections))
 }
 
 /// Puts header, section table and sections together.
@@ -273,7 +273,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     let transformed = embedded.iter().flatten();
     let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
     let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
-    if collection == Collection::Turns {
+    if collection == Collection::Passages {
         return VectorSections { head, fine: fine(&embedded), ..VectorSections::default() };
     }
     let mut codes = Vec::with_capacity(embedded.len() * CODE);
@@ -294,7 +294,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     VectorSections { head, codes, items, fine: Vec::new() }
 }
 
-/// Keeps of vectors their fine codes: turns are many, and found as well by these.
+/// Keeps of vectors their fine codes: passages are many, and found as well by these.
 fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     let code = |embedded: &Option<&Embedded>| match embedded {
         Some(embedded) => (embedded.encoder as u32, Fine::of(&embedded.vector)),

@@ -15,7 +15,7 @@ pub(super) fn each(
 ) -> Result<()> {
     let Some(index) = Index::open(folder)? else { return Ok(()) };
     // Segments before one that is damaged serve.
-    let (segments, _) = index.turns();
+    let (segments, _) = index.passages();
     for segment in segments {
         if segment.vector_head()?.is_none_or(|head| head.space != space || head.transformed == 0) {
             continue;

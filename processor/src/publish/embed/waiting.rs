@@ -12,7 +12,7 @@ use memory_store::index::segment::Segment;
 /// that cannot be read waits for nothing but the next sync.
 pub(crate) fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     let Some(index) = Index::open(dir)? else { return Ok(false) };
-    let (turns, _) = index.turns();
+    let (turns, _) = index.passages();
     let mut segments = index.memories.iter().chain(&turns);
     Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
 }
@@ -26,7 +26,7 @@ pub(crate) fn turns(
     made: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<String>> {
     let Some(index) = Index::open(dir)? else { return Ok(Vec::new()) };
-    let (segments, _) = index.turns();
+    let (segments, _) = index.passages();
     let mut waiting = Vec::new();
     for (place, segment) in segments.iter().enumerate() {
         if missing(segment, space)? > 0 {

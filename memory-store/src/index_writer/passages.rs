@@ -1,7 +1,7 @@
-//! Turns of sessions: segments that grow.
+//! Passages of sessions: segments that grow.
 //!
-//! New turns make a small segment. A segment that is not much larger than what follows it is merged
-//! with that, so that there are about as many as the logarithm of the number of turns. Publishing merges
+//! New passages make a small segment. A segment that is not much larger than what follows it is merged
+//! with that, so that there are about as many as the logarithm of the number of passages. Publishing merges
 //! only what costs milliseconds, however long the history is; the rest is *settled* in the
 //! background, one step at a time: larger merges, segments of which much was replaced, and better vectors.
 
@@ -14,7 +14,7 @@ use crate::bytes::mixed;
 use crate::embed::{Encoder, Space};
 use crate::error::Result;
 use crate::id::MemoryId;
-use memory_store_recall::index::document::{Document, Turn};
+use memory_store_recall::index::document::{Document, Passage, passage_id, turn_in_id};
 use memory_store_recall::index::freeze::Frozen;
 use memory_store_recall::index::manifest::{Collection, SegmentRef};
 use memory_store_recall::index::record::Entry;
@@ -24,9 +24,9 @@ use memory_store_recall::index::write;
 
 /// A segment is merged with what follows it when it is not this many times its size.
 const TIER_RATIO: u32 = 2;
-/// Turns that a segment may have: what a merge, or better vectors, have to write again at most.
-pub const SEGMENT_TURNS_MAX: u32 = 1 << 16;
-/// Turns that are merged while somebody waits for the publication: their words are looked at again.
+/// Passages that a segment may have: what a merge, or better vectors, have to write again at most.
+pub const SEGMENT_PASSAGES_MAX: u32 = 1 << 16;
+/// Passages that are merged while somebody waits for the publication: their words are looked at again.
 const MERGED_AT_ONCE: u32 = 256;
 /// So many segments are merged no matter who waits: each reader opens them all.
 const SEGMENTS_MANY: usize = 64;
@@ -41,13 +41,13 @@ const DEAD_MANY: usize = 8 * DEAD_MAX;
 const BETTER_SHARE: usize = 4;
 /// Segments of so many documents get every better vector at once.
 const BETTER_SMALL: u32 = 4096;
-/// All entries of a segment are read to look for new turns in it when there are fewer than this many for
+/// All entries of a segment are read to look for new passages in it when there are fewer than this many for
 /// each of these: so many it takes to find one.
 const WALKED: usize = 16;
 /// Documents of a large one that are looked at to tell how many would gain.
 const SAMPLE: usize = 512;
 
-/// A segment of turns of the next generation.
+/// A segment of passages of the next generation.
 pub(crate) enum Part {
     /// One that there is.
     Kept(SegmentRef),
@@ -62,7 +62,7 @@ pub(crate) enum Part {
     },
 }
 
-/// Makes the segments of turns of an index.
+/// Makes the segments of passages of an index.
 pub(crate) struct Maker<'a> {
     /// Folder of the index.
     pub dir: &'a Path,
@@ -71,12 +71,17 @@ pub(crate) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The segments with these turns, which are in the order of their ids, added, or in place of those of
-    /// the same session and number. When all are known, nothing is new.
-    pub(crate) fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {
-        let mut new: Vec<Document> = turns.iter().map(Document::turn).collect();
+    /// The segments with these passages, which are in the order of their ids, added, in place of all that there are of
+    /// the same turns. When all are known, nothing is new.
+    pub(crate) fn with(
+        &self,
+        mut segments: Vec<SegmentRef>,
+        passages: &[Passage],
+    ) -> Result<Vec<Part>> {
+        let mut new: Vec<Document> = passages.iter().map(Document::passage).collect();
+        let ids: BTreeSet<MemoryId> = new.iter().map(|document| document.entry.id).collect();
         for segment in &mut segments {
-            self.take_over(segment, &mut new)?;
+            self.take_over(segment, &ids, &mut new)?;
         }
         if new.is_empty() {
             return Ok(segments.into_iter().map(Part::Kept).collect());
@@ -104,7 +109,7 @@ impl Maker<'_> {
         let mut merged = merged.concat();
         // Somebody may bring more at once than a segment may have.
         while !merged.is_empty() {
-            let rest = merged.split_off(merged.len().min(SEGMENT_TURNS_MAX as usize));
+            let rest = merged.split_off(merged.len().min(SEGMENT_PASSAGES_MAX as usize));
             parts.push(self.segment(merged));
             merged = rest;
         }
@@ -113,7 +118,7 @@ impl Maker<'_> {
 
     /// Does one step of what was put off; when there is none, nothing is new.
     pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
-        let step = match uneven(&segments).or_else(|| outdated(self.dir, &segments)) {
+        let step = match uneven(&segments) {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
                 let merged = merged.collect::<Result<Vec<_>>>()?.concat();
@@ -130,9 +135,14 @@ impl Maker<'_> {
         Ok(parts)
     }
 
-    /// Drops those of the new turns that the segment has as they are, and buries what the others
-    /// replace.
-    fn take_over(&self, reference: &mut SegmentRef, new: &mut Vec<Document>) -> Result<()> {
+    /// Drops those of the new passages that the segment has as they are, and buries what the others replace: also what
+    /// their turns had and have no more.
+    fn take_over(
+        &self,
+        reference: &mut SegmentRef,
+        ids: &BTreeSet<MemoryId>,
+        new: &mut Vec<Document>,
+    ) -> Result<()> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
@@ -152,13 +162,20 @@ impl Maker<'_> {
                 replaced.insert(doc);
             }
         }
+        let mut last = None;
+        for &id in ids {
+            let turn = turn_in_id(id);
+            if last.replace(turn) != Some(turn) {
+                bury_others(&segment, turn, ids, &mut replaced)?;
+            }
+        }
         new.retain(|document| !known.contains(&document.entry.id));
         replaced.extend(&reference.dead);
         reference.dead = replaced.into_iter().collect();
         Ok(())
     }
 
-    /// A segment of some turns.
+    /// A segment of some passages.
     fn segment(&self, mut documents: Vec<Document>) -> Part {
         documents.sort_by_key(|document| document.entry.id);
         for document in &mut documents {
@@ -167,7 +184,7 @@ impl Maker<'_> {
         }
         let space = space(self.vectors, &documents);
         let graph = Frozen::default();
-        let bytes = write::segment(Collection::Turns, &documents, &[], space, graph);
+        let bytes = write::segment(Collection::Passages, &documents, &[], space, graph);
         Part::New { docs: documents.len() as u32, dead: Vec::new(), bytes }
     }
 
@@ -236,6 +253,25 @@ impl Maker<'_> {
     }
 }
 
+/// Adds those documents of a turn that are none of these.
+fn bury_others(
+    segment: &Segment,
+    turn: ([u8; 10], u32),
+    ids: &BTreeSet<MemoryId>,
+    buried: &mut BTreeSet<u32>,
+) -> Result<()> {
+    for doc in segment.first_from(passage_id(turn.0, turn.1, 0))?..segment.docs() {
+        let id = segment.entry(doc)?.id;
+        if turn_in_id(id) != turn {
+            break;
+        }
+        if !ids.contains(&id) && !segment.is_dead(doc) {
+            buried.insert(doc);
+        }
+    }
+    Ok(())
+}
+
 /// Returns whether these are the segments that there were.
 pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     let is_one = |(part, before): (&Part, &SegmentRef)| match part {
@@ -245,9 +281,9 @@ pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Returns whether segments are to be merged, or rewritten for what was replaced or for how they are laid out.
-pub(crate) fn are_unsettled(dir: &Path, segments: &[SegmentRef]) -> bool {
-    uneven(segments).or_else(|| outdated(dir, segments)).is_some()
+/// Returns whether segments are to be merged, or rewritten for what was replaced.
+pub(crate) fn are_unsettled(segments: &[SegmentRef]) -> bool {
+    uneven(segments).is_some()
 }
 
 /// The space of a segment's vectors. When there is nothing to make new ones with, what is known is
@@ -271,15 +307,8 @@ fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u3
 }
 
 fn document(segment: &Segment, doc: u32) -> Result<Document> {
-    let record = segment.record(&segment.entry(doc)?)?;
-    let mut document = Document::turn(&Turn {
-        session: record.session.unwrap_or_default(),
-        agent: record.agent,
-        number: record.turn,
-        at: record.created,
-        text: record.text,
-        errors: record.signatures,
-    });
+    let entry = segment.entry(doc)?;
+    let mut document = Document::stored_passage(&entry, segment.record(&entry)?);
     document.vector = segment.vector(doc)?;
     Ok(document)
 }
@@ -292,7 +321,7 @@ fn living(segment: &SegmentRef) -> u32 {
 /// Returns whether a segment is to be merged with so many documents that follow it.
 fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
     let own = living(segment);
-    own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_TURNS_MAX
+    own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_PASSAGES_MAX
 }
 
 /// The first and last of some segments that are to be merged, or one that is to be rewritten.
@@ -312,12 +341,6 @@ fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
         }
         (first < last).then_some((first, last))
     })
-}
-
-/// A segment that an earlier version wrote, as its first and last: it takes twice the room.
-fn outdated(dir: &Path, segments: &[SegmentRef]) -> Option<(usize, usize)> {
-    let is_plain = |one: &SegmentRef| Segment::open(dir, one).is_ok_and(|one| one.is_plain());
-    segments.iter().position(is_plain).map(|place| (place, place))
 }
 
 /// Returns whether enough of those that wait would gain for the segment to be written again, as a sample of them tells.
@@ -350,7 +373,7 @@ mod tests {
 
     fn segment(docs: u32, dead: u32) -> SegmentRef {
         let dead = (0..dead).collect();
-        SegmentRef { collection: Collection::Turns, generation: 1, bytes: 0, docs, dead }
+        SegmentRef { collection: Collection::Passages, generation: 1, bytes: 0, docs, dead }
     }
 
     fn sizes(sizes: &[u32]) -> Vec<SegmentRef> {
@@ -368,10 +391,10 @@ mod tests {
                 segments.splice(first..=last, [merged]);
             }
             prop_assert_eq!(segments.iter().sum::<u32>(), all);
-            prop_assert!(segments.iter().all(|&docs| docs <= SEGMENT_TURNS_MAX));
+            prop_assert!(segments.iter().all(|&docs| docs <= SEGMENT_PASSAGES_MAX));
             // Two neighbours are together too large for one, or the first is twice the second.
             for pair in segments.windows(2) {
-                let large = pair[0] + pair[1] > SEGMENT_TURNS_MAX;
+                let large = pair[0] + pair[1] > SEGMENT_PASSAGES_MAX;
                 prop_assert!(large || pair[0] >= TIER_RATIO * pair[1], "{pair:?}");
             }
         }
@@ -410,9 +433,9 @@ mod tests {
 
     #[test]
     fn walking_finds_what_searching_finds() {
-        let turn = |number| Turn { session: "s".into(), number, ..Turn::default() };
+        let turn = |number| Passage { session: "s".into(), turn: number, ..Passage::default() };
         let mut there: Vec<Document> =
-            (0..40).step_by(3).map(|number| Document::turn(&turn(number))).collect();
+            (0..40).step_by(3).map(|number| Document::passage(&turn(number))).collect();
         there.sort_by_key(|document| document.entry.id);
         let (collection, docs) = (Collection::Memories, there.len() as u32);
         let bytes = write::segment(collection, &there, &[], None, Frozen::default());

@@ -1,0 +1,91 @@
+//! Passages about an error: the words that an earlier session had for the same one.
+//!
+//! They answer only what they match exactly: an error with the very same signature for which no memory is known; and of
+//! the passages of such a turn only one that talks about it is given.
+
+use super::hit;
+use crate::Hit;
+use crate::index::segment::Segment;
+use crate::query::Query;
+use crate::signature::{error_signature, names_cause, signature_hash};
+use crate::sources::{Source, Sources};
+use crate::suspicion::{Origin, suspicion};
+use memory_store_base::error::Result;
+use memory_store_base::id::MemoryId;
+use memory_store_base::memory::SaidBy;
+use memory_store_base::text::{self, rarity, term_hash};
+
+/// Passages with the signature that are read of each segment, newest first.
+const READ_MAX: usize = 16;
+/// Words of the error that a passage must have at least to talk about it.
+const SHARED_MIN: usize = 2;
+/// Least rarity of these words together: two that are common everywhere do not reach it.
+const MASS_MIN: f32 = rarity::IDF_MAX;
+
+/// The newest passage that talks about this error, one that tells what cured it before all others; `skip` says which
+/// passages may not answer.
+pub(crate) fn of_error(
+    passages: &Sources,
+    query: &Query,
+    error: &str,
+    skip: &dyn Fn(MemoryId) -> bool,
+) -> Option<Hit> {
+    let signature = error_signature(error)?;
+    if !signature.split(" | ").any(names_cause) {
+        return None;
+    }
+    let hash = signature_hash(&signature);
+    let mut found: Vec<Hit> = Vec::new();
+    for segment in passages.list.iter().filter_map(Source::segment) {
+        match with_signature(segment, hash, skip) {
+            Ok(hits) => found.extend(hits),
+            Err(error) => passages.note(&error),
+        }
+    }
+    // A failure that a tool recorded is kept with its cure.
+    let is_cure = |hit: &Hit| hit.said_by == Some(SaidBy::Tool);
+    found.sort_by(|a, b| {
+        is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
+    });
+    let talks = |hit: &Hit| {
+        (is_cure(hit) || shares(query, &hit.text))
+            // Passages are not judged when they are indexed: most are never given.
+            && suspicion("", &hit.text, Origin::Own).is_none()
+    };
+    let hit = found.into_iter().find(talks)?;
+    Some(Hit { why: "the same error came up".to_owned(), ..hit })
+}
+
+/// The newest passages of a segment that tell of an error.
+fn with_signature(
+    segment: &Segment,
+    hash: u64,
+    skip: &dyn Fn(MemoryId) -> bool,
+) -> Result<Vec<Hit>> {
+    let mut docs = Vec::new();
+    segment.errors(hash, |doc| docs.push(doc))?;
+    let mut entries = Vec::new();
+    for doc in docs.into_iter().filter(|&doc| !segment.is_dead(doc)) {
+        let entry = segment.entry(doc)?;
+        if !skip(entry.id) {
+            entries.push(entry);
+        }
+    }
+    entries.sort_by(|a, b| b.when.cmp(&a.when).then(a.id.cmp(&b.id)));
+    entries.iter().take(READ_MAX).map(|entry| Ok(hit(entry, segment.record(entry)?, 0.0))).collect()
+}
+
+/// Returns whether a text shares enough words with the error to talk about it.
+fn shares(query: &Query, text: &str) -> bool {
+    let mut shared: Vec<usize> = Vec::new();
+    text::each_term(text, &mut |term, _| {
+        let hash = term_hash(term);
+        if let Some(number) = query.terms.iter().position(|known| known.hash == hash)
+            && !shared.contains(&number)
+        {
+            shared.push(number);
+        }
+    });
+    let mass: f32 = shared.iter().map(|&number| query.terms[number].background).sum();
+    shared.len() >= SHARED_MIN && mass >= MASS_MIN
+}

@@ -1,0 +1,188 @@
+//! The gate for passages: one decision for each query, whether the passages of a project have to do with it.
+//!
+//! A passage that was given for a prompt which asks for nothing known is noise, and most prompts of a project are like
+//! that: "commit this" shares words with hundreds of passages. So the gate looks at the query as a whole: how much the
+//! best passages have in common with it, how far they stand out from the rest, and how much the query says. No word is
+//! told from another by a list: rarity in technical text at large, and in this index, is all that counts.
+
+use super::rank::{RANKED_MAX, RankedPassage};
+use crate::background_prompts;
+use crate::embed::Vectors;
+use crate::index::manifest::PassageGate;
+use crate::index::segment::Segment;
+use crate::lexical::Found;
+use crate::nearest::Probe;
+use crate::query::Query;
+use crate::sources::Sources;
+use memory_store_base::settings::Settings;
+use memory_store_base::text::rarity;
+use memory_store_base::time::Timestamp;
+
+/// Number of features.
+pub const FEATURES: usize = 11;
+
+/// A feature: its name, its weight, and the mean and deviation that it is scaled by.
+struct Feature {
+    name: &'static str,
+    weight: f32,
+    mean: f32,
+    deviation: f32,
+}
+
+const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> Feature {
+    Feature { name, weight, mean, deviation }
+}
+
+/// The features in their order, with what `scripts/fit-passages` fitted.
+const TABLE: [Feature; FEATURES] = [
+    feature("cosine", 0.06, 0.431, 0.183),
+    feature("covered", 0.39, 0.390, 0.295),
+    feature("words", -0.67, 0.176, 0.148),
+    feature("best", 0.28, 1.421, 0.672),
+    feature("lead", 0.16, 0.820, 0.440),
+    feature("lead_median", 0.04, 0.958, 0.422),
+    feature("rarity", 0.00, 3.551, 1.010),
+    feature("length", -0.08, 1.970, 0.925),
+    feature("unknown", -0.28, 0.308, 0.307),
+    feature("rarest", 0.84, 0.675, 0.294),
+    feature("spread", 0.56, 0.185, 0.073),
+];
+
+/// Places in the table of the features that follow from vectors.
+const COSINE: usize = 0;
+const SPREAD: usize = FEATURES - 1;
+
+/// Score that a query must exceed where the index was never calibrated: rather silent.
+const UNCALIBRATED: f32 = 1.0;
+/// Share of the table's threshold in a project's own; the rest is what its background prompts say.
+const SHARED: f32 = 0.5;
+/// Threshold of the table: of the queries that the weights were fitted on, as many real prompts exceed it as may.
+const USUAL: f32 = 0.9;
+
+/// The number of this way of scoring: to be raised with every change of a weight or a feature.
+pub(crate) const SCALE: u32 = 1;
+
+/// The passage that counts as the last of the leading ones.
+const LEADING: usize = 20;
+/// Passages whose nearness stands out, if anything's does.
+const NEAREST: usize = 5;
+
+/// The gate's view of a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// The features, in the order of [`names`](Self::names).
+    pub features: [f32; FEATURES],
+    /// Their weighted sum.
+    pub score: f32,
+}
+
+impl Judgement {
+    /// Names of the features.
+    pub fn names() -> [&'static str; FEATURES] {
+        TABLE.each_ref().map(|feature| feature.name)
+    }
+
+    fn of(features: [f32; FEATURES]) -> Self {
+        let scaled = features
+            .iter()
+            .zip(&TABLE)
+            .map(|(value, feature)| feature.weight * (value - feature.mean) / feature.deviation);
+        Self { features, score: scaled.sum() }
+    }
+}
+
+/// Returns the threshold of an index: its own, or the one of an index that was never calibrated.
+pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
+    let gate = gate.filter(|gate| gate.scale == SCALE);
+    gate.map_or(UNCALIBRATED, |gate| gate.threshold)
+}
+
+/// Judges a query by the passages that were ranked for it, best first.
+pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]) -> Judgement {
+    let Some(best) = passages.first() else { return Judgement::default() };
+    let background = |number: usize| query.terms[number].background;
+    let counted = |number: &usize| !found.uncounted[*number];
+    let terms = || (0..query.terms.len()).filter(counted);
+    let all: f32 = terms().map(|number| background(number).powi(2)).sum();
+    let shared = |passage: &RankedPassage| {
+        let shared = passage.candidate.shared.iter().map(|&number| usize::from(number));
+        shared.filter(counted).collect::<Vec<usize>>()
+    };
+    let covered = passages.iter().map(|passage| {
+        let mass: f32 = shared(passage).into_iter().map(|it| background(it).powi(2)).sum();
+        if all > 0.0 { mass / all } else { 0.0 }
+    });
+    let rarest = passages.iter().flat_map(shared).map(background).fold(0.0, f32::max);
+    let score_at =
+        |place: usize| passages.get(place).or(passages.last()).map_or(0.0, |it| it.score);
+    let mut cosines: Vec<f32> = passages.iter().filter_map(|passage| passage.cosine).collect();
+    cosines.sort_by(|a, b| b.total_cmp(a));
+    let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
+    // Without vectors nothing is known of these: they speak neither for nor against.
+    let (nearest, spread) = match cosines.first() {
+        Some(&nearest) => (nearest, mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines)),
+        None => (TABLE[COSINE].mean, TABLE[SPREAD].mean),
+    };
+    let count = terms().count();
+    let absent = terms().filter(|&number| found.absent[number]).count();
+    Judgement::of([
+        nearest,
+        covered.fold(0.0, f32::max),
+        passages.iter().map(|passage| passage.words).fold(0.0, f32::max),
+        best.score,
+        best.score - score_at(LEADING - 1),
+        best.score - score_at(passages.len().min(RANKED_MAX) / 2),
+        (1.0 + terms().map(background).sum::<f32>()).ln(),
+        (1.0 + count as f32).ln(),
+        absent as f32 / count.max(1) as f32,
+        rarest / rarity::IDF_MAX,
+        spread,
+    ])
+}
+
+/// An index changed so much that its gate is to be calibrated anew once one in this many of its passages is new, or has
+/// another kind of vector.
+const RECALIBRATED_SHARE: u32 = 4;
+
+/// Returns the gate for the passages in these segments: the one that `known` is, where it is still good, or a new one.
+pub fn calibrated(
+    segments: Vec<Segment>,
+    known: Option<PassageGate>,
+    settings: &Settings,
+    vectors: Option<&dyn Vectors>,
+) -> Option<PassageGate> {
+    let docs = segments.iter().map(|segment| segment.docs() - segment.dead() as u32).sum::<u32>();
+    let heads = segments.iter().filter_map(|segment| segment.vector_head().ok().flatten());
+    let transformed = heads.map(|head| head.transformed).sum();
+    let is_near = |a: u32, b: u32| a.abs_diff(b) * RECALIBRATED_SHARE <= docs;
+    let is_good = |gate: &PassageGate| {
+        gate.scale == SCALE && is_near(gate.docs, docs) && is_near(gate.transformed, transformed)
+    };
+    if docs == 0 {
+        return None;
+    }
+    known.filter(is_good).or_else(|| {
+        let threshold = calibrate(segments, settings, vectors);
+        Some(PassageGate { threshold, scale: SCALE, docs, transformed })
+    })
+}
+
+/// Asks an index the background prompts, as a hook would, and returns its threshold: between the score that the share
+/// `settings.alpha` of them exceeds, and the usual one.
+fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
+    let sources = Sources::of_passages(segments, settings);
+    let score = |prompt: &str| {
+        let query = Query::prompt(prompt);
+        let probe = vectors.and_then(|vectors| {
+            Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
+        });
+        let query = Query { probe, ..query };
+        super::rank::rank(&sources, &query, Timestamp(0)).judgement.score
+    };
+    let mut scores: Vec<f32> = background_prompts().map(score).collect();
+    scores.sort_by(f32::total_cmp);
+    let alpha = settings.alpha.clamp(0.0, 0.5);
+    let at = ((scores.len() as f32 * (1.0 - alpha)).ceil() as usize).max(1) - 1;
+    let own = scores.get(at).copied().unwrap_or(UNCALIBRATED);
+    own + SHARED * (USUAL - own)
+}

@@ -1,0 +1,206 @@
+//! Passages that a hook gives: for a prompt that memories do not answer, a file or an error.
+
+use std::collections::BTreeSet;
+
+use super::error::of_error;
+use super::rank::{Ranked, RankedPassage, rank};
+use super::{gate, hit, segments};
+use crate::index::document::turn_in_id;
+use crate::near_duplicates::Kept;
+use crate::query::Query;
+use crate::sources::{Effort, Sources};
+use crate::suspicion::{Origin, suspicion};
+use crate::{Hit, Recall};
+use memory_store_base::id::MemoryId;
+use memory_store_base::time::Timestamp;
+
+/// Memories that answer a prompt well enough for no passage to be given.
+pub const MEMORIES_ENOUGH: usize = 2;
+/// Passages that are given with a prompt.
+const PLACES: usize = 3;
+/// Passages that are read in search of these.
+const READ_MAX: usize = 12;
+/// The share of the best score that a further passage must have.
+const CUT: f32 = 0.75;
+
+/// What a session has, and is not given again.
+pub struct Already<'a> {
+    /// Tells whether it was given a memory or passage of this id.
+    pub has: &'a dyn Fn(MemoryId) -> bool,
+    /// Memories that it was given: what was said when they were learned is not given beside them.
+    pub memories: &'a [MemoryId],
+    /// Beginning of the ids of its own passages, which are still in its context.
+    pub own: [u8; 10],
+}
+
+impl Already<'_> {
+    /// A session that has nothing.
+    pub const NOTHING: Already<'static> = Already { has: &|_| false, memories: &[], own: [0; 10] };
+
+    fn is_new(&self, id: MemoryId) -> bool {
+        !id.0.starts_with(&self.own) && !(self.has)(id)
+    }
+}
+
+impl Recall {
+    /// Finds the passages that help with a prompt which memories do not answer.
+    pub fn passages(&self, text: &str, now: Timestamp, already: &Already<'_>) -> Vec<Hit> {
+        let query = Query::prompt(text);
+        if query.only_acknowledges || query.terms.is_empty() {
+            return Vec::new();
+        }
+        let passages = self.open_passages();
+        if passages.docs() == 0 {
+            return Vec::new();
+        }
+        let query = self.with_vector(query, &passages);
+        let ranked = rank(&passages, &query, now);
+        let hits = match ranked.judgement.score > self.passage_threshold() {
+            true => self.given(&passages, &ranked, already, PLACES),
+            false => Vec::new(),
+        };
+        self.note_damage_of(&passages);
+        hits
+    }
+
+    /// Ranks passages for a prompt as [`Recall::passages`] does, with what is needed to fit ranking and gate.
+    pub fn ranked_passages(&self, text: &str, now: Timestamp) -> (Ranked, Vec<Hit>) {
+        let passages = self.open_passages();
+        let query = self.with_vector(Query::prompt(text), &passages);
+        let ranked = rank(&passages, &query, now);
+        let read = |place: &RankedPassage| {
+            let record = passages.record(place.candidate.at, &place.candidate.entry).ok()?;
+            Some(hit(&place.candidate.entry, record, place.score))
+        };
+        let hits = ranked.passages.iter().filter_map(read).collect();
+        (ranked, hits)
+    }
+
+    /// Finds the passage that helps against the error of a command: one that tells of the very same error, what cured it
+    /// first, or else the best one, where the gate opens.
+    pub fn passage_of_error(
+        &self,
+        command: &str,
+        error: &str,
+        now: Timestamp,
+        already: &Already<'_>,
+    ) -> Option<Hit> {
+        let passages = self.open_passages();
+        if passages.docs() == 0 {
+            return None;
+        }
+        let query = Query::error(command, error);
+        let skip = |id: MemoryId| !already.is_new(id);
+        let hit = of_error(&passages, &query, error, &skip).or_else(|| {
+            let query = self.with_vector(query, &passages);
+            self.best(&passages, &rank(&passages, &query, now), already)
+        });
+        self.note_damage_of(&passages);
+        hit
+    }
+
+    /// Finds the passage that names a file, given relative to the tree's root with `/`: one in a session.
+    pub fn passage_of_file(
+        &self,
+        path: &str,
+        now: Timestamp,
+        already: &Already<'_>,
+    ) -> Option<Hit> {
+        let query = Query { paths: vec![path.to_owned()], ..Query::file(path) };
+        if query.names == 0 {
+            return None;
+        }
+        let passages = self.open_passages();
+        if passages.docs() == 0 {
+            return None;
+        }
+        let mut ranked = rank(&passages, &query, now);
+        let names = |passage: &RankedPassage| {
+            passage.names_file || passage.candidate.shared.iter().any(|&term| term < query.names)
+        };
+        ranked.passages.retain(names);
+        // Where the best one was given, the file was touched before.
+        let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
+        let hit = is_first.then(|| self.given(&passages, &ranked, already, 1).pop()).flatten();
+        self.note_damage_of(&passages);
+        hit
+    }
+
+    /// The best passage, where the gate opens.
+    fn best(&self, passages: &Sources, ranked: &Ranked, already: &Already<'_>) -> Option<Hit> {
+        let is_open = ranked.judgement.score > self.passage_threshold();
+        is_open.then(|| self.given(passages, ranked, already, 1).pop()).flatten()
+    }
+
+    pub(crate) fn open_passages(&self) -> Sources {
+        let passages = Sources::of_passages(segments(&self.sources, false), self.settings());
+        Sources { effort: Effort::PASSAGES, ..passages }
+    }
+
+    fn note_damage_of(&self, passages: &Sources) {
+        if let Some(damage) = passages.damage.take() {
+            self.sources.note_text(|| damage);
+        }
+    }
+
+    fn passage_threshold(&self) -> f32 {
+        let index = self.sources.list.iter().find_map(|source| source.index.as_ref());
+        gate::threshold(index.and_then(|index| index.manifest.passage_gate))
+    }
+
+    fn given(
+        &self,
+        passages: &Sources,
+        ranked: &Ranked,
+        already: &Already<'_>,
+        places: usize,
+    ) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut kept = Kept::default();
+        let mut told = None;
+        let best = ranked.passages.first().map_or(0.0, |best| best.score);
+        let near = ranked.passages.iter().take_while(|it| it.score >= CUT * best);
+        for passage in near.take(READ_MAX) {
+            if hits.len() == places {
+                break;
+            }
+            let id = passage.id();
+            if !already.is_new(id) {
+                continue;
+            }
+            let told = told.get_or_insert_with(|| self.turns_told(passages, already.memories));
+            if told.contains(&turn_in_id(id)) {
+                continue;
+            }
+            let record = match passages.record(passage.candidate.at, &passage.candidate.entry) {
+                Ok(record) => record,
+                Err(damage) => {
+                    passages.note(&damage);
+                    continue;
+                }
+            };
+            // Passages are not judged when they are indexed: most are never given.
+            if suspicion("", &record.text, Origin::Own).is_some() {
+                continue;
+            }
+            let hit = hit(&passage.candidate.entry, record, passage.score);
+            if kept.says(&hits, &hit).is_none() {
+                hits.push(Hit { why: "said in a session".to_owned(), ..hit });
+            }
+        }
+        hits
+    }
+
+    /// The turns that memories were learned from, as far as their times tell.
+    fn turns_told(&self, passages: &Sources, memories: &[MemoryId]) -> BTreeSet<([u8; 10], u32)> {
+        let mut told = BTreeSet::new();
+        for &id in memories {
+            let Some(at) = self.sources.find(id) else { continue };
+            let Some(entry) = self.sources.entry(at) else { continue };
+            let Ok(record) = self.sources.record(at, &entry) else { continue };
+            let Some(session) = record.session.as_deref() else { continue };
+            told.extend(super::search::turn_at(passages, session, record.date()));
+        }
+        told
+    }
+}

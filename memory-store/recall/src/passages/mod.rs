@@ -1,0 +1,89 @@
+//! Passages of sessions: what was said or done, word for word, or what the model thought.
+//!
+//! Passages are many and nobody judged them. So one decision is made for each query ([`gate`]) before the best few are
+//! given, as dated quotations; an error brings what cured it before ([`error`]); and who asks explicitly gets what fits
+//! best ([`search`]).
+
+pub(crate) mod error;
+pub(crate) mod gate;
+mod given;
+mod rank;
+pub(crate) mod search;
+
+pub use gate::{FEATURES, Judgement, calibrated};
+pub use given::{Already, MEMORIES_ENOUGH};
+pub use rank::{Ranked, RankedPassage};
+
+use super::sources::Sources;
+use super::{Collection, Hit};
+use crate::index::Index;
+use crate::index::record::{Entry, Record};
+use crate::index::segment::Segment;
+use memory_store_base::id::MemoryId;
+use memory_store_base::kind::Kind;
+use memory_store_base::layout::TreeDir;
+
+/// The segments of passages, or of what the model thought; what cannot be read is noted.
+pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
+    let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
+        return Vec::new();
+    };
+    let (segments, damage) = if thinking {
+        // Beside the index, and in no hook's way.
+        let folder = index.dir.parent().map(|state| TreeDir::at(state.to_owned()).thinking);
+        match folder.map(|folder| Index::open(&folder)) {
+            Some(Ok(Some(index))) => index.passages(),
+            Some(Ok(None)) | None => (Vec::new(), None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+        }
+    } else {
+        index.passages()
+    };
+    if let Some(damage) = damage {
+        sources.note(&damage);
+    }
+    segments
+}
+
+/// Returns whether a passage of this id is there, in what hooks may answer with.
+pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
+    let is_in = |segment: &Segment| match segment.find(id) {
+        Ok(found) => found.is_some_and(|(doc, _)| !segment.is_dead(doc)),
+        Err(damage) => {
+            sources.note(&damage);
+            false
+        }
+    };
+    segments(sources, false).iter().any(is_in)
+}
+
+/// A passage as an answer.
+pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
+    Hit {
+        id: entry.id,
+        kind: Kind::Session,
+        title: String::new(),
+        text: record.text,
+        date: record.created,
+        paths: record.paths,
+        tags: Vec::new(),
+        file: std::path::PathBuf::new(),
+        confidence: 0.0,
+        score: score.max(0.0),
+        why: String::new(),
+        collection: Collection::Passages,
+        said_by: record.said_by,
+        noted: false,
+        draft: false,
+        superseded: false,
+        superseded_by: None,
+        expired: None,
+        held: false,
+        from_repository: false,
+        staleness: None,
+        signatures: Vec::new(),
+        session: record.session,
+        turn: record.turn,
+        neighbours: Vec::new(),
+    }
+}

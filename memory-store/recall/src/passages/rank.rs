@@ -1,0 +1,161 @@
+//! Ranks passages for a prompt: by words, meaning, length, age and files in common.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use super::gate::{self, Judgement};
+use crate::candidate::Candidate;
+use crate::exact;
+use crate::lexical::Found;
+use crate::query::Query;
+use crate::score;
+use crate::sources::{At, Sources};
+use memory_store_base::id::MemoryId;
+use memory_store_base::time::{DAY_MS, Timestamp};
+
+/// Passages that are ranked: the gate compares the best with the median of these.
+pub(crate) const RANKED_MAX: usize = 60;
+
+/// Weights of what a passage is ranked by, beside the share of the words' best possible score, which counts 1. Fitted by
+/// `scripts/fit-passages`. This one is of its words beside those of the passage that has the best ones.
+const BEST_WORDS: f32 = 0.7;
+/// See [`BEST_WORDS`]: of nearness in meaning.
+const MEANING: f32 = 2.5;
+/// See [`BEST_WORDS`]: of the logarithm of its length, up to [`LONG_BYTES`].
+const LENGTH: f32 = 0.45;
+/// See [`BEST_WORDS`]: of its age, halved every [`HALF_LIFE_DAYS`].
+const FRESHNESS: f32 = 0.03;
+/// See [`BEST_WORDS`]: of a file that both name. Few prompts of the sets name one, so it was set by hand.
+const FILE: f32 = 0.1;
+
+/// Nearness that is assumed where there is no vector: about that of the nearest passage to a prompt.
+const USUAL_COSINE: f32 = 0.4;
+/// Bytes from which a passage counts as long.
+const LONG_BYTES: f32 = 600.0;
+/// Days in which freshness halves.
+const HALF_LIFE_DAYS: f32 = 30.0;
+
+/// A passage that was ranked.
+#[derive(Clone, Debug)]
+pub struct RankedPassage {
+    /// The document.
+    pub(crate) candidate: Candidate,
+    /// What it is ranked by.
+    pub score: f32,
+    /// Share of the words' best possible score.
+    pub words: f32,
+    /// Nearness in meaning, where both have a vector.
+    pub cosine: Option<f32>,
+    /// Bytes of its record.
+    pub bytes: u32,
+    /// Days since its turn.
+    pub age_days: f32,
+    /// True if it is about a file that the query names.
+    pub names_file: bool,
+}
+
+impl RankedPassage {
+    /// Its id.
+    pub(crate) fn id(&self) -> MemoryId {
+        self.candidate.entry.id
+    }
+}
+
+/// Passages for a query, best first, and what the gate makes of it.
+#[derive(Clone, Debug, Default)]
+pub struct Ranked {
+    /// The passages.
+    pub passages: Vec<RankedPassage>,
+    /// The gate's view of the query.
+    pub judgement: Judgement,
+}
+
+/// Ranks the passages that share words with a query or are near it in meaning.
+pub(crate) fn rank(sources: &Sources, query: &Query, now: Timestamp) -> Ranked {
+    if query.terms.is_empty() || sources.docs() == 0 {
+        return Ranked::default();
+    }
+    let found = Found::look_up(sources, &query.terms);
+    let candidates = score::find(sources, query, &found, RANKED_MAX);
+    let most = found.most(query);
+    let best_words = candidates.iter().map(|it| it.lexical).fold(0.0, f32::max);
+    let paths = query.paths.iter();
+    let named: BTreeSet<At> = paths.flat_map(|path| exact::named_by(sources, path)).collect();
+    let of = |candidate: Candidate| {
+        let words = if most > 0.0 { candidate.lexical / most } else { 0.0 };
+        let beside_best = if best_words > 0.0 { candidate.lexical / best_words } else { 0.0 };
+        let cosine = candidate.near.map(|near| near.cosine);
+        let bytes = candidate.entry.length;
+        let age_days = (now.0 - candidate.entry.when.0).max(0) as f32 / DAY_MS as f32;
+        let names_file = named.contains(&candidate.at);
+        let length = (bytes as f32 / LONG_BYTES).clamp(0.05, 1.0).ln();
+        let fresh = (-age_days / HALF_LIFE_DAYS).exp2();
+        let file = if names_file { FILE } else { 0.0 };
+        let score = words
+            + BEST_WORDS * beside_best
+            + MEANING * cosine.unwrap_or(USUAL_COSINE)
+            + LENGTH * length
+            + FRESHNESS * fresh
+            + file;
+        RankedPassage { candidate, score, words, cosine, bytes, age_days, names_file }
+    };
+    let mut passages: Vec<RankedPassage> = candidates.into_iter().map(of).collect();
+    passages.sort_by(order);
+    let judgement = gate::judge(query, &found, &passages);
+    Ranked { passages, judgement }
+}
+
+/// Best first; equal ones by id, so that the order is always the same.
+fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
+    b.score.total_cmp(&a.score).then(a.id().cmp(&b.id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::testing;
+    use crate::sources::Effort;
+    use memory_store_base::settings::Settings;
+
+    fn sources(segments: &[&[&str]]) -> Sources {
+        let open = |texts: &&[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            testing::open_passages(testing::passages(&texts), texts.len() as u32).unwrap()
+        };
+        Sources::of_passages(segments.iter().map(open).collect(), &Settings::default())
+    }
+
+    #[test]
+    fn of_two_that_share_as_much_the_longer_one_comes_first_in_every_script() {
+        let short = "The quagga gateway is slow.";
+        let long = "The quagga gateway is slow, for its table is read again for every row that is imported.";
+        let sources =
+            sources(&[&[short, long, "Nothing of it.", "検索機能を修正した。", "別の話です。"]]);
+        let best = |text: &str| {
+            let ranked = rank(&sources, &Query::prompt(text), Timestamp(0));
+            ranked.passages.iter().map(|passage| passage.candidate.at.doc).collect::<Vec<_>>()
+        };
+        assert_eq!(best("why is the quagga gateway slow"), [1, 0]);
+        assert_eq!(best("検索機能はどう修正したか")[0], 3);
+    }
+
+    #[test]
+    fn what_covers_a_query_is_judged_higher_than_what_shares_a_common_word() {
+        let sources =
+            sources(&[&["The quagga gateway listens on port 7391.", "Commit the file again."]]);
+        let judged = |text: &str| rank(&sources, &Query::prompt(text), Timestamp(0)).judgement;
+        let (known, other) = (judged("quagga gateway port"), judged("rename the file handle"));
+        assert!(known.score > other.score, "{known:?}, {other:?}");
+        assert!(known.features.iter().all(|feature| feature.is_finite()));
+        assert_eq!(judged("giraffe").score, Judgement::default().score);
+    }
+
+    #[test]
+    fn a_hook_compares_vectors_of_the_newest_segments() {
+        let one = "A passage.";
+        let all = sources(&[&[one, one, one], &[one, one], &[one; 4]]);
+        assert_eq!(all.scanned(), [true; 3]);
+        let effort = Effort { scanned: 6, ..Effort::default() };
+        assert_eq!(Sources { effort, ..all }.scanned(), [false, true, true]);
+    }
+}

@@ -1,0 +1,252 @@
+//! Explicit search in passages, of each turn the best, and reading of turns. Passages are ranked as memories are, by
+//! words and by meaning.
+
+use std::collections::BTreeSet;
+
+use super::{hit, segments};
+use crate::filter::{Matcher, Part};
+use crate::index::document::{passage_id, session_bits, turn_in_id};
+use crate::index::segment::Segment;
+use crate::query::Query;
+use crate::search::{NOT_ALL, RANKED_MAX, Search, Wanted, candidates, show};
+use crate::sources::{At, Source, Sources};
+use crate::typo::Typos;
+use crate::{Collection, Hit, Recall, Recalled};
+use memory_store_base::error::Result;
+use memory_store_base::id::MemoryId;
+use memory_store_base::layout::TreeDir;
+use memory_store_base::thinking;
+use memory_store_base::time::Timestamp;
+
+/// Passages that are read, the newest segments first, in search of what a mistyped word means.
+const READ_MAX: u32 = 100_000;
+
+/// Least nearness in meaning for a passage that shares no word to stand beside better ones: something is always the
+/// nearest.
+const NEAR_MIN: f32 = 0.28;
+
+/// Finds passages.
+pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let mut recalled = recall.new_answer();
+    if search.thinking {
+        look_for_thinking(recall);
+    }
+    let passages =
+        Sources::of_passages(segments(&recall.sources, search.thinking), recall.settings());
+    let parts: Vec<Part<'_>> =
+        passages.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
+    let read_all = |typos: &mut Typos| read_all(recall, &passages, typos);
+    let mut wanted = Wanted::new(recall, search, now, &parts, &read_all);
+    wanted.without_kinds();
+    let found = |wanted: &Wanted, far| {
+        let mut hits = found(recall, search, wanted, far, &passages, &parts, now);
+        if search.thinking {
+            hits.iter_mut().for_each(|hit| hit.collection = Collection::Thinking);
+        }
+        hits
+    };
+    recalled.hits = found(&wanted, false);
+    recalled.notes.clone_from(&wanted.notes);
+    if recalled.hits.is_empty()
+        && let Some(less) = wanted.without_wishes()
+    {
+        recalled.hits = found(&less, false);
+        if !recalled.hits.is_empty() {
+            recalled.notes.push(NOT_ALL.to_owned());
+        }
+    }
+    if recalled.hits.is_empty() {
+        recalled.hits = found(&wanted, true);
+        recalled.weak = !recalled.hits.is_empty();
+    }
+    if let Some(damage) = passages.damage.take() {
+        recall.sources.note_text(|| damage);
+    }
+    recalled
+}
+
+/// Says so where what the model thought is not indexed.
+fn look_for_thinking(recall: &Recall) {
+    let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
+    let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
+    if !thinking::is_there(&TreeDir::at(tree.to_owned())) {
+        recall.sources.note_text(|| {
+            "what Claude thought is indexed once somebody searches it: the next sync does that"
+                .to_owned()
+        });
+    }
+}
+
+/// Finds passages, of each turn the best; `far` are those wanted that share no word and are not even near in meaning.
+fn found(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    far: bool,
+    passages: &Sources,
+    parts: &[Part<'_>],
+    now: Timestamp,
+) -> Vec<Hit> {
+    let matcher = Matcher::new(&wanted.must, parts, &|error| passages.note(error));
+    let mut query = Query::search(&wanted.words);
+    if !query.terms.is_empty() {
+        recall.open_transformer(passages);
+        query = recall.with_vector(query, passages);
+    }
+    let mut hits: Vec<Hit> = Vec::new();
+    let mut turns = BTreeSet::new();
+    let ranked = candidates(recall, passages, &query, wanted, &matcher, RANKED_MAX, now);
+    for candidate in ranked.candidates {
+        if hits.len() >= search.limit() {
+            break;
+        }
+        let At { source, doc } = candidate.at;
+        let is_far = !far
+            && candidate.shared.is_empty()
+            && candidate.near.is_some_and(|near| near.cosine < NEAR_MIN)
+            && !wanted.operators;
+        let turn = turn_in_id(candidate.entry.id);
+        if is_far || turns.contains(&turn) || !matcher.may(usize::from(source), doc) {
+            continue;
+        }
+        let record = match passages.record(candidate.at, &candidate.entry) {
+            Ok(record) => record,
+            Err(error) => {
+                passages.note(&error);
+                continue;
+            }
+        };
+        let mut hit = hit(&candidate.entry, record, candidate.fused);
+        if matcher.is(usize::from(source), doc, &hit) {
+            hit.why = candidate.why(&query);
+            hit.neighbours = neighbours(passages, candidate.entry.id);
+            hits.push(hit);
+            turns.insert(turn);
+        }
+    }
+    hits
+}
+
+/// Fewest characters of a session's id by which it is found.
+pub const SESSION_CHARS_MIN: usize = 4;
+
+/// Turns in a row that may be missing before a session counts as over: those that said nothing are not indexed.
+const GAP_MAX: u32 = 64;
+
+impl Recall {
+    /// The id of the session that begins like this, by its passages in the index; of several the one that went on last.
+    pub fn session_named(&self, start: &str) -> Option<String> {
+        let start = start.trim();
+        if start.len() < SESSION_CHARS_MIN {
+            return None;
+        }
+        let passages = self.open_passages();
+        if read_one(&passages, passage_id(session_bits(start, None), 0, 0)).is_some() {
+            return Some(start.to_owned());
+        }
+        let search =
+            Search { turns: true, session: Some(start.to_owned()), limit: 1, ..Search::default() };
+        self::search(self, &search, Timestamp(i64::MAX)).hits.into_iter().next()?.session
+    }
+
+    /// Whether a session, by its whole id, goes on from a turn of this number, from 0.
+    pub fn goes_on_at(&self, session: &str, number: u32) -> bool {
+        let passages = self.open_passages();
+        let numbers = number..=number.saturating_add(GAP_MAX);
+        let bits = session_bits(session, None);
+        numbers.into_iter().any(|number| passages.find(passage_id(bits, number, 0)).is_some())
+    }
+
+    /// The turns of a session, by its whole id, from one number to another, both from 0: of each its passages as one text.
+    pub fn turns_of(&self, session: &str, first: u32, last: u32) -> Vec<Hit> {
+        let passages = self.open_passages();
+        let bits = session_bits(session, None);
+        let (mut hits, mut missing) = (Vec::new(), 0);
+        for number in first..=last {
+            match read_turn(&passages, bits, number) {
+                Some(hit) => {
+                    hits.push(hit);
+                    missing = 0;
+                }
+                None => missing += 1,
+            }
+            if missing > GAP_MAX {
+                break;
+            }
+        }
+        hits
+    }
+}
+
+/// The passage of this name, in the index of the project.
+pub(crate) fn passage(sources: &Sources, id: MemoryId) -> Option<Hit> {
+    read_one(&Sources::of_passages(segments(sources, false), &sources.settings), id)
+}
+
+/// The turn of a session in which something happened at a time: the last one that had begun by then.
+pub(crate) fn turn_at(passages: &Sources, session: &str, at: Timestamp) -> Option<([u8; 10], u32)> {
+    let bits = session_bits(session, None);
+    let mut last = None;
+    for segment in passages.list.iter().filter_map(Source::segment) {
+        let begun = begun_by(segment, bits, at).unwrap_or_else(|error| {
+            passages.note(&error);
+            None
+        });
+        last = last.max(begun);
+    }
+    last.map(|turn| (bits, turn))
+}
+
+/// The last turn of a session in a segment that had begun at a time.
+fn begun_by(segment: &Segment, session: [u8; 10], at: Timestamp) -> Result<Option<u32>> {
+    let mut last = None;
+    for doc in segment.first_from(passage_id(session, 0, 0))?..segment.docs() {
+        let entry = segment.entry(doc)?;
+        let (of, turn) = turn_in_id(entry.id);
+        if of != session || entry.when > at {
+            break;
+        }
+        last = Some(turn);
+    }
+    Ok(last)
+}
+
+/// The turns before and after that of a passage, where they said something.
+fn neighbours(passages: &Sources, id: MemoryId) -> Vec<Hit> {
+    let (session, number) = turn_in_id(id);
+    let near = [number.checked_sub(1), number.checked_add(1)];
+    let near = near.into_iter().flatten();
+    near.filter_map(|number| read_turn(passages, session, number)).collect()
+}
+
+/// The passages of a turn as one text; `None` where it has none.
+fn read_turn(passages: &Sources, session: [u8; 10], number: u32) -> Option<Hit> {
+    let mut turn = read_one(passages, passage_id(session, number, 0))?;
+    for place in 1..=u16::MAX {
+        let Some(next) = read_one(passages, passage_id(session, number, place)) else { break };
+        turn.text.push_str("\n\n");
+        turn.text.push_str(&next.text);
+    }
+    Some(turn)
+}
+
+fn read_one(passages: &Sources, id: MemoryId) -> Option<Hit> {
+    let at = passages.find(id)?;
+    let entry = passages.entry(at)?;
+    let record = passages.record(at, &entry).map_err(|error| passages.note(&error)).ok()?;
+    Some(hit(&entry, record, 0.0))
+}
+
+/// Shows the texts of passages, the newest segments first.
+fn read_all(recall: &Recall, passages: &Sources, typos: &mut Typos) {
+    let mut left = READ_MAX;
+    for segment in passages.list.iter().rev().filter_map(Source::segment) {
+        for doc in 0..segment.docs().min(left) {
+            match segment.entry(doc).and_then(|entry| segment.record(&entry)) {
+                Ok(record) => show(&record, typos),
+                Err(error) => recall.sources.note(&error),
+            }
+        }
+        left = left.saturating_sub(segment.docs());
+    }
+}

@@ -1,0 +1,409 @@
+//! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
+//! columns, each below its heading. Decorations, logs and long listings of code are none.
+
+/// Characters of a passage.
+pub const CHARS_MAX: usize = 600;
+/// Characters of a heading, or of what announces a list, in front of a unit.
+const LEAD_CHARS_MAX: usize = 160;
+/// Lines of code that stay with the paragraph that announces them.
+const CODE_LINES_MAX: usize = 6;
+/// Characters of these.
+const CODE_CHARS_MAX: usize = 300;
+/// Characters of the same kind in a row that decorate.
+const ORNAMENT_MIN: usize = 5;
+/// Words that a decorated line may have: a label, and no sentence.
+const LABEL_WORDS_MAX: usize = 3;
+/// Lines of a paragraph from which it may be a log.
+const LOG_LINES_MIN: usize = 4;
+/// Units of one text: what is beyond is a pasted document.
+const UNITS_MAX: usize = 200;
+
+/// A unit of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unit {
+    /// The heading it stands below; may be empty.
+    pub heading: String,
+    /// Its words.
+    pub text: String,
+}
+
+impl Unit {
+    /// Returns it with its heading, where both fit.
+    pub fn whole(&self) -> String {
+        let lead = cut(&self.heading, LEAD_CHARS_MAX);
+        match lead.is_empty() || lead.chars().count() + self.text.chars().count() + 2 > CHARS_MAX {
+            true => self.text.clone(),
+            false => format!("{lead}: {}", self.text),
+        }
+    }
+}
+
+/// A block of a Markdown text.
+#[derive(Debug)]
+enum Block {
+    Heading(String),
+    Paragraph(String),
+    Item { depth: usize, text: String },
+    Row(Vec<String>),
+    Code(String),
+}
+
+/// Returns the units of a text, in its order. No unit is longer than [`CHARS_MAX`] characters.
+pub fn units(markdown: &str) -> Vec<Unit> {
+    let blocks = blocks(markdown);
+    let mut units: Vec<Unit> = Vec::new();
+    let mut heading = String::new();
+    let mut header: Option<&[String]> = None;
+    let mut at = 0;
+    while at < blocks.len() && units.len() < UNITS_MAX {
+        let mut end = at + 1;
+        if !matches!(blocks[at], Block::Row(_)) {
+            header = None;
+        }
+        let texts = match &blocks[at] {
+            Block::Heading(text) => {
+                heading.clone_from(text);
+                Vec::new()
+            }
+            Block::Code(_) => Vec::new(),
+            Block::Row(cells) => {
+                let row = header.map(|names| row(names, cells));
+                header = header.or(Some(cells));
+                row.into_iter().collect()
+            }
+            Block::Paragraph(text) => {
+                end = list_end(&blocks, at + 1, 0);
+                match text.ends_with([':', '：']) && end > at + 1 {
+                    true => with_items(text, &blocks[at + 1..end]),
+                    false => {
+                        end = at + 1;
+                        vec![with_code(text, &blocks, &mut end)]
+                    }
+                }
+            }
+            Block::Item { text, depth } => {
+                end = list_end(&blocks, at + 1, depth + 1);
+                match end > at + 1 {
+                    true => with_items(text, &blocks[at + 1..end]),
+                    false => vec![with_code(text, &blocks, &mut end)],
+                }
+            }
+        };
+        let texts = texts.into_iter().filter(|text| !is_log(text));
+        for part in texts.flat_map(|text| split(&text)) {
+            units.push(Unit { heading: heading.clone(), text: part });
+        }
+        at = end;
+    }
+    units.truncate(UNITS_MAX);
+    with_answers(units)
+}
+
+/// Puts a question together with what follows it below the same heading, where both fit.
+fn with_answers(units: Vec<Unit>) -> Vec<Unit> {
+    let mut joined: Vec<Unit> = Vec::new();
+    for unit in units {
+        if let Some(question) = joined.last_mut()
+            && asks(&question.text)
+            && question.heading == unit.heading
+            && question.text.chars().count() + unit.text.chars().count() < CHARS_MAX
+        {
+            question.text.push('\n');
+            question.text.push_str(&unit.text);
+        } else {
+            joined.push(unit);
+        }
+    }
+    joined
+}
+
+/// Returns whether a text ends with a question, in any script.
+pub fn asks(text: &str) -> bool {
+    let end = text.trim_end().trim_end_matches(['*', '_', '"', '”', ')', '`']);
+    end.ends_with(['?', '？', '؟', '՞'])
+}
+
+/// Where the items that stand at least `depth` deep end.
+fn list_end(blocks: &[Block], from: usize, depth: usize) -> usize {
+    let items = blocks[from..].iter();
+    let is_below = |block: &&Block| matches!(block, Block::Item { depth: of, .. } if *of >= depth);
+    from + items.take_while(is_below).count()
+}
+
+/// What announces a list with all of its items, or with each of them where they do not fit together.
+fn with_items(head: &str, items: &[Block]) -> Vec<String> {
+    let items = items.iter().filter_map(|block| match block {
+        Block::Item { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let items: Vec<&str> = items.collect();
+    let whole = format!("{head}\n- {}", items.join("\n- "));
+    if whole.chars().count() <= CHARS_MAX {
+        return vec![whole];
+    }
+    let head = cut(head, LEAD_CHARS_MAX);
+    let room = CHARS_MAX.saturating_sub(head.chars().count() + 1);
+    let mut texts: Vec<String> = Vec::new();
+    let mut open = String::new();
+    // Short items of one list are about one thing.
+    for item in items {
+        if !open.is_empty() && open.chars().count() + item.chars().count() + 3 > room {
+            texts.push(format!("{head}\n{}", open.trim_end()));
+            open.clear();
+        }
+        open.push_str("- ");
+        open.push_str(item);
+        open.push('\n');
+    }
+    texts.push(format!("{head}\n{}", open.trim_end()));
+    texts
+}
+
+/// A text with the few lines of code that it announces.
+fn with_code(text: &str, blocks: &[Block], end: &mut usize) -> String {
+    if let Some(Block::Code(code)) = blocks.get(*end)
+        && text.chars().count() + code.chars().count() < CHARS_MAX
+    {
+        *end += 1;
+        return format!("{text}\n{code}");
+    }
+    text.to_owned()
+}
+
+/// A row with the names of its columns.
+fn row(names: &[String], cells: &[String]) -> String {
+    let told = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+    let told: Vec<String> = told
+        .map(|(name, cell)| if name.is_empty() { cell.clone() } else { format!("{name}: {cell}") })
+        .collect();
+    told.join("; ")
+}
+
+fn blocks(markdown: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut fence: Option<(&str, Vec<&str>)> = None;
+    for line in markdown.lines() {
+        let trimmed = line.trim();
+        if let Some((mark, code)) = &mut fence {
+            if trimmed.starts_with(*mark) && trimmed.trim_end_matches(['`', '~']).is_empty() {
+                let short = code.len() <= CODE_LINES_MAX;
+                let code = code.join("\n");
+                let code = Some(code).filter(|it| short && it.chars().count() <= CODE_CHARS_MAX);
+                blocks.extend(code.map(Block::Code));
+                fence = None;
+            } else {
+                code.push(line);
+            }
+            continue;
+        }
+        let is_fence = |mark: &&str| trimmed.starts_with(*mark);
+        if let Some(mark) = ["```", "~~~"].into_iter().find(is_fence) {
+            finish(&mut open, &mut blocks);
+            fence = Some((mark, Vec::new()));
+            continue;
+        }
+        if is_ornament(trimmed) {
+            finish(&mut open, &mut blocks);
+        } else if let Some(title) = heading_of(trimmed) {
+            finish(&mut open, &mut blocks);
+            blocks.push(Block::Heading(title));
+        } else if trimmed.starts_with('|') && trimmed.ends_with('|') && trimmed.len() > 2 {
+            finish(&mut open, &mut blocks);
+            let cells = trimmed[1..trimmed.len() - 1].split('|').map(|cell| cell.trim().to_owned());
+            let cells: Vec<String> = cells.collect();
+            let is_rule = cells.iter().all(|cell| cell.trim_matches(['-', ':', ' ']).is_empty());
+            if !is_rule {
+                blocks.push(Block::Row(cells));
+            }
+        } else if let Some(text) = item_of(trimmed) {
+            finish(&mut open, &mut blocks);
+            let depth = (line.len() - line.trim_start().len()) / 2;
+            blocks.push(Block::Item { depth, text: text.to_owned() });
+        } else if let Some(Block::Item { text, .. }) = blocks.last_mut()
+            && open.is_empty()
+            && line.starts_with([' ', '\t'])
+            && !trimmed.is_empty()
+        {
+            text.push(' ');
+            text.push_str(trimmed);
+        } else {
+            open.push(trimmed.trim_start_matches('>').trim().to_owned());
+        }
+        if trimmed.is_empty() {
+            finish(&mut open, &mut blocks);
+        }
+    }
+    finish(&mut open, &mut blocks);
+    blocks
+}
+
+/// Ends the open paragraph.
+fn finish(open: &mut Vec<String>, blocks: &mut Vec<Block>) {
+    let text = open.join("\n").trim().to_owned();
+    open.clear();
+    if !text.is_empty() {
+        blocks.push(Block::Paragraph(text));
+    }
+}
+
+/// The title of a heading, or of a line that is all bold.
+fn heading_of(line: &str) -> Option<String> {
+    let title = line.trim_start_matches('#');
+    let marks = line.len() - title.len();
+    if (1..=6).contains(&marks) && title.starts_with(' ') {
+        return Some(title.trim().trim_matches('*').to_owned());
+    }
+    let bold = line.strip_prefix("**")?.strip_suffix("**")?;
+    (!bold.is_empty() && !bold.contains("**") && !bold.ends_with(['.', '?', '!']))
+        .then(|| bold.trim_end_matches(':').to_owned())
+}
+
+/// The text of a list item.
+fn item_of(line: &str) -> Option<&str> {
+    let bare = line.strip_prefix(['-', '*', '+', '•']);
+    let numbered = || {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = line.len() - rest.len();
+        (1..=3).contains(&digits).then(|| rest.strip_prefix(['.', ')']))?
+    };
+    let text = bare.or_else(numbered)?;
+    text.starts_with(' ').then(|| text.trim()).filter(|text| !text.is_empty())
+}
+
+/// Returns whether a line decorates: a rule, perhaps with a label in it.
+fn is_ornament(line: &str) -> bool {
+    let mut run = 0;
+    let (mut longest, mut last) = (0, None);
+    for c in line.chars().filter(|c| !c.is_whitespace()) {
+        let mark = !c.is_alphanumeric();
+        run = if mark && last == Some(c) { run + 1 } else { usize::from(mark) };
+        longest = longest.max(run);
+        last = Some(c);
+    }
+    let is_word = |word: &&str| word.chars().any(char::is_alphanumeric);
+    let words = line.split_whitespace().filter(is_word).count();
+    let is_rule = !line.is_empty() && line.chars().all(|c| !c.is_alphanumeric());
+    is_rule && longest >= 3 || longest >= ORNAMENT_MIN && words <= LABEL_WORDS_MAX
+}
+
+/// Returns whether a paragraph is a log or a dump: most of its lines begin as those of programs do, or hold few letters.
+fn is_log(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.len() < LOG_LINES_MIN || text.starts_with("- ") || text.contains("\n- ") {
+        return false;
+    }
+    let is_machine = |line: &&&str| {
+        let line = line.trim_start();
+        let digits = line.bytes().take(12).filter(u8::is_ascii_digit).count();
+        let letters = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
+        digits >= 4
+            || line.starts_with(['[', '{', '}', '<', '$', '%', '#', '+', '@', '|', '│', '├'])
+            || line.starts_with("at ")
+            || letters * 10 < line.chars().count() * 6
+    };
+    lines.iter().filter(is_machine).count() * 2 >= lines.len()
+}
+
+/// Cuts a long text at sentences, so that each part has at most [`CHARS_MAX`] characters.
+fn split(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    while rest.chars().count() > CHARS_MAX {
+        let end = rest.char_indices().nth(CHARS_MAX).map_or(rest.len(), |(end, _)| end);
+        let at = sentence_end(&rest[..end]).unwrap_or_else(|| {
+            let blank = rest[..end].rfind(char::is_whitespace).filter(|&blank| blank > 0);
+            blank.unwrap_or(end)
+        });
+        parts.push(rest[..at].trim().to_owned());
+        rest = rest[at..].trim();
+    }
+    if !rest.is_empty() {
+        parts.push(rest.to_owned());
+    }
+    parts
+}
+
+/// Where the last whole sentence of a text ends.
+fn sentence_end(text: &str) -> Option<usize> {
+    let mut last = None;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let end = at + c.len_utf8();
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' => characters.peek().is_some_and(|(_, next)| next.is_whitespace()),
+            '\n' => true,
+            _ => false,
+        };
+        if ends {
+            last = Some(end);
+        }
+    }
+    last
+}
+
+/// The first characters of a text, cut between words.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
+    let head = &text[..end];
+    let blank = head.rfind(char::is_whitespace).filter(|&blank| blank * 2 > end);
+    format!("{}…", head[..blank.unwrap_or(end)].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(markdown: &str) -> Vec<String> {
+        units(markdown).iter().map(Unit::whole).collect()
+    }
+
+    #[test]
+    fn paragraphs_items_and_rows_are_units_below_their_heading() {
+        let text = "## Cache\n\nThe cache lives in memory.\n\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\n\
+                    | name | port |\n|--|--|\n| proxy | 8080 |\n\nLast.";
+        assert_eq!(
+            told(text),
+            [
+                "Cache: The cache lives in memory.",
+                "Cache: It has two limits:\n- 10 MB for texts\n- 5 MB for images",
+                "Cache: name: proxy; port: 8080",
+                "Cache: Last.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_question_keeps_what_follows_it() {
+        assert_eq!(
+            told("Why is it slow?\n\nIt opens the file each time.\n\nMore."),
+            ["Why is it slow?\nIt opens the file each time.", "More."]
+        );
+        assert_eq!(told("なぜ遅いのか？\n\n毎回開くから。").len(), 1);
+    }
+
+    #[test]
+    fn decorations_logs_and_long_code_are_left_out() {
+        let text = "`★ Insight ─────────────────────`\nThe lock is held too long.\n`─────────────────────────`\n\n---\n\n\
+                    2026-01-02 10:00:01 INFO start\n2026-01-02 10:00:02 INFO load\n2026-01-02 10:00:03 WARN slow\n\
+                    2026-01-02 10:00:04 ERROR stop\n\nRun:\n```\nmake all\n```\n\n```\na\nb\nc\nd\ne\nf\ng\n```";
+        assert_eq!(told(text), ["The lock is held too long.", "Run:\nmake all"]);
+    }
+
+    #[test]
+    fn no_unit_is_too_long_and_sentences_stay_whole() {
+        let long = "A sentence of some words stands here. ".repeat(60);
+        let units = told(&long);
+        assert!(units.len() > 3);
+        assert!(units.iter().all(|unit| unit.chars().count() <= CHARS_MAX && unit.ends_with('.')));
+        let dense = "字".repeat(2000);
+        assert!(told(&dense).iter().all(|unit| unit.chars().count() <= CHARS_MAX));
+        let items: String =
+            (0..40).map(|n| format!("- item {n} has a text of its own here\n")).collect();
+        let listed = told(&format!("All of these:\n{items}"));
+        assert!(
+            listed.len() > 2 && listed.iter().all(|unit| unit.starts_with("All of these:\n- item"))
+        );
+    }
+}

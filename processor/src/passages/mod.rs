@@ -1,0 +1,243 @@
+//! Passages of a session: what was said or done, piece by piece, as the index holds it. No rule judges their worth.
+//!
+//! A passage is a paragraph, a list item with its head, a table row with its header, a section of a written Markdown
+//! file, a commit message, or a failed command with what cured it. What programs printed is none, nor what hooks and
+//! memories put into the context, which the reader of transcripts has left out.
+
+mod failures;
+mod markdown;
+#[cfg(test)]
+mod tests;
+
+use memory_store::index::document::Passage;
+use memory_store::memory::SaidBy;
+use memory_store::signature::error_signature;
+use memory_store::text;
+
+use crate::extract::{Roots, commit_message};
+use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
+use failures::Steps;
+use markdown::{CHARS_MAX, Unit, asks, cut, units};
+
+/// The number of this way of cutting sessions; another one has all passages made again.
+pub const VERSION: u32 = 1;
+
+/// Words that a passage of the user, and of anybody else, must have.
+const USER_WORDS_MIN: usize = 2;
+const WORDS_MIN: usize = 3;
+/// Passages of a turn.
+const TURN_MAX: usize = 400;
+/// Different errors of a turn that its passages are found by.
+const ERRORS_MAX: usize = 16;
+/// Files that a passage is found by.
+const PATHS_MAX: usize = 8;
+/// Characters of a question whose answer is kept with it, and of a prompt that may be such an answer.
+const QUESTION_CHARS_MAX: usize = 280;
+/// Folder of our own memory files, whose words are no conversation.
+const OUR_FOLDER: &str = ".throughline/";
+
+/// Returns the passages of a session.
+pub fn of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
+    let steps = Steps::of(session);
+    let mut passages = Vec::new();
+    let mut asked: Option<String> = None;
+    for (number, turn) in session.turns.iter().enumerate() {
+        let mut writer = Writer::new(roots, turn);
+        writer.prompt(asked.take());
+        writer.steps(&steps);
+        asked = open_question(turn);
+        passages.extend(writer.finish(session, number));
+    }
+    passages
+}
+
+/// Returns the model's thinking in the turns of a session, piece by piece.
+pub fn thoughts_of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
+    let turns = session.turns.iter().enumerate();
+    let passages = turns.flat_map(|(number, turn)| {
+        let mut writer = Writer::new(roots, turn);
+        for step in &turn.steps {
+            if let StepKind::Thinking { text } = &step.what {
+                // Nobody is given a thought unasked: short ones are kept, too.
+                let units = units(text);
+                units.iter().for_each(|unit| writer.add(SaidBy::Assistant, &unit.whole(), &[]));
+            }
+        }
+        writer.finish(session, number)
+    });
+    passages.collect()
+}
+
+/// The question with which the assistant ended a turn: the next prompt may be the answer.
+fn open_question(turn: &Turn) -> Option<String> {
+    let last = turn.steps.iter().rev().find_map(|step| match &step.what {
+        StepKind::Text { text } => Some(text),
+        StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
+    })?;
+    let unit = units(last).pop()?.text;
+    (asks(&unit) && unit.chars().count() <= QUESTION_CHARS_MAX).then_some(unit)
+}
+
+/// Collects the passages of a turn.
+struct Writer<'a> {
+    roots: &'a Roots,
+    turn: &'a Turn,
+    passages: Vec<Passage>,
+    /// Errors that came up so far, for what is said about them.
+    errors: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(roots: &'a Roots, turn: &'a Turn) -> Self {
+        Self { roots, turn, passages: Vec::new(), errors: Vec::new() }
+    }
+
+    /// Takes what opened the turn, which may answer what the assistant `asked` before.
+    fn prompt(&mut self, asked: Option<String>) {
+        let prompt = self.turn.prompt.text.trim();
+        let said_by = match self.turn.prompt.by {
+            PromptBy::User | PromptBy::Command => SaidBy::User,
+            // A program's words say what is to be done; a summary is the model's.
+            PromptBy::Sdk | PromptBy::Agent | PromptBy::Summary => SaidBy::Assistant,
+            PromptBy::Machine => return,
+        };
+        if let Some(question) = asked
+            && said_by == SaidBy::User
+            && prompt.chars().count() <= QUESTION_CHARS_MAX
+        {
+            return self.add(SaidBy::User, &format!("{question}\nThe user: {prompt}"), &[]);
+        }
+        let mut units = units(prompt);
+        // A question of the user keeps the beginning of the answer.
+        if let [question] = units.as_mut_slice()
+            && asks(&question.text)
+            && let Some(answer) = self.answer()
+        {
+            let room = CHARS_MAX.saturating_sub(question.text.chars().count() + 9);
+            question.text = format!("{}\nClaude: {}", question.text, cut(&answer, room));
+        }
+        units.iter().for_each(|unit| self.unit(said_by, unit, &[]));
+    }
+
+    /// The first paragraph of the turn's final message.
+    fn answer(&self) -> Option<String> {
+        let last = self.turn.steps.iter().rev().find_map(|step| match &step.what {
+            StepKind::Text { text } => Some(text),
+            StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
+        })?;
+        let units = units(last);
+        let tells = |unit: &&Unit| count_words(&unit.text) > 0 && !asks(&unit.text);
+        units.iter().find(tells).map(|unit| unit.text.clone())
+    }
+
+    fn steps(&mut self, steps: &Steps<'_>) {
+        for step in &self.turn.steps {
+            match &step.what {
+                StepKind::Text { text } => self.say(SaidBy::Assistant, text, &[]),
+                StepKind::Queued { text } => self.say(SaidBy::User, text, &[]),
+                StepKind::Thinking { .. } => {}
+                StepKind::Call(call) => self.call(call, steps),
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call, steps: &Steps<'_>) {
+        match &call.input {
+            Input::Shell { .. } if call.failed => {
+                if let Some(failure) = steps.failure(call, self.roots) {
+                    let place = self.passages.len();
+                    self.add(SaidBy::Tool, &failure.text, &failure.paths);
+                    if let Some(passage) = self.passages.get_mut(place) {
+                        passage.errors = failure.error.into_iter().collect();
+                    }
+                }
+                if !call.denied {
+                    self.errors.extend(error_signature(&call.output));
+                    self.errors.dedup();
+                    self.errors.truncate(ERRORS_MAX);
+                }
+            }
+            Input::Shell { command, .. } => self.commit(command),
+            Input::Edit { path, new, .. } if !call.failed && is_markdown(path) => {
+                if let Some(path) = self.roots.relative(path).filter(|it| !is_ours(it)) {
+                    self.say(SaidBy::Assistant, new, &[path]);
+                }
+            }
+            Input::Plan { plan } => self.say(SaidBy::Assistant, plan, &[]),
+            Input::Question { asked } if !call.denied => {
+                for (question, answer) in asked {
+                    let question = cut(question, CHARS_MAX / 2);
+                    let room = CHARS_MAX.saturating_sub(question.chars().count() + 11);
+                    let text = format!("{question}\nThe user: {}", cut(answer, room));
+                    self.add(SaidBy::User, &text, &[]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the subject and the first paragraph of the commit message in a command.
+    fn commit(&mut self, command: &str) {
+        let Some(message) = commit_message(command) else { return };
+        let first = units(&message.body).into_iter().next();
+        let first = first.map(|unit| format!("\n{}", unit.whole())).unwrap_or_default();
+        let text = format!("Commit: {}{first}", message.subject);
+        self.add(SaidBy::Assistant, &cut(&text, CHARS_MAX), &[]);
+    }
+
+    fn say(&mut self, said_by: SaidBy, markdown: &str, paths: &[String]) {
+        units(markdown).iter().for_each(|unit| self.unit(said_by, unit, paths));
+    }
+
+    fn unit(&mut self, said_by: SaidBy, unit: &Unit, paths: &[String]) {
+        let least = if said_by == SaidBy::User { USER_WORDS_MIN } else { WORDS_MIN };
+        if count_words(&unit.text) >= least && !unit.text.ends_with([':', '：']) {
+            self.add(said_by, &unit.whole(), paths);
+        }
+    }
+
+    fn add(&mut self, said_by: SaidBy, text: &str, paths: &[String]) {
+        let text = text.trim();
+        // What is said again says nothing new.
+        if text.is_empty() || self.passages.iter().any(|passage| passage.text == text) {
+            return;
+        }
+        let mut paths = paths.to_vec();
+        paths.truncate(PATHS_MAX);
+        let errors = if said_by == SaidBy::Assistant { self.errors.clone() } else { Vec::new() };
+        self.passages.push(Passage {
+            at: self.turn.at,
+            text: text.to_owned(),
+            said_by: Some(said_by),
+            paths,
+            errors,
+            ..Passage::default()
+        });
+    }
+
+    /// Names the passages by their places.
+    fn finish(mut self, session: &Session, number: usize) -> Vec<Passage> {
+        self.passages.truncate(TURN_MAX);
+        let turn = u32::try_from(number).unwrap_or(u32::MAX);
+        for (place, passage) in (0..).zip(&mut self.passages) {
+            passage.session.clone_from(&session.id);
+            passage.agent.clone_from(&session.agent);
+            (passage.turn, passage.place) = (turn, place);
+        }
+        self.passages
+    }
+}
+
+/// Words of a text of any script, stop words left out.
+fn count_words(text: &str) -> usize {
+    text::tokens(text).iter().filter(|token| token.form != text::Form::Part).count()
+}
+
+fn is_markdown(path: &str) -> bool {
+    let ending = path.rsplit('.').next().unwrap_or_default();
+    ["md", "mdx", "markdown"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+fn is_ours(path: &str) -> bool {
+    path.starts_with(OUR_FOLDER) || path.contains("/.throughline/")
+}

@@ -1,0 +1,83 @@
+//! Passages: what a session said is found by the next one, in its last state, and goes with the session.
+
+use crate::scripts::{Script, Sealed, now};
+use memory_store::memory::SaidBy;
+use memory_store::recall::passages::Already;
+use memory_store::recall::{Hit, Recall, Search};
+use processor::upkeep::purge::{What, purge};
+
+/// A session about a port, with talk about other things around it.
+fn about_a_port(sealed: &Sealed, session: &str) -> Script {
+    let mut script = Script::new(session, sealed.root());
+    for subject in ["tariff import", "invoice layout", "search box", "login page", "error mail"] {
+        script.prompt(&format!("Please look at the {subject} again"));
+        script
+            .say(&format!("The {subject} is as it was described, nothing stands out in its code."));
+    }
+    script.prompt("Which port does the zebra gateway listen on?");
+    script.say(
+        "The zebra gateway listens on port 7391, because 7390 belongs to the metrics exporter.",
+    );
+    script
+}
+
+fn given(sealed: &Sealed, prompt: &str) -> Vec<Hit> {
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+    let hits = recall.passages(prompt, now(), &Already::NOTHING);
+    assert_eq!(recall.search(&Search::default(), now()).degraded, None);
+    hits
+}
+
+fn found(sealed: &Sealed, text: &str) -> Vec<Hit> {
+    let search = Search { text: text.into(), turns: true, ..Search::default() };
+    Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits
+}
+
+#[test]
+fn the_last_turn_of_a_session_ranks_first_for_the_prompt_that_asks_for_it() {
+    let sealed = Sealed::new();
+    sealed.write_script(&about_a_port(&sealed, "s1"));
+    sealed.sync();
+    let question = "On which port does the zebra gateway listen, and who has 7390?";
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+    let (_, ranked) = recall.ranked_passages(question, now());
+    assert!(ranked[0].text.contains("port 7391"), "{ranked:?}");
+    assert_eq!((ranked[0].session.as_deref(), ranked[0].turn), (Some("s1"), 5));
+    assert_eq!(
+        ranked[0].said_by,
+        Some(SaidBy::User),
+        "the question, with the beginning of its answer"
+    );
+    assert_eq!(given(&sealed, "ok, go on"), []);
+}
+
+#[test]
+fn what_a_turn_says_no_more_is_found_no_more() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Why is the quagga slow?");
+    sealed.write_script(&script);
+    sealed.sync();
+    assert_eq!(found(&sealed, "quagga").len(), 1);
+    // The answer joins the question, which is a passage by itself no longer.
+    script.say("The quagga reads its table for each row, and the table has grown since spring.");
+    sealed.write_script(&script);
+    sealed.sync();
+    let hits = found(&sealed, "quagga");
+    assert_eq!(hits.len(), 1, "one for each turn");
+    let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
+    let turn = &recall.turns_of("s1", 0, 0)[0];
+    assert_eq!(turn.text.matches("Why is the quagga slow?").count(), 1, "{}", turn.text);
+}
+
+#[test]
+fn a_purged_session_leaves_no_passage() {
+    let sealed = Sealed::new();
+    sealed.write_script(&about_a_port(&sealed, "s1"));
+    sealed.sync();
+    assert!(!found(&sealed, "zebra gateway").is_empty());
+    let options = sealed.options();
+    purge(&options, &What::Session("s1".to_owned())).unwrap();
+    assert_eq!(found(&sealed, "zebra gateway"), []);
+    assert_eq!(given(&sealed, "On which port does the zebra gateway listen?"), []);
+}
