@@ -1,5 +1,5 @@
 //! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
-//! columns, each below its heading. Decorations, logs and long listings of code are none.
+//! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
 
 /// Characters of a passage.
 pub const CHARS_MAX: usize = 600;
@@ -53,23 +53,24 @@ pub fn units(markdown: &str) -> Vec<Unit> {
     let blocks = blocks(markdown);
     let mut units: Vec<Unit> = Vec::new();
     let mut heading = String::new();
-    let mut header: Option<&[String]> = None;
     let mut at = 0;
     while at < blocks.len() && units.len() < UNITS_MAX {
         let mut end = at + 1;
-        if !matches!(blocks[at], Block::Row(_)) {
-            header = None;
-        }
         let texts = match &blocks[at] {
             Block::Heading(text) => {
                 heading.clone_from(text);
                 Vec::new()
             }
             Block::Code(_) => Vec::new(),
-            Block::Row(cells) => {
-                let row = header.map(|names| row(names, cells));
-                header = header.or(Some(cells));
-                row.into_iter().collect()
+            Block::Row(names) => {
+                let rows = blocks[end..].iter().map_while(|block| match block {
+                    Block::Row(cells) => Some(row(names, cells)),
+                    _ => None,
+                });
+                let rows: Vec<String> = rows.collect();
+                end += rows.len();
+                let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+                in_groups(&rows, CHARS_MAX.saturating_sub(heading.chars().count().min(LEAD_CHARS_MAX) + 2))
             }
             Block::Paragraph(text) => {
                 end = list_end(&blocks, at + 1, 0);
@@ -143,20 +144,36 @@ fn with_items(head: &str, items: &[Block]) -> Vec<String> {
     }
     let head = cut(head, LEAD_CHARS_MAX);
     let room = CHARS_MAX.saturating_sub(head.chars().count() + 1);
-    let mut texts: Vec<String> = Vec::new();
-    let mut open = String::new();
-    // Short items of one list are about one thing.
+    in_groups(&items, room).iter().map(|group| format!("{head}\n{group}")).collect()
+}
+
+/// Puts items that follow each other together, as many as fit into a number of characters: short items of one list are
+/// about one thing.
+fn in_groups(items: &[&str], room: usize) -> Vec<String> {
+    let mut groups: Vec<String> = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut length = 0;
     for item in items {
-        if !open.is_empty() && open.chars().count() + item.chars().count() + 3 > room {
-            texts.push(format!("{head}\n{}", open.trim_end()));
-            open.clear();
+        let more = item.chars().count() + 3;
+        if !open.is_empty() && length + more > room {
+            groups.push(listed(&open));
+            (length, open) = (0, Vec::new());
         }
-        open.push_str("- ");
-        open.push_str(item);
-        open.push('\n');
+        length += more;
+        open.push(item);
     }
-    texts.push(format!("{head}\n{}", open.trim_end()));
-    texts
+    if !open.is_empty() {
+        groups.push(listed(&open));
+    }
+    groups
+}
+
+/// Returns items as a list; one alone as it is.
+fn listed(items: &[&str]) -> String {
+    match items {
+        [item] => (*item).to_owned(),
+        _ => format!("- {}", items.join("\n- ")),
+    }
 }
 
 /// A text with the few lines of code that it announces.
