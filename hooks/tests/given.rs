@@ -337,7 +337,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
     world.publish_with(&memories(), world.staged(false, turns), &Settings::default());
     let text = world.fail("s", "make check", error).context("PostToolUseFailure");
     assert!(
-        text.contains("[said in turn 4 of session older] 2026-09-21: The quota probe"),
+        text.contains("[session, older turn 4] 2026-09-21: The quota probe"),
         "{text}"
     );
     assert!(!text.contains("Please go on") && !text.contains("very session"), "{text}");
@@ -402,7 +402,7 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
     assert!(text.contains("Quotations from earlier sessions"), "{text}");
     assert!(
         text.contains(
-            "- [said by Claude in turn 1 of session older] 2026-09-21: The zebra gateway"
+            "- [Claude, older turn 1] 2026-09-21: The zebra gateway"
         ),
         "{text}"
     );

@@ -70,6 +70,8 @@ pub struct Query {
     /// Of a file: how many of the first terms are its name, so that a text with one of them mentions
     /// it.
     pub names: u16,
+    /// Of an error: the terms of each of its lines that are looked at first, by number, each once.
+    pub lines: Vec<Vec<u16>>,
     /// Its neighbouring words, each two once; of a long one, none.
     pub pairs: Vec<Pair>,
     /// Paths it names.
@@ -135,6 +137,10 @@ impl Query {
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_short(&text, &mut |term, _| !varies(term));
+        query.lines = match telling.is_empty() {
+            true => error.lines().take(ERROR_LINES).map(|line| query.known(line)).collect(),
+            false => telling.iter().map(|line| query.known(line)).collect(),
+        };
         // Text around it has a meaning of its own.
         query.text = if telling.is_empty() {
             text
@@ -205,6 +211,19 @@ impl Query {
         if !paragraph.is_empty() {
             self.paragraphs.push(paragraph);
         }
+    }
+
+    /// The numbers of the terms in a text that it has, each once.
+    fn known(&self, text: &str) -> Vec<u16> {
+        let mut numbers = Vec::new();
+        text::each_term(text, &mut |term, _| {
+            let hash = term_hash(term);
+            let known = self.terms.iter().position(|known| known.hash == hash);
+            numbers.extend(known.and_then(|at| u16::try_from(at).ok()));
+        });
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
     }
 
     /// The number of a term, which is added when it is new and there is room.

@@ -246,18 +246,18 @@ fn head(hit: &Hit) -> String {
     let of_turn = |told: &str| {
         let session = short_session(hit.session.as_deref().unwrap_or_default());
         let (turn, date) = (hit.turn + 1, hit.date.date());
-        format!("- [{told} in turn {turn} of session {}] {date}: ", clean(session))
+        format!("- [{told}, {} turn {turn}] {date}: ", clean(session))
     };
     let whose = match hit.collection {
         Collection::Passages => {
             return of_turn(match hit.said_by {
-                Some(SaidBy::User) => "said by the user",
-                Some(SaidBy::Assistant) => "said by Claude",
-                Some(SaidBy::Tool) => "done",
-                None => "said",
+                Some(SaidBy::User) => "user",
+                Some(SaidBy::Assistant) => "Claude",
+                Some(SaidBy::Tool) => "command",
+                None => "session",
             });
         }
-        Collection::Thinking => return of_turn("thought by the model"),
+        Collection::Thinking => return of_turn("thought"),
         Collection::User if told_by(hit) == Teller::Claude => "",
         Collection::User => "user's ",
         Collection::Memories => "",

@@ -1,6 +1,6 @@
 //! Failed commands as passages: the first line of the error, and what was changed before the same command passed.
 
-use memory_store::signature::{error_signature, normalise_command, telling_lines};
+use memory_store::signature::{error_signature, names_cause, normalise_command, telling_lines};
 
 use super::markdown::cut;
 use crate::extract::Roots;
@@ -8,6 +8,8 @@ use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
 /// Steps after a failure in which the same command is looked for.
 const REACH_STEPS: usize = 60;
+/// Lines of an output in which what went wrong is looked for: that a script failed says nothing.
+const LINES_TRIED: usize = 6;
 /// Characters of a command, and of a line of an error or of a change.
 const LINE_CHARS_MAX: usize = 160;
 /// Files of a change that are named.
@@ -43,7 +45,8 @@ impl<'a> Steps<'a> {
         if !call.failed || call.denied || call.interrupted {
             return None;
         }
-        let error = telling_lines(&call.output, 1).into_iter().next()?;
+        let mut lines = telling_lines(&call.output, LINES_TRIED).into_iter();
+        let error = lines.find(|line| names_cause(&line.to_lowercase()))?;
         let key = normalise_command(command);
         if key.is_empty() {
             return None;

@@ -1,8 +1,10 @@
 //! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
 //! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
 
-/// Characters of a passage.
-pub const CHARS_MAX: usize = 600;
+/// Characters of a passage: three of them fit into what is given with a prompt, with what stands around them.
+pub const CHARS_MAX: usize = 340;
+/// Characters below which a text says little by itself.
+const SHORT_CHARS: usize = 160;
 /// Characters of a heading, or of what announces a list, in front of a unit.
 const LEAD_CHARS_MAX: usize = 160;
 /// Lines of code that stay with the paragraph that announces them.
@@ -31,9 +33,10 @@ impl Unit {
     /// Returns it with its heading, where both fit.
     pub fn whole(&self) -> String {
         let lead = cut(&self.heading, LEAD_CHARS_MAX);
+        let between = if self.text.starts_with("- ") { ":\n" } else { ": " };
         match lead.is_empty() || lead.chars().count() + self.text.chars().count() + 2 > CHARS_MAX {
             true => self.text.clone(),
-            false => format!("{lead}: {}", self.text),
+            false => format!("{lead}{between}{}", self.text),
         }
     }
 }
@@ -100,22 +103,29 @@ pub fn units(markdown: &str) -> Vec<Unit> {
     with_answers(units)
 }
 
-/// Puts a question together with what follows it below the same heading, where both fit.
+/// Puts a question together with what follows it below the same heading, and short texts that follow each other,
+/// where both fit.
 fn with_answers(units: Vec<Unit>) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::new();
     for unit in units {
-        if let Some(question) = joined.last_mut()
-            && asks(&question.text)
-            && question.heading == unit.heading
-            && question.text.chars().count() + unit.text.chars().count() < CHARS_MAX
+        if let Some(last) = joined.last_mut()
+            && last.heading == unit.heading
+            && belong_together(&last.text, &unit.text)
         {
-            question.text.push('\n');
-            question.text.push_str(&unit.text);
+            last.text.push('\n');
+            last.text.push_str(&unit.text);
         } else {
             joined.push(unit);
         }
     }
     joined
+}
+
+/// Returns whether a text is to be read with the one that follows it.
+fn belong_together(text: &str, next: &str) -> bool {
+    let lengths = [text, next].map(|text| text.chars().count());
+    let is_short = lengths.iter().any(|&length| length < SHORT_CHARS);
+    (is_short || asks(text)) && lengths[0] + lengths[1] < CHARS_MAX
 }
 
 /// Returns whether a text ends with a question, in any script.
@@ -227,7 +237,7 @@ fn blocks(markdown: &str) -> Vec<Block> {
             blocks.push(Block::Heading(title));
         } else if trimmed.starts_with('|') && trimmed.ends_with('|') && trimmed.len() > 2 {
             finish(&mut open, &mut blocks);
-            let cells = trimmed[1..trimmed.len() - 1].split('|').map(|cell| cell.trim().to_owned());
+            let cells = trimmed[1..trimmed.len() - 1].split('|').map(|cell| bare(cell.trim()));
             let cells: Vec<String> = cells.collect();
             let is_rule = cells.iter().all(|cell| cell.trim_matches(['-', ':', ' ']).is_empty());
             if !is_rule {
@@ -236,14 +246,14 @@ fn blocks(markdown: &str) -> Vec<Block> {
         } else if let Some(text) = item_of(trimmed) {
             finish(&mut open, &mut blocks);
             let depth = (line.len() - line.trim_start().len()) / 2;
-            blocks.push(Block::Item { depth, text: text.to_owned() });
+            blocks.push(Block::Item { depth, text: bare(text) });
         } else if let Some(Block::Item { text, .. }) = blocks.last_mut()
             && open.is_empty()
             && line.starts_with([' ', '\t'])
             && !trimmed.is_empty()
         {
             text.push(' ');
-            text.push_str(trimmed);
+            text.push_str(&bare(trimmed));
         } else {
             open.push(trimmed.trim_start_matches('>').trim().to_owned());
         }
@@ -257,11 +267,64 @@ fn blocks(markdown: &str) -> Vec<Block> {
 
 /// Ends the open paragraph.
 fn finish(open: &mut Vec<String>, blocks: &mut Vec<Block>) {
-    let text = open.join("\n").trim().to_owned();
+    let text = bare(open.join("\n").trim());
     open.clear();
     if !text.is_empty() {
         blocks.push(Block::Paragraph(text));
     }
+}
+
+/// Returns a text without bold marks and without files that links lead to, where their words name these.
+fn bare(text: &str) -> String {
+    let mut left = text;
+    let mut bare = String::with_capacity(text.len());
+    while let Some(start) = left.find('[') {
+        let (before, link) = left.split_at(start);
+        bare.push_str(before);
+        let is_index = before.ends_with(|c: char| c.is_alphanumeric() || c == '`');
+        match link_of(link).filter(|_| !is_index) {
+            Some((words, length)) => {
+                bare.push_str(words);
+                left = &link[length..];
+            }
+            None => {
+                bare.push('[');
+                left = &link[1..];
+            }
+        }
+    }
+    bare.push_str(left);
+    without_bold(&bare)
+}
+
+/// Returns a text without the marks around bold words; what else has two stars, such as a pattern of paths, keeps them.
+fn without_bold(text: &str) -> String {
+    let mut parts = text.split("**").peekable();
+    let mut bare = String::with_capacity(text.len());
+    while let Some(part) = parts.next() {
+        bare.push_str(part);
+        let Some(next) = parts.peek() else { break };
+        let (before, after) = (bare.chars().next_back(), next.chars().next());
+        let is_open = before.is_none_or(|c| c.is_whitespace() || "([\"'“".contains(c))
+            && after.is_some_and(|c| c.is_alphanumeric() || "`\"'“(@#".contains(c));
+        let is_end = before.is_some_and(|c| !c.is_whitespace() && c != '/')
+            && after.is_none_or(|c| !c.is_alphanumeric() && !"/*_`".contains(c));
+        if !is_open && !is_end {
+            bare.push_str("**");
+        }
+    }
+    bare
+}
+
+/// The words of a link to a file whose name they have, and the length of the whole.
+fn link_of(text: &str) -> Option<(&str, usize)> {
+    let (words, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let (target, _) = rest.strip_prefix('(')?.split_once(')')?;
+    let path = target.split([':', '#']).next().unwrap_or(target);
+    let name = path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())?;
+    let is_file = !target.contains("://") && !target.contains(char::is_whitespace);
+    (is_file && !words.is_empty() && words.contains(name))
+        .then_some((words, words.len() + target.len() + 4))
 }
 
 /// The title of a heading, or of a line that is all bold.
@@ -382,11 +445,18 @@ mod tests {
                     | name | port |\n|--|--|\n| proxy | 8080 |\n\nLast.";
         assert_eq!(
             told(text),
+            ["Cache: The cache lives in memory.\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\
+              name: proxy; port: 8080\nLast."]
+        );
+        let long = "A sentence of the cache that has quite some words, as they are. ".repeat(3);
+        let text = format!("# Cache\n\n{long}\n\nIt has two limits:\n- 10 MB for texts, and {long}\n- {long}");
+        let long = long.trim();
+        assert_eq!(
+            told(&text),
             [
-                "Cache: The cache lives in memory.",
-                "Cache: It has two limits:\n- 10 MB for texts\n- 5 MB for images",
-                "Cache: name: proxy; port: 8080",
-                "Cache: Last.",
+                format!("Cache: {long}"),
+                format!("Cache: It has two limits:\n- 10 MB for texts, and {long}"),
+                format!("Cache: It has two limits:\n- {long}"),
             ]
         );
     }
@@ -394,8 +464,11 @@ mod tests {
     #[test]
     fn a_question_keeps_what_follows_it() {
         assert_eq!(
-            told("Why is it slow?\n\nIt opens the file each time.\n\nMore."),
-            ["Why is it slow?\nIt opens the file each time.", "More."]
+            told(&format!("Why is it slow?\n\nIt opens {}.\n\n{}.", "a file ".repeat(25), "More ".repeat(40))),
+            [
+                format!("Why is it slow?\nIt opens {}.", "a file ".repeat(25)),
+                format!("{}.", "More ".repeat(40))
+            ]
         );
         assert_eq!(told("なぜ遅いのか？\n\n毎回開くから。").len(), 1);
     }
@@ -406,6 +479,28 @@ mod tests {
                     2026-01-02 10:00:01 INFO start\n2026-01-02 10:00:02 INFO load\n2026-01-02 10:00:03 WARN slow\n\
                     2026-01-02 10:00:04 ERROR stop\n\nRun:\n```\nmake all\n```\n\n```\na\nb\nc\nd\ne\nf\ng\n```";
         assert_eq!(told(text), ["The lock is held too long.", "Run:\nmake all"]);
+    }
+
+    #[test]
+    fn links_to_files_and_bold_marks_are_left_out_and_code_stays() {
+        assert_eq!(
+            told(
+                "**The cause** is in [desk.rs:12](src/desk.rs:12) and [the hook](src/hook.rs), see \
+                 [issue 7](https://example.com/7): `table[row](cell)` of src/**/*.rs."
+            ),
+            ["The cause is in desk.rs:12 and [the hook](src/hook.rs), see [issue 7](https://example.com/7): \
+              `table[row](cell)` of src/**/*.rs."]
+        );
+    }
+
+    #[test]
+    fn rows_of_a_table_stay_together_while_they_fit() {
+        let row = |number: usize| format!("| proxy {number} | {} |\n", "1234567890".repeat(20));
+        let rows: String = (0..4).map(row).collect();
+        let units = told(&format!("## Ports\n\n| name | port |\n|--|--|\n{rows}"));
+        assert_eq!(units.len(), 2);
+        assert!(units[0].starts_with("Ports:\n- name: proxy 0; port: 12"), "{units:?}");
+        assert!(units[1].contains("proxy 3") && !units[1].contains("proxy 1"));
     }
 
     #[test]

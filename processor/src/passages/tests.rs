@@ -94,6 +94,7 @@ fn a_failed_command_tells_what_cured_it() {
             shell("cargo build -p desk", failed, true),
             edit("/work/desk/src/lib.rs", "mod a;", "mod a;\nuse money::money_fmt;"),
             shell("cargo build -p desk", "Finished", false),
+            shell("cargo fmt", "Exit code 1\nerror: process exited with code 1", true),
             shell("cargo run", "Exit code 1\nerror: no such subcommand: `quagga`", true),
             say("The macro has to be imported before it can be used in this crate."),
         ],

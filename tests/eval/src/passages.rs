@@ -30,6 +30,8 @@ struct PassageLine<'a> {
     bytes: u32,
     age_days: f32,
     names_file: bool,
+    session: Option<&'a str>,
+    turn: u32,
     said_by: Option<memory_store::memory::SaidBy>,
     text: &'a str,
 }
@@ -64,6 +66,8 @@ pub fn write(
         bytes: ranked.bytes,
         age_days: ranked.age_days,
         names_file: ranked.names_file,
+        session: hit.session.as_deref(),
+        turn: hit.turn,
         said_by: hit.said_by,
         text: &hit.text,
     });

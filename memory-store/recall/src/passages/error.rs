@@ -1,9 +1,10 @@
 //! Passages about an error: the words that an earlier session had for the same one.
 //!
-//! They answer only what they match exactly: an error with the very same signature for which no memory is known; and of
-//! the passages of such a turn only one that talks about it is given.
+//! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
+//! those that have the words of one of its lines.
 
 use super::hit;
+use super::rank::{Ranked, RankedPassage};
 use crate::Hit;
 use crate::index::segment::Segment;
 use crate::query::Query;
@@ -21,6 +22,10 @@ const READ_MAX: usize = 16;
 const SHARED_MIN: usize = 2;
 /// Least rarity of these words together: two that are common everywhere do not reach it.
 const MASS_MIN: f32 = rarity::IDF_MAX;
+/// Words of a line of the error by which a passage is found.
+const LINE_WORDS_MIN: usize = 2;
+/// Share of the line's rarity that such a passage must have.
+const LINE_SHARE_MIN: f32 = 0.7;
 
 /// The newest passage that talks about this error, one that tells what cured it before all others; `skip` says which
 /// passages may not answer.
@@ -54,6 +59,36 @@ pub(crate) fn of_error(
     };
     let hit = found.into_iter().find(talks)?;
     Some(Hit { why: "the same error came up".to_owned(), ..hit })
+}
+
+/// Keeps the passages that have most of what a line of the error says, and returns true, or all where none has.
+pub(crate) fn keep_quoting(query: &Query, ranked: &mut Ranked) -> bool {
+    let Ranked { passages, counted, .. } = ranked;
+    let quotes = |passage: &RankedPassage| {
+        query.lines.iter().any(|line| share_of(line, passage, query, counted) >= LINE_SHARE_MIN)
+    };
+    let quoting: Vec<bool> = passages.iter().map(quotes).collect();
+    let any = quoting.contains(&true);
+    if any {
+        let mut quoting = quoting.into_iter();
+        passages.retain(|_| quoting.next().unwrap_or_default());
+    }
+    any
+}
+
+/// The share of a line's rarity that a passage has; none of a line that says little.
+fn share_of(line: &[u16], passage: &RankedPassage, query: &Query, counted: &[bool]) -> f32 {
+    let rarity_of = |numbers: &mut dyn Iterator<Item = &u16>| -> f32 {
+        numbers.map(|&number| query.terms[usize::from(number)].background.powi(2)).sum()
+    };
+    let counts = |number: &&u16| counted[usize::from(**number)];
+    let words = line.iter().filter(counts).count();
+    let all = rarity_of(&mut line.iter().filter(counts));
+    if words < LINE_WORDS_MIN || all < MASS_MIN.powi(2) {
+        return 0.0;
+    }
+    let shared = &passage.candidate.shared;
+    rarity_of(&mut line.iter().filter(counts).filter(|number| shared.contains(number))) / all
 }
 
 /// The newest passages of a segment that tell of an error.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::error::of_error;
+use super::error::{keep_quoting, of_error};
 use super::rank::{Ranked, RankedPassage, rank};
 use super::{gate, hit, segments};
 use crate::index::document::turn_in_id;
@@ -20,8 +20,8 @@ pub const MEMORIES_ENOUGH: usize = 2;
 const PLACES: usize = 3;
 /// Passages that are read in search of these.
 const READ_MAX: usize = 12;
-/// The share of the best score that a further passage must have.
-const CUT: f32 = 0.75;
+/// The share of the best score by which a further passage may lie below it.
+const CUT: f32 = 0.25;
 
 /// What a session has, and is not given again.
 pub struct Already<'a> {
@@ -77,7 +77,7 @@ impl Recall {
     }
 
     /// Finds the passage that helps against the error of a command: one that tells of the very same error, what cured it
-    /// first, or else the best one, where the gate opens.
+    /// first, or else one that quotes a line of it; or the best one, where the gate opens.
     pub fn passage_of_error(
         &self,
         command: &str,
@@ -93,7 +93,13 @@ impl Recall {
         let skip = |id: MemoryId| !already.is_new(id);
         let hit = of_error(&passages, &query, error, &skip).or_else(|| {
             let query = self.with_vector(query, &passages);
-            self.best(&passages, &rank(&passages, &query, now), already)
+            let mut ranked = rank(&passages, &query, now);
+            let is_open = ranked.judgement.score > self.passage_threshold();
+            if keep_quoting(&query, &mut ranked) || is_open {
+                self.given(&passages, &ranked, already, 1).pop()
+            } else {
+                None
+            }
         });
         self.note_damage_of(&passages);
         hit
@@ -126,12 +132,6 @@ impl Recall {
         hit
     }
 
-    /// The best passage, where the gate opens.
-    fn best(&self, passages: &Sources, ranked: &Ranked, already: &Already<'_>) -> Option<Hit> {
-        let is_open = ranked.judgement.score > self.passage_threshold();
-        is_open.then(|| self.given(passages, ranked, already, 1).pop()).flatten()
-    }
-
     pub(crate) fn open_passages(&self) -> Sources {
         let passages = Sources::of_passages(segments(&self.sources, false), self.settings());
         Sources { effort: Effort::PASSAGES, ..passages }
@@ -159,7 +159,7 @@ impl Recall {
         let mut kept = Kept::default();
         let mut told = None;
         let best = ranked.passages.first().map_or(0.0, |best| best.score);
-        let near = ranked.passages.iter().take_while(|it| it.score >= CUT * best);
+        let near = ranked.passages.iter().take_while(|it| it.score >= best - CUT * best.abs());
         for passage in near.take(READ_MAX) {
             if hits.len() == places {
                 break;

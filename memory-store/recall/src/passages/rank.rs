@@ -31,7 +31,7 @@ const FILE: f32 = 0.1;
 /// Nearness that is assumed where there is no vector: about that of the nearest passage to a prompt.
 const USUAL_COSINE: f32 = 0.4;
 /// Bytes from which a passage counts as long.
-const LONG_BYTES: f32 = 600.0;
+const LONG_BYTES: f32 = 400.0;
 /// Days in which freshness halves.
 const HALF_LIFE_DAYS: f32 = 30.0;
 
@@ -66,6 +66,8 @@ impl RankedPassage {
 pub struct Ranked {
     /// The passages.
     pub passages: Vec<RankedPassage>,
+    /// Which terms of the query are looked for: not those that many passages have.
+    pub(crate) counted: Vec<bool>,
     /// The gate's view of the query.
     pub judgement: Judgement,
 }
@@ -102,7 +104,8 @@ pub(crate) fn rank(sources: &Sources, query: &Query, now: Timestamp) -> Ranked {
     let mut passages: Vec<RankedPassage> = candidates.into_iter().map(of).collect();
     passages.sort_by(order);
     let judgement = gate::judge(query, &found, &passages);
-    Ranked { passages, judgement }
+    let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
+    Ranked { passages, counted, judgement }
 }
 
 /// Best first; equal ones by id, so that the order is always the same.

@@ -30,7 +30,7 @@ pub fn error_signature(output: &str) -> Option<String> {
 
 /// Returns whether a line of a signature names a cause. The messages of script runners about a failed script, and the
 /// command lines that they repeat, are the same for every failure.
-pub(crate) fn names_cause(line: &str) -> bool {
+pub fn names_cause(line: &str) -> bool {
     !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
 }
 

@@ -11,8 +11,7 @@ pub mod shell;
 
 pub use classify::{CommandClass, classify};
 pub use command::normalise_command;
-pub(crate) use error::names_cause;
-pub use error::{error_signature, telling_lines};
+pub use error::{error_signature, names_cause, telling_lines};
 pub(crate) use named::named_commands;
 
 /// Returns the number that stands for a signature in an index. Case does not matter.
