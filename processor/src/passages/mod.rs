@@ -31,8 +31,10 @@ const TURN_MAX: usize = 400;
 const ERRORS_MAX: usize = 16;
 /// Files that a passage is found by.
 const PATHS_MAX: usize = 8;
-/// Characters of a question whose answer is kept with it, and of a prompt that may be such an answer.
+/// Characters of a question whose answer is kept with it.
 const QUESTION_CHARS_MAX: usize = 280;
+/// Characters of a prompt that may be such an answer.
+const ANSWER_CHARS_MAX: usize = CHARS_MAX / 2;
 /// Folder of our own memory files, whose words are no conversation.
 const OUR_FOLDER: &str = ".throughline/";
 
@@ -103,9 +105,11 @@ impl<'a> Writer<'a> {
         };
         if let Some(question) = asked
             && said_by == SaidBy::User
-            && prompt.chars().count() <= QUESTION_CHARS_MAX
+            && prompt.chars().count() <= ANSWER_CHARS_MAX
         {
-            return self.add(SaidBy::User, &format!("{question}\nThe user: {prompt}"), &[]);
+            let room = CHARS_MAX.saturating_sub(prompt.chars().count() + 12);
+            let text = format!("{}\nThe user: {prompt}", cut(&question, room));
+            return self.add(SaidBy::User, &text, &[]);
         }
         let mut units = units(prompt);
         // A question of the user keeps the beginning of the answer.
