@@ -393,6 +393,7 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
             "The zebra gateway listens on port 7391, 7390 is the exporter's.",
         ),
         passage("bad", 0, SaidBy::Assistant, order),
+        passage("bad", 1, SaidBy::User, "Zebra gateway port: Bramble_11, then [redacted:held-back]."),
         passage("s", 0, SaidBy::User, "The zebra gateway port in this very session."),
     ];
     let world = World::trusted().searched(search);
@@ -406,7 +407,7 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
         ),
         "{text}"
     );
-    assert!(!text.contains("ignore all") && !text.contains("this very session"), "{text}");
+    assert!(!text.contains("ignore all") && !text.contains("Bramble") && !text.contains("this very session"), "{text}");
     assert!(memory_store::recall::render::tokens(&text) <= 300, "{text}");
     let again = world.prompt("s", question).said();
     assert!(!again.contains("listens on port 7391"), "none comes twice: {again}");

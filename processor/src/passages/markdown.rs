@@ -1,10 +1,12 @@
 //! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
 //! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
 
-/// Characters of a passage: three of them fit into what is given with a prompt, with what stands around them.
-pub const CHARS_MAX: usize = 340;
+/// Characters of a passage.
+pub const CHARS_MAX: usize = 600;
 /// Characters below which a text says little by itself.
 const SHORT_CHARS: usize = 160;
+/// Characters of such texts together: three passages like that fit into what is given with a prompt.
+const JOINED_CHARS_MAX: usize = 340;
 /// Characters of a heading, or of what announces a list, in front of a unit.
 const LEAD_CHARS_MAX: usize = 160;
 /// Lines of code that stay with the paragraph that announces them.
@@ -125,7 +127,8 @@ fn with_answers(units: Vec<Unit>) -> Vec<Unit> {
 fn belong_together(text: &str, next: &str) -> bool {
     let lengths = [text, next].map(|text| text.chars().count());
     let is_short = lengths.iter().any(|&length| length < SHORT_CHARS);
-    (is_short || asks(text)) && lengths[0] + lengths[1] < CHARS_MAX
+    let most = if asks(text) { CHARS_MAX } else { JOINED_CHARS_MAX };
+    (is_short || asks(text)) && lengths[0] + lengths[1] < most
 }
 
 /// Returns whether a text ends with a question, in any script.
@@ -448,7 +451,7 @@ mod tests {
             ["Cache: The cache lives in memory.\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\
               name: proxy; port: 8080\nLast."]
         );
-        let long = "A sentence of the cache that has quite some words, as they are. ".repeat(3);
+        let long = "A sentence of the cache that has quite some words, as they are. ".repeat(5);
         let text = format!("# Cache\n\n{long}\n\nIt has two limits:\n- 10 MB for texts, and {long}\n- {long}");
         let long = long.trim();
         assert_eq!(
@@ -464,9 +467,9 @@ mod tests {
     #[test]
     fn a_question_keeps_what_follows_it() {
         assert_eq!(
-            told(&format!("Why is it slow?\n\nIt opens {}.\n\n{}.", "a file ".repeat(25), "More ".repeat(40))),
+            told(&format!("Why is it slow?\n\nIt opens {}.\n\n{}.", "a file ".repeat(50), "More ".repeat(40))),
             [
-                format!("Why is it slow?\nIt opens {}.", "a file ".repeat(25)),
+                format!("Why is it slow?\nIt opens {}.", "a file ".repeat(50)),
                 format!("{}.", "More ".repeat(40))
             ]
         );

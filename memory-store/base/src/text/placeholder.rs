@@ -3,6 +3,9 @@
 /// The word that placeholders begin with: `[redacted:name]`.
 const OPEN: &str = "redacted";
 
+/// What stands for a part that only looks like a credential.
+pub const HELD_BACK: &str = "[redacted:held-back]";
+
 /// The names of all that is hidden, sorted; the test `each_placeholder_has_a_known_name` compares them with the rules.
 pub const NAMES: [&str; 313] = [
     "account",

@@ -3,14 +3,13 @@
 //! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
 //! those that have the words of one of its lines.
 
-use super::hit;
+use super::{hit, may_be_given};
 use super::rank::{Ranked, RankedPassage};
 use crate::Hit;
 use crate::index::segment::Segment;
 use crate::query::Query;
 use crate::signature::{error_signature, names_cause, signature_hash};
 use crate::sources::{Source, Sources};
-use crate::suspicion::{Origin, suspicion};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::memory::SaidBy;
@@ -52,11 +51,8 @@ pub(crate) fn of_error(
     found.sort_by(|a, b| {
         is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
     });
-    let talks = |hit: &Hit| {
-        (is_cure(hit) || shares(query, &hit.text))
-            // Passages are not judged when they are indexed: most are never given.
-            && suspicion("", &hit.text, Origin::Own).is_none()
-    };
+    let talks =
+        |hit: &Hit| (is_cure(hit) || shares(query, &hit.text)) && may_be_given(&hit.text);
     let hit = found.into_iter().find(talks)?;
     Some(Hit { why: "the same error came up".to_owned(), ..hit })
 }

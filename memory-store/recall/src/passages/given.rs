@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use super::error::{keep_quoting, of_error};
 use super::rank::{Ranked, RankedPassage, rank};
-use super::{gate, hit, segments};
+use super::{gate, hit, may_be_given, segments};
 use crate::index::document::turn_in_id;
 use crate::near_duplicates::Kept;
 use crate::query::Query;
 use crate::sources::{Effort, Sources};
-use crate::suspicion::{Origin, suspicion};
 use crate::{Hit, Recall};
 use memory_store_base::id::MemoryId;
 use memory_store_base::time::Timestamp;
@@ -179,8 +178,7 @@ impl Recall {
                     continue;
                 }
             };
-            // Passages are not judged when they are indexed: most are never given.
-            if suspicion("", &record.text, Origin::Own).is_some() {
+            if !may_be_given(&record.text) {
                 continue;
             }
             let hit = hit(&passage.candidate.entry, record, passage.score);
