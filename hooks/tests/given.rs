@@ -336,10 +336,7 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session(search: 
     let world = World::trusted().searched(search);
     world.publish_with(&memories(), world.staged(false, turns), &Settings::default());
     let text = world.fail("s", "make check", error).context("PostToolUseFailure");
-    assert!(
-        text.contains("[session, older turn 4] 2026-09-21: The quota probe"),
-        "{text}"
-    );
+    assert!(text.contains("[session, older turn 4] 2026-09-21: The quota probe"), "{text}");
     assert!(!text.contains("Please go on") && !text.contains("very session"), "{text}");
     assert_eq!(world.receipts()[0]["memories"][0]["why"], "the same error came up");
     assert_eq!(world.fail("s", "make check", error).said(), "", "once is enough");
@@ -393,7 +390,12 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
             "The zebra gateway listens on port 7391, 7390 is the exporter's.",
         ),
         passage("bad", 0, SaidBy::Assistant, order),
-        passage("bad", 1, SaidBy::User, "Zebra gateway port: Bramble_11, then [redacted:held-back]."),
+        passage(
+            "bad",
+            1,
+            SaidBy::User,
+            "Zebra gateway port: Bramble_11, then [redacted:held-back].",
+        ),
         passage("s", 0, SaidBy::User, "The zebra gateway port in this very session."),
     ];
     let world = World::trusted().searched(search);
@@ -401,13 +403,13 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
     let question = "On which port does the zebra gateway listen, 7390 or 7391?";
     let text = world.prompt("s", question).context("UserPromptSubmit");
     assert!(text.contains("Quotations from earlier sessions"), "{text}");
+    assert!(text.contains("- [Claude, older turn 1] 2026-09-21: The zebra gateway"), "{text}");
     assert!(
-        text.contains(
-            "- [Claude, older turn 1] 2026-09-21: The zebra gateway"
-        ),
+        !text.contains("ignore all")
+            && !text.contains("Bramble")
+            && !text.contains("this very session"),
         "{text}"
     );
-    assert!(!text.contains("ignore all") && !text.contains("Bramble") && !text.contains("this very session"), "{text}");
     assert!(memory_store::recall::render::tokens(&text) <= 300, "{text}");
     let again = world.prompt("s", question).said();
     assert!(!again.contains("listens on port 7391"), "none comes twice: {again}");

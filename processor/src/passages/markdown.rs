@@ -75,7 +75,10 @@ pub fn units(markdown: &str) -> Vec<Unit> {
                 let rows: Vec<String> = rows.collect();
                 end += rows.len();
                 let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-                in_groups(&rows, CHARS_MAX.saturating_sub(heading.chars().count().min(LEAD_CHARS_MAX) + 2))
+                in_groups(
+                    &rows,
+                    CHARS_MAX.saturating_sub(heading.chars().count().min(LEAD_CHARS_MAX) + 2),
+                )
             }
             Block::Paragraph(text) => {
                 end = list_end(&blocks, at + 1, 0);
@@ -448,11 +451,15 @@ mod tests {
                     | name | port |\n|--|--|\n| proxy | 8080 |\n\nLast.";
         assert_eq!(
             told(text),
-            ["Cache: The cache lives in memory.\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\
-              name: proxy; port: 8080\nLast."]
+            [
+                "Cache: The cache lives in memory.\nIt has two limits:\n- 10 MB for texts\n- 5 MB for images\n\
+              name: proxy; port: 8080\nLast."
+            ]
         );
         let long = "A sentence of the cache that has quite some words, as they are. ".repeat(5);
-        let text = format!("# Cache\n\n{long}\n\nIt has two limits:\n- 10 MB for texts, and {long}\n- {long}");
+        let text = format!(
+            "# Cache\n\n{long}\n\nIt has two limits:\n- 10 MB for texts, and {long}\n- {long}"
+        );
         let long = long.trim();
         assert_eq!(
             told(&text),
@@ -467,7 +474,11 @@ mod tests {
     #[test]
     fn a_question_keeps_what_follows_it() {
         assert_eq!(
-            told(&format!("Why is it slow?\n\nIt opens {}.\n\n{}.", "a file ".repeat(50), "More ".repeat(40))),
+            told(&format!(
+                "Why is it slow?\n\nIt opens {}.\n\n{}.",
+                "a file ".repeat(50),
+                "More ".repeat(40)
+            )),
             [
                 format!("Why is it slow?\nIt opens {}.", "a file ".repeat(50)),
                 format!("{}.", "More ".repeat(40))
@@ -491,8 +502,10 @@ mod tests {
                 "**The cause** is in [desk.rs:12](src/desk.rs:12) and [the hook](src/hook.rs), see \
                  [issue 7](https://example.com/7): `table[row](cell)` of src/**/*.rs."
             ),
-            ["The cause is in desk.rs:12 and [the hook](src/hook.rs), see [issue 7](https://example.com/7): \
-              `table[row](cell)` of src/**/*.rs."]
+            [
+                "The cause is in desk.rs:12 and [the hook](src/hook.rs), see [issue 7](https://example.com/7): \
+              `table[row](cell)` of src/**/*.rs."
+            ]
         );
     }
 

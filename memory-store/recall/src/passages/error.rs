@@ -3,8 +3,8 @@
 //! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
 //! those that have the words of one of its lines.
 
-use super::{hit, may_be_given};
 use super::rank::{Ranked, RankedPassage};
+use super::{hit, may_be_given};
 use crate::Hit;
 use crate::index::segment::Segment;
 use crate::query::Query;
@@ -51,8 +51,7 @@ pub(crate) fn of_error(
     found.sort_by(|a, b| {
         is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
     });
-    let talks =
-        |hit: &Hit| (is_cure(hit) || shares(query, &hit.text)) && may_be_given(&hit.text);
+    let talks = |hit: &Hit| (is_cure(hit) || shares(query, &hit.text)) && may_be_given(&hit.text);
     let hit = found.into_iter().find(talks)?;
     Some(Hit { why: "the same error came up".to_owned(), ..hit })
 }

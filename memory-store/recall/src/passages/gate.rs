@@ -35,35 +35,36 @@ const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> 
 
 /// The features in their order, with what `scripts/fit-passages` fitted.
 const TABLE: [Feature; FEATURES] = [
-    feature("cosine", 0.06, 0.431, 0.183),
-    feature("covered", 0.39, 0.390, 0.295),
-    feature("words", -0.67, 0.176, 0.148),
-    feature("best", 0.28, 1.421, 0.672),
-    feature("lead", 0.16, 0.820, 0.440),
-    feature("lead_median", 0.04, 0.958, 0.422),
-    feature("rarity", 0.00, 3.551, 1.010),
-    feature("length", -0.08, 1.970, 0.925),
-    feature("unknown", -0.28, 0.308, 0.307),
-    feature("rarest", 0.84, 0.675, 0.294),
-    feature("spread", 0.56, 0.185, 0.073),
+    feature("near", 0.57, 0.351, 0.176),
+    feature("covered", 0.31, 0.420, 0.290),
+    feature("words", -0.56, 0.188, 0.149),
+    feature("best", -0.08, 1.642, 0.628),
+    feature("lead", 0.21, 0.800, 0.444),
+    feature("lead_median", 0.12, 0.920, 0.421),
+    feature("rarity", -0.02, 3.574, 1.033),
+    feature("length", 0.08, 1.992, 0.946),
+    feature("unknown", -0.23, 0.265, 0.282),
+    feature("rarest", 0.64, 0.721, 0.271),
+    feature("spread", 0.20, 0.184, 0.068),
 ];
 
 /// Places in the table of the features that follow from vectors.
-const COSINE: usize = 0;
+const NEAR: usize = 0;
 const SPREAD: usize = FEATURES - 1;
 
 /// Score that a query must exceed where the index was never calibrated: rather silent.
 const UNCALIBRATED: f32 = 1.0;
-/// Share of the table's threshold in a project's own; the rest is what its background prompts say.
-const SHARED: f32 = 0.5;
-/// Threshold of the table: of the queries that the weights were fitted on, as many real prompts exceed it as may.
-const USUAL: f32 = 0.9;
+/// Distance of a project's threshold from the score that few of its background prompts exceed: a project's own prompts
+/// that ask for nothing known score higher than these.
+const MARGIN: f32 = 0.4;
 
 /// The number of this way of scoring: to be raised with every change of a weight or a feature.
 pub(crate) const SCALE: u32 = 1;
 
 /// The passage that counts as the last of the leading ones.
 const LEADING: usize = 20;
+/// Passages that may be given: how near they are counts.
+const FIRST: usize = 3;
 /// Passages whose nearness stands out, if anything's does.
 const NEAREST: usize = 5;
 
@@ -118,15 +119,18 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
     let mut cosines: Vec<f32> = passages.iter().filter_map(|passage| passage.cosine).collect();
     cosines.sort_by(|a, b| b.total_cmp(a));
     let mean = |some: &[f32]| some.iter().sum::<f32>() / some.len().max(1) as f32;
+    let first = passages.iter().take(FIRST).filter_map(|passage| passage.cosine);
+    let first: Vec<f32> = first.collect();
     // Without vectors nothing is known of these: they speak neither for nor against.
-    let (nearest, spread) = match cosines.first() {
-        Some(&nearest) => (nearest, mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines)),
-        None => (TABLE[COSINE].mean, TABLE[SPREAD].mean),
+    let near = if first.is_empty() { TABLE[NEAR].mean } else { mean(&first) };
+    let spread = match cosines.is_empty() {
+        true => TABLE[SPREAD].mean,
+        false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
     let count = terms().count();
     let absent = terms().filter(|&number| found.absent[number]).count();
     Judgement::of([
-        nearest,
+        near,
         covered.fold(0.0, f32::max),
         passages.iter().map(|passage| passage.words).fold(0.0, f32::max),
         best.score,
@@ -167,8 +171,8 @@ pub fn calibrated(
     })
 }
 
-/// Asks an index the background prompts, as a hook would, and returns its threshold: between the score that the share
-/// `settings.alpha` of them exceeds, and the usual one.
+/// Asks an index the background prompts, as a hook would, and returns its threshold: [`MARGIN`] above the score that the
+/// share `settings.alpha` of them exceeds.
 fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
     let sources = Sources::of_passages(segments, settings);
     let score = |prompt: &str| {
@@ -183,6 +187,5 @@ fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn V
     scores.sort_by(f32::total_cmp);
     let alpha = settings.alpha.clamp(0.0, 0.5);
     let at = ((scores.len() as f32 * (1.0 - alpha)).ceil() as usize).max(1) - 1;
-    let own = scores.get(at).copied().unwrap_or(UNCALIBRATED);
-    own + SHARED * (USUAL - own)
+    scores.get(at).map_or(UNCALIBRATED, |own| own + MARGIN)
 }
