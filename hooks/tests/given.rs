@@ -394,7 +394,7 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
             "bad",
             1,
             SaidBy::User,
-            "Zebra gateway port: Bramble_11, then [redacted:held-back].",
+            "Zebra gateway port: Bramble_11, then [redacted:known-secret].",
         ),
         passage("s", 0, SaidBy::User, "The zebra gateway port in this very session."),
     ];

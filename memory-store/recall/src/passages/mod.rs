@@ -23,7 +23,7 @@ use crate::suspicion::{Origin, suspicion};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::layout::TreeDir;
-use memory_store_base::text::placeholder::HELD_BACK;
+use memory_store_base::text::placeholder::hides_secret;
 
 /// The segments of passages, or of what the model thought; what cannot be read is noted.
 pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
@@ -61,8 +61,8 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
 
 /// Returns whether a hook may give a passage. Passages are not judged when they are indexed: most are never given.
 fn may_be_given(text: &str) -> bool {
-    // Where one credential was held back, another that looks like none may stand beside it.
-    suspicion("", text, Origin::Own).is_none() && !text.contains(HELD_BACK)
+    // Where one secret was hidden, another that looks like none may stand beside it.
+    suspicion("", text, Origin::Own).is_none() && !hides_secret(text)
 }
 
 /// A passage as an answer.
