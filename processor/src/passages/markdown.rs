@@ -74,11 +74,14 @@ pub fn units(markdown: &str) -> Vec<Unit> {
                 });
                 let rows: Vec<String> = rows.collect();
                 end += rows.len();
-                let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-                in_groups(
-                    &rows,
-                    CHARS_MAX.saturating_sub(heading.chars().count().min(LEAD_CHARS_MAX) + 2),
-                )
+                match rows.as_slice() {
+                    [row] => vec![row.clone()],
+                    _ => {
+                        let lead = heading.chars().count().min(LEAD_CHARS_MAX) + 2;
+                        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+                        in_groups(&rows, CHARS_MAX.saturating_sub(lead))
+                    }
+                }
             }
             Block::Paragraph(text) => {
                 end = list_end(&blocks, at + 1, 0);
@@ -172,24 +175,16 @@ fn in_groups(items: &[&str], room: usize) -> Vec<String> {
     for item in items {
         let more = item.chars().count() + 3;
         if !open.is_empty() && length + more > room {
-            groups.push(listed(&open));
+            groups.push(format!("- {}", open.join("\n- ")));
             (length, open) = (0, Vec::new());
         }
         length += more;
         open.push(item);
     }
     if !open.is_empty() {
-        groups.push(listed(&open));
+        groups.push(format!("- {}", open.join("\n- ")));
     }
     groups
-}
-
-/// Returns items as a list; one alone as it is.
-fn listed(items: &[&str]) -> String {
-    match items {
-        [item] => (*item).to_owned(),
-        _ => format!("- {}", items.join("\n- ")),
-    }
 }
 
 /// A text with the few lines of code that it announces.
@@ -492,7 +487,7 @@ mod tests {
         let text = "`★ Insight ─────────────────────`\nThe lock is held too long.\n`─────────────────────────`\n\n---\n\n\
                     2026-01-02 10:00:01 INFO start\n2026-01-02 10:00:02 INFO load\n2026-01-02 10:00:03 WARN slow\n\
                     2026-01-02 10:00:04 ERROR stop\n\nRun:\n```\nmake all\n```\n\n```\na\nb\nc\nd\ne\nf\ng\n```";
-        assert_eq!(told(text), ["The lock is held too long.", "Run:\nmake all"]);
+        assert_eq!(told(text), ["The lock is held too long.\nRun:\nmake all"]);
     }
 
     #[test]

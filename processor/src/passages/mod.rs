@@ -11,7 +11,7 @@ mod tests;
 
 use memory_store::index::document::Passage;
 use memory_store::memory::SaidBy;
-use memory_store::signature::error_signature;
+use memory_store::signature::{error_signature, names_cause};
 use memory_store::text;
 
 use crate::extract::{Roots, commit_message};
@@ -156,7 +156,8 @@ impl<'a> Writer<'a> {
                     }
                 }
                 if !call.denied {
-                    self.errors.extend(error_signature(&call.output));
+                    let signature = error_signature(&call.output);
+                    self.errors.extend(signature.filter(|it| it.split(" | ").any(names_cause)));
                     self.errors.dedup();
                     self.errors.truncate(ERRORS_MAX);
                 }
