@@ -74,11 +74,11 @@ impl<'a> Steps<'a> {
                 continue;
             }
             match &call.input {
-                Input::Shell { command, .. } if normalise_command(command) == key => {
-                    if !call.failed {
-                        return (!cure.is_nothing()).then_some(cure);
-                    }
-                    // Something is still wrong: what was changed so far was not all of it.
+                // Where it failed again, what was changed so far was not all of it.
+                Input::Shell { command, .. }
+                    if !call.failed && normalise_command(command) == key =>
+                {
+                    return (!cure.is_nothing()).then_some(cure);
                 }
                 Input::Shell { command, .. } if !call.failed => {
                     cure.commands.push(one_line(command, roots));
