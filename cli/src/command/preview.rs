@@ -33,7 +33,7 @@ const SESSIONS_MAX: usize = 40;
 /// Answers that are looked at for one prompt.
 const FOUND_MAX: usize = 8;
 /// Words that an answer has in common with the prompt at least.
-const SHARED_MIN: usize = 3;
+const SHARED_MIN: usize = 2;
 /// Characters of an answer.
 const ANSWER_CHARS_MAX: usize = 300;
 

@@ -391,6 +391,9 @@ impl Recall {
             };
             exact::add_quoting(&self.sources, error, &mut candidates, text);
         }
+        // A standing wish is about how to work, and not about an error.
+        let is_wish = |candidate: &Candidate| candidate.entry.kind_of().is_some_and(Kind::is_wish);
+        candidates.retain(|candidate| candidate.named.is_some() || !is_wish(candidate));
         gate::ease(&mut candidates, gate::ERROR_EASE);
         gate::hold_other_fixes(&mut candidates);
         gate::open_for_near_cures(&mut candidates);
