@@ -2,13 +2,14 @@
 //! model, before anything is written into the repository.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
 use memory_store::recall::{Hit, Recall, Search};
-use memory_store::text::excerpt;
+use memory_store::text::{each_term, excerpt};
 use memory_store::{Timestamp, short_session};
 use processor::collect::archive::Archive;
 use processor::sync::SyncOptions;
@@ -32,8 +33,8 @@ const PROMPTS_MAX: usize = 60;
 const SESSIONS_MAX: usize = 40;
 /// Answers that are looked at for one prompt.
 const FOUND_MAX: usize = 8;
-/// Words that an answer has in common with the prompt at least.
-const SHARED_MIN: usize = 2;
+/// Terms that an answer has in common with the prompt at least.
+const SHARED_MIN: usize = 3;
 /// Characters of an answer.
 const ANSWER_CHARS_MAX: usize = 300;
 
@@ -120,19 +121,28 @@ fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> 
         text: prompt.text.clone(),
         turns: true,
         limit: FOUND_MAX,
-        until: Some(prompt.at),
+        // A passage of the prompt itself would be the best one.
+        until: Some(Timestamp(prompt.at.0 - 1)),
         ..Search::default()
     };
     let found = recall.search(&search, now).hits;
     let is_answer = |hit: &Hit| {
-        hit.session.as_ref() != Some(&prompt.session) && shared_words(hit) >= SHARED_MIN
+        hit.session.as_ref() != Some(&prompt.session)
+            && shared_terms(&prompt.text, &hit.text) >= SHARED_MIN
     };
     found.into_iter().find(is_answer)
 }
 
-/// Counts the words that a hit has in common with what was asked.
-fn shared_words(hit: &Hit) -> usize {
-    hit.why.strip_prefix("words: ").map_or(0, |words| words.split(", ").count())
+/// Counts the distinct terms that two texts have in common.
+fn shared_terms(one: &str, other: &str) -> usize {
+    let terms = |text: &str| {
+        let mut terms = BTreeSet::new();
+        each_term(text, &mut |term, _| {
+            terms.insert(term.to_owned());
+        });
+        terms
+    };
+    terms(one).intersection(&terms(other)).count()
 }
 
 /// Prints what would be told.

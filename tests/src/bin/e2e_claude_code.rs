@@ -564,7 +564,7 @@ impl<'a> World<'a> {
         let again = prompt.contains(title) || before.contains(title);
         checks.check("and no hook brings it again", !again, format!("{before}\n{prompt}"));
         let why = self.throughline(&["why"])?;
-        checks.contains("`throughline why` knows of it", &why, "mcp recall");
+        checks.contains("`throughline why` knows of it", &why, "because it asked");
         Ok(())
     }
 
