@@ -9,7 +9,7 @@ use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
 use memory_store::recall::{Hit, Recall, Search};
-use memory_store::text::{each_term, excerpt};
+use memory_store::text::{excerpt, tokens};
 use memory_store::{Timestamp, short_session};
 use processor::collect::archive::Archive;
 use processor::sync::SyncOptions;
@@ -135,12 +135,8 @@ fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> 
 
 /// Counts the distinct terms that two texts have in common.
 fn shared_terms(one: &str, other: &str) -> usize {
-    let terms = |text: &str| {
-        let mut terms = BTreeSet::new();
-        each_term(text, &mut |term, _| {
-            terms.insert(term.to_owned());
-        });
-        terms
+    let terms = |text: &str| -> BTreeSet<String> {
+        tokens(text).into_iter().map(|token| token.term).collect()
     };
     terms(one).intersection(&terms(other)).count()
 }

@@ -11,6 +11,7 @@ use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
+use super::search::incomplete;
 use super::sessions::{self, Session, SessionFilter};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
@@ -90,9 +91,7 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
         show(&found, world, out)?;
     }
     if let Some(damage) = damage {
-        return Err(Failure::new(format!("what was found may not be all: {damage}"))
-            .code(exit::DEGRADED)
-            .hint("Run `throughline sync`, which makes the index again."));
+        return Err(incomplete(&damage));
     }
     let nothing = Failure::silent(exit::NOTHING);
     if found.is_empty() {

@@ -177,11 +177,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     if wanted.thinking {
         index_thinking(world, &tree)?;
     }
-    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
-    let mut recalled = recall.search(&wanted, world.now);
-    if args.full {
-        tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
-    }
+    let recalled = args.search_in(&tree, &wanted, world);
     // Memories lie in files as well; turns lie nowhere else where a search looks.
     let finds_nothing = recalled.hits.is_empty() || recalled.weak;
     let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
@@ -193,10 +189,15 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     match damage {
         None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
         None => Ok(()),
-        Some(damage) => Err(Failure::new(format!("what was found may not be all: {damage}"))
-            .code(exit::DEGRADED)
-            .hint("Run `throughline sync`, which makes the index again.")),
+        Some(damage) => Err(incomplete(&damage)),
     }
+}
+
+/// Returns the failure of a search that could not read all of the index.
+pub fn incomplete(damage: &str) -> Failure {
+    Failure::new(format!("what was found may not be all: {damage}"))
+        .code(exit::DEGRADED)
+        .hint("Run `throughline sync`, which makes the index again.")
 }
 
 /// What was found in one project.
@@ -219,11 +220,7 @@ fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result 
     trees.extend(others.filter(|tree| here.as_ref().is_none_or(|it| it.project != tree.project)));
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
     for tree in trees {
-        let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree, None));
-        let mut recalled = recall.search(&wanted, world.now);
-        if args.full {
-            tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
-        }
+        let mut recalled = args.search_in(&tree, &wanted, world);
         damaged.extend(recalled.degraded.clone().map(|damage| (tree.root.clone(), damage)));
         if !all.is_empty() {
             recalled.hits.retain(|hit| hit.collection != Collection::User);
@@ -308,6 +305,16 @@ fn index_thinking(world: &World, tree: &Tree) -> Result {
 }
 
 impl Search {
+    /// Searches one project. With `--full`, passages are replaced by their whole turns.
+    fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Recalled {
+        let recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
+        let mut recalled = recall.search(wanted, world.now);
+        if self.full {
+            tell_whole_turns(&world.dirs.project(tree.project), &mut recalled.hits);
+        }
+        recalled
+    }
+
     fn wanted(&self, now: Timestamp) -> Result<Wanted> {
         let wanted = Wanted {
             text: self.text.join(" "),

@@ -308,7 +308,8 @@ impl<'a> SeenCure<'a> {
                 self.read |= touched(failure.call).is_some_and(|file| file == path);
             }
             Input::Edit { path, old, new } => {
-                self.change = changed_line(old, new);
+                let is_short = |line: &&str| line.chars().count() <= CHANGE_CHARS_MAX;
+                self.change = changed_line(old, new).filter(is_short).map(str::to_owned);
                 if !self.files.contains(&path.as_str()) {
                     self.files.push(path);
                 }
@@ -323,14 +324,13 @@ impl<'a> SeenCure<'a> {
     }
 }
 
-/// The only line that an edit wrote anew, when it is one and short.
-fn changed_line(old: &str, new: &str) -> Option<String> {
+/// Returns the line that an edit wrote anew, if it is the only one and has no backtick.
+pub fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
         new.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line));
     let line = written.next()?;
-    let short = line.chars().count() <= CHANGE_CHARS_MAX && !line.contains('`');
-    (short && written.next().is_none() && !old.is_empty()).then(|| line.to_owned())
+    (written.next().is_none() && !old.is_empty() && !line.contains('`')).then_some(line)
 }
 
 /// Characters of a changed line, and files of a change, that are told.

@@ -29,7 +29,7 @@ use proven::Proven;
 
 pub use clean::{cut, plain};
 pub use episode::goes_on;
-pub use fixes::{REACH_STEPS, fails_at_end, is_sibling};
+pub use fixes::{REACH_STEPS, changed_line, fails_at_end, is_sibling};
 pub use own_words::{own_words, request};
 pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;

@@ -3,11 +3,9 @@
 use memory_store::signature::{error_signature, names_cause, normalise_command, telling_lines};
 
 use super::markdown::cut;
-use crate::extract::Roots;
+use crate::extract::{REACH_STEPS, Roots, changed_line};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
-/// Steps after a failure in which the same command is looked for.
-const REACH_STEPS: usize = 60;
 /// Lines of an output in which what went wrong is looked for: that a script failed says nothing.
 const LINES_TRIED: usize = 6;
 /// Characters of a command, and of a line of an error or of a change.
@@ -88,7 +86,7 @@ impl<'a> Steps<'a> {
                     if !cure.files.contains(&path) {
                         cure.files.push(path);
                     }
-                    cure.change = changed_line(old, new);
+                    cure.change = changed_line(old, new).map(str::to_owned);
                 }
                 _ => {}
             }
@@ -123,15 +121,6 @@ impl Cure {
             None => format!("a change in {files}"),
         }
     }
-}
-
-/// The only line that an edit wrote anew.
-fn changed_line(old: &str, new: &str) -> Option<String> {
-    let known: Vec<&str> = old.lines().map(str::trim).collect();
-    let mut written =
-        new.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line));
-    let line = written.next()?;
-    (written.next().is_none() && !old.is_empty() && !line.contains('`')).then(|| line.to_owned())
 }
 
 fn is_call(step: &Step, call: &Call) -> bool {
