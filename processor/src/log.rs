@@ -10,6 +10,8 @@ use memory_store::Timestamp;
 use memory_store::layout::TreeDir;
 use memory_store::redact::Redactor;
 
+use crate::private_files::create_private;
+
 /// Bytes of a log. Full, it is put aside once and begun anew.
 const LOG_BYTES_MAX: u64 = 256 << 10;
 /// Bytes of one text.
@@ -64,7 +66,7 @@ pub fn append(
         .collect();
     let path = &state.log;
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        create_private(folder).map_err(io::Error::other)?;
     }
     let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     log.write_all(lines.as_bytes())?;

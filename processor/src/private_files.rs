@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
 use memory_store::fs::open_regular::{self, Links};
+use memory_store::store::{Privacy, create_folder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -130,12 +131,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Creates a folder that only its owner may enter.
 pub fn create_private(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .with_context(|| folder.display().to_string())
+    Ok(create_folder(folder, Privacy::Private)?)
 }
 
 /// The time of the last change of a file, in nanoseconds since 1970.

@@ -172,7 +172,12 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     let (drafts, scope) = (args.drafts, args.scope(scene));
     if mode == identity::Mode::Committed {
         store::check_folder(root)?;
-        folders::check_writable(&root.join(STORE_DIR).join("memories"))?;
+        folders::check_writable(&root.join(STORE_DIR).join("memories")).map_err(|failure| {
+            failure.hint(
+                "`throughline init --private` keeps memories in your data folder. To keep them in the repository, \
+                 give yourself the right to write there.",
+            )
+        })?;
     }
     folders::check_writable(&world.dirs.data)?;
     let registers = args.registers(scene);
@@ -249,7 +254,8 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         None => None,
     };
     let found = again.as_ref().unwrap_or(&scene.found);
-    old_sessions::keep(world, &tree, found, out)?;
+    let named: &mut dyn Write = if args.keep_all { &mut std::io::sink() } else { &mut *out };
+    old_sessions::keep(world, &tree, found, named)?;
     let mut backfill = None;
     if !args.no_sync {
         backfill = backfill::run(world, &tree, (found, &scene.unclaimed), out)

@@ -67,6 +67,9 @@ pub struct Init {
         conflicts_with = "register_only"
     )]
     pub earlier: Option<EarlierSessions>,
+    /// Keep the turns of sessions that are older than `retention_days` without naming them
+    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
+    pub keep_all: bool,
     /// Reader that looks for memories in sessions: rules (nobody, the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
     pub llm: Option<Reader>,

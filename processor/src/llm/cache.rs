@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::answer::ANSWER_BYTES_MAX;
 use super::ask::VERSION;
+use crate::private_files::create_private;
 
 /// Extension of what an answer saw.
 const END: &str = "end";
@@ -40,7 +41,7 @@ impl AnswerCache {
     }
 
     fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.0)?;
+        create_private(&self.0).map_err(std::io::Error::other)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;

@@ -168,6 +168,15 @@ fn old_sessions(lab: &Lab) {
         .ok();
     lab.sync(&waiting);
     lab.run(&waiting, &["status"]).says(&["1 session"]).ok();
+    // Who asks to keep all is not told again.
+    let asked = lab.at("asked");
+    lab.repository(&asked);
+    old(6, &asked).write(&lab.file(6));
+    let asked_for = ["init", "--yes", "--no-register", "--earlier", "take", "--keep-all"];
+    let kept = lab.run(&asked, &asked_for).ok();
+    assert!(!kept.contains("older than"), "{kept}");
+    lab.sync(&asked);
+    lab.run(&asked, &["status"]).says(&["1 session"]).ok();
     // What a person hands over is kept, too.
     let handed = lab.at("handed");
     lab.repository(&handed);

@@ -17,6 +17,8 @@ super::rows! {
         => "The project and the MCP server are set up; `init` fails and names `--settings local`, as does `doctor`";
     private_folders_of_another_user: "The data or the state folder belongs to another user, as after a run by `sudo`"
         => "The start hook names the folder and the command that mends it; `doctor` does, too";
+    read_only_project: "The user cannot write into the project's folder"
+        => "`init` fails and names `init --private`, which works; hooks and `doctor` too";
     transcripts_without_rights: "A transcript cannot be read by this user"
         => "The others are read; the sync names it";
     many_foreign_transcripts: "50,000 transcripts of subagents of other projects"
@@ -131,6 +133,20 @@ fn private_folders_of_another_user(lab: &Lab) {
     }
     run(lab, &lab.root, &["sync"]).ok();
     assert!(start(lab, &lab.root, "after").contains(LEARNED));
+}
+
+fn read_only_project(lab: &Lab) {
+    lab.repository(&lab.root);
+    lab.session(1, &lab.root);
+    give_away(lab);
+    fs::set_permissions(&lab.root, fs::Permissions::from_mode(0o555)).unwrap();
+    let refused = run(lab, &lab.root, &["init", "--yes"]).says(&["throughline init --private"]);
+    assert_ne!(refused.code, 0, "{}", refused.text);
+    run(lab, &lab.root, &["init", "--yes", "--private", "--earlier", "take"]).ok();
+    run(lab, &lab.root, &["list"]).says(&[LEARNED]).ok();
+    assert!(start(lab, &lab.root, "private").contains(LEARNED));
+    run(lab, &lab.root, &["doctor"]).ok();
+    fs::set_permissions(&lab.root, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn transcripts_without_rights(lab: &Lab) {
