@@ -11,7 +11,7 @@ use memory_store::bytes::believe_checksums;
 use memory_store::embed::model::Model;
 use memory_store::index::Index;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Search, Tier};
 use memory_store::{ProjectId, Timestamp};
 use tempfile::TempDir;
 
@@ -134,9 +134,9 @@ fn ask(golden: &Golden) {
         false
     });
     recall.start(NOW, 1200);
-    for turns in [false, true] {
+    for tier in [Tier::Memories, Tier::Passages, Tier::Both] {
         let text = "ledger \"warm cache\" OR prot".to_owned();
-        recall.search(&Search { text, turns, ..Search::default() }, NOW);
+        recall.search(&Search { text, tier, ..Search::default() }, NOW);
     }
     for hit in hits {
         recall.is_still_there(hit.id, NOW);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use memory_store::recall::{Query, Recall, Search, Topic, likeness, time_named};
+use memory_store::recall::{Query, Recall, Search, Tier, Topic, likeness, time_named};
 use memory_store::signature::{classify, error_signature, normalise_command, telling_lines};
 
 use crate::index::{Golden, NOW};
@@ -24,9 +24,9 @@ pub(crate) fn run(bytes: &[u8]) {
         recall.prompt(&text, None, NOW, &|_| false);
         recall.file(first, None, NOW, &|_| false);
         recall.error(first, second, NOW, &|_| false);
-        for turns in [false, true] {
+        for tier in [Tier::Memories, Tier::Passages, Tier::Both] {
             let search =
-                Search { text: text.clone().into_owned(), turns, limit: 3, ..Search::default() };
+                Search { text: text.clone().into_owned(), tier, limit: 3, ..Search::default() };
             search.problem(NOW);
             assert!(recall.search(&search, NOW).hits.len() <= 3);
             recall.search(&Search { exact: true, ..search }, NOW);

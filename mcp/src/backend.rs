@@ -115,13 +115,14 @@ pub struct RecallRequest {
     pub given: Vec<&'static str>,
 }
 
-/// Memories that were found.
+/// Memories and passages of sessions that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecallResponse {
     /// The memories, the best first.
     pub hits: Vec<MemoryHit>,
-    /// Whether nothing answers well: these come nearest.
-    pub weak: bool,
+    /// Passages of sessions, the best first, those of a turn together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<TurnHit>,
     /// The last sessions that changed the files of a brief, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
@@ -300,13 +301,14 @@ pub struct SessionsRequest {
 /// Turns or sessions that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionsResponse {
-    /// The turns, the best first, or in their order.
+    /// Passages of turns, the best first; of a session that is read its turns, in their order.
     pub hits: Vec<TurnHit>,
+    /// Memories that a search found, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<MemoryHit>,
     /// The sessions of a list, the latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionHit>,
-    /// Whether nothing answers well: these come nearest.
-    pub weak: bool,
     /// Position of the next page.
     #[serde(flatten)]
     pub rest: Rest,
@@ -315,7 +317,7 @@ pub struct SessionsResponse {
     pub text: String,
 }
 
-/// A turn of an earlier session.
+/// A turn of an earlier session, or a passage of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TurnHit {
     /// Claude Code's id of the session.
@@ -324,14 +326,8 @@ pub struct TurnHit {
     pub turn: u32,
     /// The day it happened.
     pub date: String,
-    /// Excerpt around the words that were searched for, redacted.
+    /// The passage that was found, redacted; of a turn that is read, its text.
     pub excerpt: String,
-    /// How the turn before it began.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// How the turn after it began.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
 }
 
 /// A session of a list.

@@ -210,7 +210,7 @@ fn note(recalled: &Recalled, understood: &[String]) -> Option<String> {
 fn with_remarks(text: String, is_empty: bool, rest: &Rest) -> String {
     let mut parts = Vec::new();
     if is_empty {
-        parts.push("Nothing found.".to_owned());
+        parts.push("Nothing is known about this.".to_owned());
     } else {
         parts.push(text);
     }

@@ -8,7 +8,7 @@ use crate::backend::{Failure, Page, RecallRequest, RememberRequest, SessionsRequ
 use crate::tools::LIMIT_MAX;
 
 /// Hits when a request names no limit.
-const LIMIT_DEFAULT: i64 = 8;
+const LIMIT_DEFAULT: i64 = 12;
 /// Hits that paging may pass over.
 const SKIP_MAX: usize = 500;
 /// Characters of a query that are used.

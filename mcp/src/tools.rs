@@ -48,7 +48,7 @@ const LIMIT: Argument = argument(
     "limit",
     &["max", "max_results", "count", "n", "top_k"],
     Takes::Number(LIMIT_MAX),
-    "1 to 50, default 8.",
+    "1 to 50, default 12.",
 );
 const CURSOR: Argument =
     argument("cursor", &["next_cursor"], Takes::Text, "From an answer: what comes after it.");

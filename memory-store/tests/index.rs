@@ -10,7 +10,7 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::memory::PathRef;
-use memory_store::recall::{CandidateOutcome, Collection, Reason, Search, Topic};
+use memory_store::recall::{CandidateOutcome, Collection, Reason, Search, Tier, Topic};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;
@@ -426,15 +426,15 @@ fn turns_grow_by_segments_that_are_merged() {
     let find = |text: &str| {
         fixture
             .recall()
-            .search(&Search { text: text.into(), turns: true, limit: 50, ..Search::default() }, NOW)
+            .search(
+                &Search { text: text.into(), tier: Tier::Passages, limit: 50, ..Search::default() },
+                NOW,
+            )
             .hits
     };
     let found = find("subject17 topic2");
     assert_eq!(found[0].text, "turn 2 of round 17 about subject17 and topic2");
-    assert_eq!(
-        (found[0].session.as_deref(), found[0].turn, found[0].neighbours.len()),
-        (Some("session-17"), 2, 2)
-    );
+    assert_eq!((found[0].session.as_deref(), found[0].turn), (Some("session-17"), 2));
     assert_eq!(find("subject17").len(), 5);
 
     // A turn that grew replaces its older self; adding again changes nothing.
@@ -465,7 +465,8 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
         staged
     };
     let search = |text: &str| {
-        let search = Search { text: text.into(), turns: true, limit: 50, ..Search::default() };
+        let search =
+            Search { text: text.into(), tier: Tier::Passages, limit: 50, ..Search::default() };
         fixture.recall().search(&search, NOW).hits.len()
     };
     let index = fixture.index();
@@ -576,12 +577,15 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     // Nothing is lost on the way, the memories and the journal least of all.
     assert!(!fixture.publish().changed);
-    let search = |text: &str, turns| {
-        let search = Search { text: text.into(), turns, limit: 500, ..Search::default() };
+    let search = |text: &str, tier| {
+        let search = Search { text: text.into(), tier, limit: 500, ..Search::default() };
         fixture.recall().search(&search, NOW).hits.len()
     };
-    assert_eq!([1, 2, 3].map(|number| search(&format!("subject{number}"), true)), [200, 40, 120]);
-    assert!(search("ledger service", false) > 0);
+    assert_eq!(
+        [1, 2, 3].map(|number| search(&format!("subject{number}"), Tier::Passages)),
+        [200, 40, 120]
+    );
+    assert!(search("ledger service", Tier::Memories) > 0);
     let files = fixture.index_files();
     assert_eq!(files.iter().filter(|(name, _)| name.starts_with("passages")).count(), 1);
 }

@@ -11,12 +11,12 @@ use memory_store::index::build::Publisher;
 use memory_store::index::document::Passage;
 use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal;
-use memory_store::recall::{Recall, Recalled, Search};
+use memory_store::recall::{Recall, Recalled, Search, Tier};
 
 /// Asks everything that can be asked, and returns the titles of the answers.
 fn ask(recall: &Recall) -> Vec<(Vec<String>, bool)> {
     let error = "error: cannot find macro `money_fmt` in this scope";
-    let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
+    let turns = Search { text: "ledger".into(), tier: Tier::Passages, ..Search::default() };
     [
         recall.prompt("which port does the ledger service listen on?", None, NOW, &|_| false),
         recall.file("billing/src/import.rs", None, NOW, &|_| false),

@@ -16,7 +16,7 @@ use memory_store::index::Index;
 use memory_store::index::build::is_unsettled;
 use memory_store::index::document::Passage;
 use memory_store::index::journal::{self, Entry};
-use memory_store::recall::Search;
+use memory_store::recall::{Search, Tier};
 use memory_store::signature::error_signature;
 
 const VERSION: &str = "3.0";
@@ -108,7 +108,7 @@ fn every_version_is_read() {
         assert_eq!(memories.vector_head().unwrap().is_some(), version != "1.0");
         assert_eq!(memories.has_graph(), !["1.0", "1.2"].contains(&version));
         // Before there were passages there were turns, which the next sync makes passages of.
-        let search = Search { text: "ledger".into(), turns: true, ..Search::default() };
+        let search = Search { text: "ledger".into(), tier: Tier::Passages, ..Search::default() };
         let passages = if version == VERSION { 3 } else { 0 };
         assert_eq!(recall.search(&search, NOW).hits.len(), passages, "{version}");
         assert!(!is_unsettled(&fixture.index()).unwrap(), "{version}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::scripts::{Sealed, eventful, git, now};
 use memory_store::layout::Tree;
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Search, Tier};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
 use memory_store::{Kind, Memory, MemoryId};
@@ -116,7 +116,8 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     assert_eq!((report.failed, report.cleaned), (Vec::<String>::new(), 0));
     let turns = |text: &str| {
         // A placeholder is no word that is searched for.
-        let search = Search { text: "beside".into(), limit: 9, turns: true, ..Search::default() };
+        let search =
+            Search { text: "beside".into(), limit: 9, tier: Tier::Passages, ..Search::default() };
         let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
         hits.iter().filter(|hit| hit.text.contains(text)).count()
     };

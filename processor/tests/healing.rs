@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::scripts::{Sealed, eventful, now};
 use memory_store::index::health::{Depth, inspect};
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Search, Tier};
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 
@@ -77,14 +77,14 @@ fn is_sound(sealed: &Sealed) -> bool {
 /// Returns the numbers of turns, thoughts and memories that searches find.
 fn found(sealed: &Sealed) -> [usize; 3] {
     let recall = Recall::open(&sealed.dirs, &sealed.tree, None);
-    let search = |text: &str, turns, thinking| {
-        let search = Search { text: text.into(), turns, thinking, limit: 50, ..Search::default() };
+    let search = |text: &str, tier| {
+        let search = Search { text: text.into(), tier, limit: 50, ..Search::default() };
         recall.search(&search, now()).hits.len()
     };
     [
-        search("closes", true, false),
-        search("flush", false, true),
-        search("locked tests", false, false),
+        search("closes", Tier::Passages),
+        search("flush", Tier::Thinking),
+        search("locked tests", Tier::Memories),
     ]
 }
 

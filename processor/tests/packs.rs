@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::scripts::{Script, Sealed, eventful};
 use memory_store::Timestamp;
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Search, Tier};
 use memory_store::time::DAY_MS;
 use processor::collect::archive::{Archive, SessionFile};
 use processor::collect::expired::Expired;
@@ -90,7 +90,7 @@ fn memories(sealed: &Sealed) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn turns(sealed: &Sealed, text: &str) -> usize {
-    let search = Search { text: text.into(), limit: 50, turns: true, ..Search::default() };
+    let search = Search { text: text.into(), limit: 50, tier: Tier::Passages, ..Search::default() };
     let now = crate::scripts::now();
     Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now).hits.len()
 }

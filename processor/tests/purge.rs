@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::scripts::{Script, Sealed, eventful, now};
-use memory_store::recall::{Recall, Search};
+use memory_store::recall::{Recall, Search, Tier};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Memory, MemoryId, Timestamp};
@@ -20,7 +20,7 @@ fn purged(sealed: &Sealed, what: &What) -> PurgeReport {
 }
 
 fn turns(sealed: &Sealed, text: &str) -> usize {
-    let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
+    let search = Search { text: text.into(), limit: 20, tier: Tier::Passages, ..Search::default() };
     let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
     hits.iter().filter(|hit| hit.text.contains(text)).count()
 }

@@ -12,7 +12,7 @@ use crate::scripts::{self, Script, Sealed, eventful, now};
 use memory_store::handoff::Handoff;
 use memory_store::memory::Scope;
 use memory_store::progress::Progress;
-use memory_store::recall::{CandidateOutcome, Recall, Search};
+use memory_store::recall::{CandidateOutcome, Recall, Search, Tier};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
@@ -104,7 +104,7 @@ fn found(sealed: &Sealed, text: &str) -> usize {
 }
 
 fn found_turn(sealed: &Sealed, text: &str) -> bool {
-    let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
+    let search = Search { text: text.into(), limit: 20, tier: Tier::Passages, ..Search::default() };
     let hits = Recall::open(&sealed.dirs, &sealed.tree, None).search(&search, now()).hits;
     hits.iter().any(|hit| hit.text.contains(text))
 }

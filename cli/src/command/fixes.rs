@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
-use memory_store::recall::{Recall, Recalled, Search, WEAK};
+use memory_store::recall::{Recall, Recalled, Search};
 use memory_store::signature::error_signature;
 use memory_store::store::Stored;
 use processor::extract::proven::Cure;
@@ -48,18 +48,8 @@ pub struct Fixes {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FixView<'a> {
-    Memory(MemoryFix<'a>),
+    Memory(MemoryView<'a>),
     Seen(&'a Cure),
-}
-
-/// A memory of a fix as JSON.
-#[derive(Serialize)]
-struct MemoryFix<'a> {
-    #[serde(flatten)]
-    memory: MemoryView<'a>,
-    /// True if it is only near the words.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    weak: bool,
 }
 
 /// Runs the command.
@@ -69,12 +59,10 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     view::warn_broken(&listing.broken);
     let memories = stores.without_held(listing.memories)?;
     let mut fixes: Vec<Stored> = memories.into_iter().filter(is_current).collect();
-    let mut weak = false;
     if args.words.is_empty() {
         fixes.sort_by_key(|fix| (Reverse(view::date(&fix.memory)), fix.memory.id));
     } else {
         let recalled = find(&args.words.join(" "), args.limit, world, &stores);
-        weak = recalled.weak;
         let place = |fix: &Stored| recalled.hits.iter().position(|hit| hit.id == fix.memory.id);
         fixes.retain(|fix| place(fix).is_some());
         fixes.sort_by_key(place);
@@ -85,16 +73,12 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         cures = fitting(cures, &args.words.join(" "));
     }
     cures.truncate(args.limit - fixes.len());
-    weak &= cures.is_empty();
     if args.json {
         let is_pulled = stores.labels()?;
-        let view = |fix| MemoryFix { memory: MemoryView::from(fix).labelled(is_pulled(fix)), weak };
-        let memories = fixes.iter().map(|fix| FixView::Memory(view(fix)));
+        let view = |fix| FixView::Memory(MemoryView::from(fix).labelled(is_pulled(fix)));
+        let memories = fixes.iter().map(view);
         view::json(&memories.chain(cures.iter().map(FixView::Seen)).collect::<Vec<_>>(), out)?;
     } else {
-        if weak && !fixes.is_empty() {
-            writeln!(out, "{}", paint(QUIET, WEAK))?;
-        }
         if fixes.is_empty() && cures.is_empty() {
             let none = match args.words.is_empty() {
                 true => "No errors are known yet.",
@@ -106,7 +90,7 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         show_cures(&cures, out)?;
     }
     let is_empty = fixes.is_empty() && cures.is_empty();
-    match (is_empty || weak) && !args.words.is_empty() {
+    match is_empty && !args.words.is_empty() {
         true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }

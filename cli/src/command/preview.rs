@@ -8,7 +8,7 @@ use std::io::Write;
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::UserDirs;
-use memory_store::recall::{Hit, Recall, Search};
+use memory_store::recall::{Hit, Recall, Search, Tier};
 use memory_store::text::{excerpt, tokens};
 use memory_store::{Timestamp, short_session};
 use processor::collect::archive::Archive;
@@ -119,7 +119,7 @@ fn examples(recall: &Recall, prompts: Vec<TypedPrompt>, now: Timestamp) -> Vec<E
 fn answer(recall: &Recall, prompt: &TypedPrompt, now: Timestamp) -> Option<Hit> {
     let search = Search {
         text: prompt.text.clone(),
-        turns: true,
+        tier: Tier::Passages,
         limit: FOUND_MAX,
         // A passage of the prompt itself would be the best one.
         until: Some(Timestamp(prompt.at.0 - 1)),

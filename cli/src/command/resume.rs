@@ -1,12 +1,13 @@
 //! `throughline resume`: finds a past session by what was said in it, and goes on with it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
 use dialoguer::Input;
-use memory_store::recall::{Hit, Recall, Search, WEAK};
+use memory_store::recall::{Hit, Recall, Search, Tier};
 use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
@@ -62,9 +63,6 @@ struct FoundSession {
     /// Command that starts it again; `None` where its transcript is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// True if it is only near the words.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    weak: bool,
 }
 
 /// Runs the command.
@@ -74,10 +72,8 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
     let (found, damage) = find(&words, &args.sessions, limit, world, &stores)?;
-    let weak = found.iter().any(|session| session.weak);
     if let Some(number) = args.run {
         return match found.get(number - 1) {
-            Some(found) if weak => Err(only_near(found)),
             Some(found) => start(&found.session, world, out),
             None => Err(nothing(number, found.len())),
         };
@@ -85,9 +81,6 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         view::json(&found, out)?;
     } else {
-        if weak {
-            writeln!(out, "{}", paint(QUIET, WEAK))?;
-        }
         show(&found, world, out)?;
     }
     if let Some(damage) = damage {
@@ -98,22 +91,13 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
         return Err(nothing);
     }
     if args.json || !world.interactive || !world.is_seen {
-        return if weak { Err(nothing) } else { Ok(()) };
+        return Ok(());
     }
     out.flush()?;
     match pick(found.len())? {
         Some(number) => start(&found[number - 1].session, world, out),
         None => Ok(()),
     }
-}
-
-/// Returns the failure of `--run` where no session answers the words well.
-fn only_near(nearest: &FoundSession) -> Failure {
-    let hint = match &nearest.command {
-        Some(command) => format!("The nearest one is started by: {}", plain(command)),
-        None => "Without --run it lists those that come nearest.".to_owned(),
-    };
-    Failure::new("no session answers these words well, so none was started").hint(hint)
 }
 
 fn nothing(number: usize, count: usize) -> Failure {
@@ -137,7 +121,7 @@ fn find(
     let search = Search {
         text: words.to_owned(),
         exact: true,
-        turns: true,
+        tier: Tier::Passages,
         limit: TURNS_MAX,
         ..Search::default()
     };
@@ -146,12 +130,12 @@ fn find(
     }
     let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
     let recalled = recall.search(&search, world.now);
-    let weak = recalled.weak;
-    let mut best: Vec<(Hit, usize)> = Vec::new();
+    let mut best: Vec<(Hit, BTreeSet<u32>)> = Vec::new();
     for hit in recalled.hits {
+        let turn = hit.turn;
         match best.iter_mut().find(|(known, _)| known.session == hit.session) {
-            Some((_, turns)) => *turns += 1,
-            None => best.push((hit, 1)),
+            Some((_, turns)) => drop(turns.insert(turn)),
+            None => best.push((hit, BTreeSet::from([turn]))),
         }
     }
     let archive = sessions::archive(world, stores);
@@ -164,7 +148,7 @@ fn find(
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
-        Some(FoundSession { session, turns, turn, said, said_at, command, weak })
+        Some(FoundSession { session, turns: turns.len(), turn, said, said_at, command })
     });
     Ok((found.take(limit).collect(), recalled.degraded))
 }
@@ -288,28 +272,5 @@ mod tests {
         assert_eq!(quoted("/home/ada/my work"), "'/home/ada/my work'");
         assert_eq!(quoted("/tmp/it's"), r"'/tmp/it'\''s'");
         assert_eq!(quoted("-n"), "'-n'");
-    }
-
-    #[test]
-    fn a_session_that_is_only_near_is_named_and_not_started() {
-        let session = Session {
-            session: "11111111-1111-4111-8111-111111111111".to_owned(),
-            folder: "/home/ada/work".into(),
-            ..Session::default()
-        };
-        let command = command(&session, Path::new("/home/ada"));
-        let nearest = FoundSession {
-            session,
-            turns: 1,
-            turn: 1,
-            said: String::new(),
-            said_at: Timestamp(0),
-            command: Some(command),
-            weak: true,
-        };
-        let failure = only_near(&nearest);
-        assert_eq!(failure.code, exit::NOTHING);
-        let hint = failure.hint.unwrap();
-        assert!(hint.contains("cd /home/ada/work && claude --resume 11111111-1111-4111"), "{hint}");
     }
 }

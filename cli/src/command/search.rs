@@ -1,4 +1,4 @@
-//! `throughline search`: finds memories, passages of sessions, or what was thought in them.
+//! `throughline search`: finds memories and passages of sessions, or what was thought in them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::Args;
 use memory_store::layout::{ProjectDir, Tree};
 use memory_store::mode::Mode;
 use memory_store::recall::{
-    Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
+    Collection, Hit, Recall, Recalled, Search as Wanted, Span, Tier, render::tokens, time_named,
 };
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
@@ -27,10 +27,12 @@ use crate::world::World;
 const SNIPPET_CHARS_MAX: usize = 200;
 /// Characters of a passage that are shown: nearly all of it.
 const PASSAGE_CHARS_MAX: usize = 500;
-/// Characters of a turn before or after one.
-const NEIGHBOUR_CHARS_MAX: usize = 100;
 
-/// Finds memories; with --turns what was said in sessions, with --thinking what Claude thought.
+/// Tokens of an answer without `--limit`, and hits that are looked for to fill them.
+const ANSWER_TOKENS_MAX: u32 = 1_200;
+const FITTING_MAX: usize = 40;
+
+/// Finds memories, and passages of earlier sessions.
 ///
 /// Words rank; "words in quotes" must stand there like that; -word excludes; AND, OR, NOT and
 /// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
@@ -41,7 +43,7 @@ pub struct Search {
     /// Words; in single quotes when there is a -word or a "phrase" among them
     #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
-    /// Words of sessions as they were said (redacted), instead of memories
+    /// Only passages of sessions, as they were said (redacted)
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
     /// Thoughts of Claude in sessions (redacted), as far as its transcripts tell, instead of memories
@@ -71,9 +73,9 @@ pub struct Search {
     /// Include memories that a newer one replaces
     #[arg(long, hide_short_help = true)]
     superseded: bool,
-    /// At most this many
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
-    limit: usize,
+    /// At most this many; without it as many as fit into 1,200 tokens
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = super::count)]
+    limit: Option<usize>,
     /// Whole texts, of a passage its whole turn, instead of the place that fits
     #[arg(long, hide_short_help = true)]
     full: bool,
@@ -86,7 +88,6 @@ pub struct Search {
 struct FoundDocument {
     hits: Vec<HitView>,
     notes: Vec<String>,
-    weak: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
     stale: bool,
@@ -119,20 +120,13 @@ struct HitView {
     session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
 }
 
 impl HitView {
     fn new(hit: Hit) -> Self {
-        let text = |near: Option<&Hit>| near.map(|near| near.text.clone());
         let is_turn = matches!(hit.collection, Collection::Passages | Collection::Thinking);
         Self {
             turn: is_turn.then_some(hit.turn + 1),
-            before: text(neighbour(&hit, |turn| turn < hit.turn)),
-            after: text(neighbour(&hit, |turn| turn > hit.turn)),
             id: hit.id.to_string(),
             short: hit.id.short(),
             kind: hit.kind,
@@ -162,11 +156,6 @@ impl HitView {
     }
 }
 
-/// The turn before a turn that was found, or the one after it.
-fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
-    hit.neighbours.iter().find(|near| is_it(near.turn))
-}
-
 /// Runs the command.
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     if args.all {
@@ -174,17 +163,17 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     }
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
-    if wanted.thinking {
+    if wanted.tier == Tier::Thinking {
         index_thinking(world, &tree)?;
     }
     let recalled = args.search_in(&tree, &wanted, world);
-    // Memories lie in files as well; turns lie nowhere else where a search looks.
-    let finds_nothing = recalled.hits.is_empty() || recalled.weak;
-    let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
+    let finds_nothing = recalled.hits.is_empty();
+    // Memories lie in files as well; passages lie nowhere else where a search looks.
+    let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
     if args.json {
         view::json(&found(recalled), out)?;
     } else {
-        show(&recalled, &args.text.join(" "), args.full, out)?;
+        show(&recalled, args, out)?;
     }
     match damage {
         None if finds_nothing => Err(Failure::silent(exit::NOTHING)),
@@ -209,8 +198,8 @@ struct FoundInProject {
     found: FoundDocument,
 }
 
-/// Searches all projects of this user that have a working tree, the current one first. A project in which only weak hits
-/// were found is left out, and the user's own memories are listed once.
+/// Searches all projects of this user that have a working tree, the current one first. The user's own memories are listed
+/// once.
 fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
@@ -225,7 +214,7 @@ fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result 
         if !all.is_empty() {
             recalled.hits.retain(|hit| hit.collection != Collection::User);
         }
-        if !recalled.hits.is_empty() && !recalled.weak {
+        if !recalled.hits.is_empty() {
             all.push((tree, recalled));
         }
     }
@@ -238,11 +227,11 @@ fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result 
         });
         view::json(&all.collect::<Vec<_>>(), out)?;
     } else if finds_nothing {
-        writeln!(out, "Nothing is known of this in any project.")?;
+        writeln!(out, "Nothing is known about this in any project.")?;
     } else {
         for (tree, recalled) in &all {
             writeln!(out, "{}", paint(STRONG, view::path(&tree.root)))?;
-            show(recalled, &args.text.join(" "), args.full, out)?;
+            show(recalled, args, out)?;
         }
     }
     match damaged.first() {
@@ -284,7 +273,13 @@ pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<Memor
 }
 
 /// Puts whole turns in the place of their passages, as far as the archive has them.
-fn tell_whole_turns(home: &ProjectDir, hits: &mut [Hit]) {
+fn tell_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
+    // Passages of a turn are beside one another.
+    hits.dedup_by(|hit, before| {
+        hit.collection == Collection::Passages
+            && (hit.collection, &hit.session, hit.turn)
+                == (before.collection, &before.session, before.turn)
+    });
     for hit in hits.iter_mut().filter(|hit| hit.collection == Collection::Passages) {
         let session = hit.session.as_deref().unwrap_or_default();
         if let Ok(Some(turn)) = whole_turn::text(home, session, hit.date) {
@@ -322,7 +317,7 @@ impl Search {
             kinds: self.kind.clone(),
             tags: self.tag.clone(),
             paths: self.path.clone(),
-            limit: self.limit,
+            limit: self.limit.unwrap_or(if self.json || self.full { 0 } else { FITTING_MAX }),
             since: self
                 .since
                 .as_deref()
@@ -339,8 +334,11 @@ impl Search {
                 .map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
             sessions: Vec::new(),
-            turns: self.turns,
-            thinking: self.thinking,
+            tier: match (self.turns, self.thinking) {
+                (true, _) => Tier::Passages,
+                (false, true) => Tier::Thinking,
+                (false, false) => Tier::Both,
+            },
             without_held: false,
             superseded: self.superseded,
         };
@@ -368,27 +366,36 @@ fn found(recalled: Recalled) -> FoundDocument {
     FoundDocument {
         hits: recalled.hits.into_iter().map(HitView::new).collect(),
         notes: recalled.notes,
-        weak: recalled.weak,
         degraded: recalled.degraded,
         stale: recalled.stale,
     }
 }
 
-fn show(recalled: &Recalled, asked: &str, full: bool, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, args: &Search, out: &mut dyn Write) -> Result {
+    let (asked, full) = (args.text.join(" "), args.full);
+    let is_limited = args.limit.is_some() || full;
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
     for note in &recalled.notes {
         writeln!(out, "{}", paint(QUIET, plain(note)))?;
     }
-    if recalled.weak {
-        writeln!(out, "{}", paint(QUIET, WEAK))?;
-    }
     if recalled.hits.is_empty() {
-        writeln!(out, "Nothing found.")?;
+        writeln!(out, "Nothing is known about this.")?;
     }
-    for hit in &recalled.hits {
-        show_hit(hit, asked, full, out)?;
+    let mut room = if is_limited { u32::MAX } else { ANSWER_TOKENS_MAX };
+    let mut before = None;
+    for (number, hit) in recalled.hits.iter().enumerate() {
+        let turn = (hit.collection, hit.session.as_deref(), hit.turn);
+        let mut text = Vec::new();
+        show_hit(hit, before == Some(turn), &asked, full, &mut text)?;
+        let tokens = tokens(&String::from_utf8_lossy(&text));
+        if tokens > room && number > 0 {
+            break;
+        }
+        room = room.saturating_sub(tokens);
+        out.write_all(&text)?;
+        before = Some(turn);
     }
     if recalled.stale {
         writeln!(
@@ -400,7 +407,8 @@ fn show(recalled: &Recalled, asked: &str, full: bool, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
+/// Shows a hit. A passage of the turn that the passage before it is of has no heading of its own.
+fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, clock::date(hit.date));
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
@@ -411,6 +419,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
             plain(&hit.title),
             paint(QUIET, if hit.draft { view::WAITS } else { "" }),
         )?,
+        Collection::Passages | Collection::Thinking if is_same_turn => {}
         Collection::Passages | Collection::Thinking => {
             let session = short_session(hit.session.as_deref().unwrap_or_default());
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(session)), hit.turn + 1)?;
@@ -430,7 +439,6 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();
         writeln!(out, "        {}", paint(CARE, format_args!("replaced{by}")))?;
     }
-    near(out, "before", neighbour(hit, |turn| turn < hit.turn))?;
     if full {
         plain(&hit.text).lines().try_for_each(|line| writeln!(out, "        {line}"))?;
     } else {
@@ -443,25 +451,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
             writeln!(out, "        {text}")?;
         }
     }
-    near(out, "after", neighbour(hit, |turn| turn > hit.turn))
-}
-
-/// How the turn before or after one begins.
-fn near(out: &mut dyn Write, label: &str, near: Option<&Hit>) -> Result {
-    if let Some(near) = near {
-        let text = cut(&near.text, NEIGHBOUR_CHARS_MAX);
-        writeln!(out, "        {}", paint(QUIET, format_args!("({label}) {text}")))?;
-    }
     Ok(())
-}
-
-/// The beginning of a text, in one line.
-fn cut(text: &str, chars_max: usize) -> String {
-    let text = one_line(text);
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
 }
 
 fn one_line(text: &str) -> String {

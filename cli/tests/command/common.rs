@@ -301,7 +301,11 @@ impl Machine {
     /// Runs a search that has to find nothing, and to say so by its exit code.
     pub fn finds_nothing(&self, args: &[&str]) {
         let said = self.run(args);
-        assert_eq!((said.code, said.stdout.as_str()), (1, "Nothing found.\n"), "{args:?}");
+        assert_eq!(
+            (said.code, said.stdout.as_str()),
+            (1, "Nothing is known about this.\n"),
+            "{args:?}"
+        );
     }
 
     pub fn json(&self, args: &[&str]) -> serde_json::Value {

@@ -494,7 +494,12 @@ const HABITS: [Habit; 40] = [
     habit("Quiet", &["add", "Rolls are baked at noon", "-q"], 0, ""),
     habit("Verbose", &["status", "-v"], 0, "took "),
     habit("A status line", &["statusline"], 0, "throughline: "),
-    habit("Exit code 1 where a search finds nothing", &["search", "zeppelin"], 1, "Nothing found."),
+    habit(
+        "Exit code 1 where a search finds nothing",
+        &["search", "zeppelin"],
+        1,
+        "Nothing is known about this.",
+    ),
     habit("Short other names", &["rm", "ID", "--dry-run"], 0, "Would put aside"),
     habit("Local times, from now where recent", &["log"], 0, "yesterday 10:01"),
 ];

@@ -6,7 +6,7 @@ use std::time::Instant;
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use memory_store::recall::render::Rendered;
-use memory_store::recall::{Collection, Hit, render};
+use memory_store::recall::{Collection, Hit, Tier, render};
 
 use super::given::Told;
 use super::recall::FoundHits;
@@ -59,8 +59,8 @@ fn of_project(mut hits: Vec<Hit>) -> Vec<Hit> {
 }
 
 impl Local {
-    /// Asks the other projects that the user shares, each of which is named, with the filters of the request. What answers
-    /// weakly there is left out. `held_back` is set where something was.
+    /// Asks the other projects that the user shares, each of which is named, with the filters of the request. `held_back`
+    /// is set where something was.
     pub(super) fn of_other_projects(
         &self,
         request: &RecallRequest,
@@ -100,10 +100,11 @@ impl Local {
         let mut hits_left = request.page.limit;
         for tree in shared {
             let name = name(&tree);
-            let found = self
-                .recall_for(&asked, &tree)
-                .and_then(|(recall, now)| self.by_words(&asked, &recall, &tree, now));
-            let Ok(FoundHits { recalled, weak: false, .. }) = found else { continue };
+            let found = self.recall_for(&asked, &tree).and_then(|(recall, now)| {
+                // What was said in a project stays in it.
+                self.by_words(&asked, &recall, &tree, Tier::Memories, now)
+            });
+            let Ok(FoundHits { recalled, .. }) = found else { continue };
             *held_back |= recalled.held_back;
             let mut hits = of_project(recalled.hits);
             if hits.is_empty() {

@@ -8,7 +8,8 @@ use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::document::{Document, MEMORY_BYTES_MAX};
 use memory_store::layout::Tree;
 use memory_store::memory::SaidBy;
-use memory_store::recall::{Collection, Hit, Recall, Recalled, Search, render};
+use memory_store::recall::render::{self, Rendered};
+use memory_store::recall::{Collection, Hit, Recall, Recalled, Search, Tier};
 use memory_store::store::{Store, read_bounded};
 use memory_store::text::excerpt;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
@@ -16,13 +17,14 @@ use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 use super::find::{in_tree, judged};
 use super::given::Told;
 use super::projects::{Other, with_others};
+use super::sessions::turn_hit;
 use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, Span, note, relative, with_remarks};
 use crate::backend::{Failure, MemoryHit, Page, RecallRequest, RecallResponse, Rest};
 use crate::printed::ids_in;
 use crate::request::unused;
 
 /// Characters of a memory's text in JSON.
-const TEXT_CHARS_MAX: usize = 1_500;
+pub(super) const TEXT_CHARS_MAX: usize = 1_500;
 /// Answer to who paged through all that can be.
 const NO_MORE_PAGES: &str =
     "There is more than pages lead to: ask for less, by time, kind or other words.";
@@ -44,7 +46,6 @@ const BRIEF_KINDS: [Kind; 8] = [
 #[derive(Default)]
 pub(super) struct FoundHits {
     pub recalled: Recalled,
-    pub weak: bool,
     pub notes: Vec<String>,
     /// The last sessions that changed the files of a brief.
     sessions: Vec<String>,
@@ -72,7 +73,11 @@ impl Local {
             (None, false) if request.kinds.is_empty() && request.tags.is_empty() => {
                 self.brief(request, &recall, &tree, now)?
             }
-            _ => self.by_words(request, &recall, &tree, now)?,
+            _ => {
+                // Passages have no titles.
+                let tier = if request.titles { Tier::Memories } else { Tier::Both };
+                self.by_words(request, &recall, &tree, tier, now)?
+            }
         };
         self.answer(request, found, &tree, started)
     }
@@ -99,18 +104,21 @@ impl Local {
         Ok((recall, now))
     }
 
-    /// Finds memories that share words with a question, those about its files first.
+    /// Finds what answers a question in words, memories about its files first.
     pub(super) fn by_words(
         &self,
         request: &RecallRequest,
         recall: &Recall,
         tree: &Tree,
+        tier: Tier,
         now: Timestamp,
     ) -> Result<FoundHits, Failure> {
         let Span { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let everywhere = Search {
             text: request.query.clone().unwrap_or_default(),
+            // Without a query the latest memories are listed.
+            tier: if request.query.is_some() { tier } else { Tier::Memories },
             kinds: request.kinds.clone(),
             tags: request.tags.clone(),
             since,
@@ -124,10 +132,12 @@ impl Local {
         let mut recalled = Recalled::default();
         if !request.paths.is_empty() {
             let paths = request.paths.iter().map(|path| relative(path, tree)).collect();
-            recalled = recall.search(&Search { paths, ..everywhere.clone() }, now);
+            let tier = Tier::Memories;
+            recalled = recall.search(&Search { paths, tier, ..everywhere.clone() }, now);
         }
-        let more = recall.search(&everywhere, now);
-        let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);
+        let mut more = recall.search(&everywhere, now);
+        // `as_of` may lie before passages.
+        more.hits.retain(|hit| hit.collection != Collection::Passages || hit.date <= now);
         recalled.degraded = recalled.degraded.or(more.degraded);
         recalled.stale |= more.stale;
         recalled.held_back |= more.held_back;
@@ -142,7 +152,7 @@ impl Local {
                 recalled.hits.push(hit);
             }
         }
-        Ok(FoundHits { recalled, weak, notes, sessions: Vec::new() })
+        Ok(FoundHits { recalled, notes, sessions: Vec::new() })
     }
 
     /// Returns a brief for a task in some files: of each kind that says how things are done or go wrong, memories about
@@ -356,7 +366,7 @@ impl Local {
         tree: &Tree,
         started: Instant,
     ) -> Result<RecallResponse, Failure> {
-        let FoundHits { mut recalled, weak, mut notes, sessions } = found;
+        let FoundHits { mut recalled, mut notes, sessions } = found;
         // They are told of on the first page.
         let others = match request.all_projects && request.page.skip == 0 {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
@@ -366,11 +376,8 @@ impl Local {
             notes.push(HELD_BACK.to_owned());
         }
         let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
-        let event = match (&request.query, weak) {
-            (_, true) => "weak",
-            (None, _) if !request.paths.is_empty() => "task",
-            _ => "search",
-        };
+        let is_brief = request.query.is_none() && !request.paths.is_empty();
+        let event = if is_brief { "task" } else { "search" };
         let rendered = match request.titles {
             true => render::titles(event, &hits, ANSWER_TOKENS_MAX),
             false => render::injection(event, &hits, ANSWER_TOKENS_MAX),
@@ -402,16 +409,15 @@ impl Local {
         let text = with_others(own, is_empty, &others);
         let text = with_remarks(text, is_empty && others.is_empty(), &rest);
         let chars_max = if request.titles { 0 } else { TEXT_CHARS_MAX };
-        let mut hits: Vec<MemoryHit> = hits
-            .iter()
-            .filter(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id))
-            .map(|hit| self.memory_hit(hit, tree, chars_max))
-            .collect();
+        let (passages, memories) = shown_hits(&hits, &rendered);
+        let mut hits: Vec<MemoryHit> =
+            memories.into_iter().map(|hit| self.memory_hit(hit, tree, chars_max)).collect();
         hits.extend(self.hits_of(&others, chars_max));
-        Ok(RecallResponse { hits, weak, sessions, rest, text })
+        let passages = passages.into_iter().map(turn_hit).collect();
+        Ok(RecallResponse { hits, passages, sessions, rest, text })
     }
 
-    fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize) -> MemoryHit {
+    pub(super) fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize) -> MemoryHit {
         MemoryHit {
             id: hit.id.short(),
             kind: hit.kind.name().to_owned(),
@@ -442,6 +448,14 @@ impl Local {
             project: None,
         }
     }
+}
+
+/// Returns the passages, and the memories, among the hits that a text contains.
+pub(super) fn shown_hits<'h>(hits: &'h [Hit], rendered: &Rendered) -> (Vec<&'h Hit>, Vec<&'h Hit>) {
+    let is_shown = |hit: &&Hit| rendered.pieces.iter().any(|piece| piece.id == hit.id);
+    let is_turn =
+        |hit: &&Hit| matches!(hit.collection, Collection::Passages | Collection::Thinking);
+    hits.iter().filter(is_shown).partition(is_turn)
 }
 
 /// Returns in whose name a memory is told, if in anybody's.

@@ -25,11 +25,8 @@ fn a_text_says_what_json_says(search: SearchMode) {
     assert!(text.contains("(data, not instructions)") && text.contains("asked on"), "{text}");
     let hit = &found["hits"][0];
     assert_eq!((&hit["said_by"], &hit["status"]), (&json!("user"), &json!("active")), "{found}");
-    assert_eq!(found["weak"], false);
-    let (text, found, _) = server.call("recall", json!({"query": "zebra crossing release"}));
-    if found["weak"] == true {
-        assert!(text.contains("Nothing known answers this well"), "{text}");
-    }
+    let (text, _, _) = server.call("recall", json!({"query": "soprano rehearses Brahms"}));
+    assert!(text.starts_with("Nothing is known about this."), "{text}");
     let asked = json!({"query": "probe pool five places", "history": true});
     let (text, found, _) = server.call("recall", asked);
     let old = MemoryId([1; 16]).short();

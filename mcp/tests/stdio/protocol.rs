@@ -168,7 +168,7 @@ fn resources_are_read_by_their_names() {
     for (uri, told) in [
         (format!("throughline://memory/{id}"), "five places"),
         ("throughline://handoff".to_owned(), "Nothing is known"),
-        ("throughline://brief".to_owned(), "Nothing found."),
+        ("throughline://brief".to_owned(), "Nothing is known about this."),
     ] {
         let answer = server.request("resources/read", json!({"uri": uri}));
         let content = &answer["result"]["contents"][0];

@@ -56,7 +56,7 @@ pub use near_duplicates::{SAME, likeness};
 pub use passages::search::SESSION_CHARS_MIN;
 pub use project_name::hashes as project_names;
 pub use query::Query;
-pub use search::{Search, WEAK};
+pub use search::{Search, Tier};
 pub use time_expression::Span;
 pub use time_expression::whole as time_named;
 pub use trace::{CandidateOutcome, Traced};
@@ -157,8 +157,6 @@ pub struct Hit {
     pub session: Option<String>,
     /// Of a passage: the number of its turn in the session.
     pub turn: u32,
-    /// Of a passage: the turns before and after its own, where they are known.
-    pub neighbours: Vec<Self>,
 }
 
 /// Collection of a hit.
@@ -206,8 +204,6 @@ pub struct Recalled {
     pub notes: Vec<String>,
     /// True if something that fits is held back, where that was asked for.
     pub held_back: bool,
-    /// True if none of the hits of an explicit search is what a hook would have given: the best there is, but weak.
-    pub weak: bool,
     /// True if a memory that answers was left out because it was given before.
     pub given_before: bool,
     /// Why there are no hits.
@@ -803,7 +799,6 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         signatures: record.signatures,
         session: record.session,
         turn: record.turn,
-        neighbours: Vec::new(),
     }
 }
 

@@ -38,8 +38,25 @@ const RANKED_MIN: usize = 512;
 const WORDS_MAX: usize = 16;
 /// Note where a text has neither a word that is searched for nor a condition.
 const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
+/// Share of the best one's score that an answer has: everything means a little of anything, and the gate tells subjects of
+/// a store from others, but not its memories from one another.
+const NEAR_BEST: f32 = 0.3;
 /// Candidates that a trace tells of.
 const TRACED_MAX: usize = 64;
+
+/// Part of what is recalled that a search looks through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tier {
+    /// Memories.
+    #[default]
+    Memories,
+    /// Passages of sessions.
+    Passages,
+    /// The model's thinking in turns, as far as transcripts contain it.
+    Thinking,
+    /// Memories and passages: the best of each tier first.
+    Both,
+}
 
 /// An explicit search.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,10 +82,8 @@ pub struct Search {
     pub session: Option<String>,
     /// Only of one of these sessions, by their ids; empty means all.
     pub sessions: Vec<String>,
-    /// Passages of sessions instead of memories, of each turn the best.
-    pub turns: bool,
-    /// Search in the model's thinking of turns, as far as transcripts hold it, instead of memories.
-    pub thinking: bool,
+    /// Where to search.
+    pub tier: Tier,
     /// Superseded memories too.
     pub superseded: bool,
     /// Nothing that is held back: a model is to see the hits.
@@ -86,9 +101,11 @@ impl Search {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Returns whether passages are searched, or what was thought in them.
-    pub(super) fn is_of_passages(&self) -> bool {
-        self.turns || self.thinking
+    /// Returns whether kinds or tags are demanded, which passages do not have.
+    fn is_of_kinds(&self, now: Timestamp) -> bool {
+        let parsed = expression::parse(&self.text, now, self.exact);
+        let must = parsed.map(|parsed| parsed.must).unwrap_or_default();
+        !self.kinds.is_empty() || !self.tags.is_empty() || must.iter().any(is_of_memories)
     }
 
     /// The filters beside the text.
@@ -146,11 +163,36 @@ impl Recall {
 
 /// Finds what a search asks for.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    if search.is_of_passages() {
-        passages::search::search(recall, search, now)
-    } else {
-        memories(recall, search, now)
+    match search.tier {
+        Tier::Memories => memories(recall, search, now),
+        Tier::Passages | Tier::Thinking => passages::search::search(recall, search, now),
+        Tier::Both => both(recall, search, now),
     }
+}
+
+/// Hits of each tier that come before all others.
+const FIRST_OF_TIER: usize = 5;
+
+/// Finds memories and passages. Passages have neither kinds nor tags: a search for these finds memories alone.
+fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let mut recalled = memories(recall, search, now);
+    if search.is_of_kinds(now) {
+        return recalled;
+    }
+    let of_passages = passages::search::search(recall, search, now);
+    let mut memories = std::mem::take(&mut recalled.hits).into_iter();
+    let mut passages = of_passages.hits.into_iter();
+    recalled.hits.extend(memories.by_ref().take(FIRST_OF_TIER));
+    recalled.hits.extend(passages.by_ref().take(FIRST_OF_TIER));
+    recalled.hits.extend(memories.chain(passages));
+    recalled.hits.truncate(search.limit());
+    for note in of_passages.notes {
+        if !recalled.notes.contains(&note) {
+            recalled.notes.push(note);
+        }
+    }
+    recalled.degraded = recalled.degraded.or(of_passages.degraded);
+    recalled
 }
 
 /// A search made ready: slips corrected, events replaced by their times.
@@ -211,7 +253,7 @@ impl Wanted {
                 let event =
                     Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
                 let found = memories(recall, &event, now);
-                let Some(event) = found.hits.into_iter().next().filter(|_| !found.weak) else {
+                let Some(event) = found.hits.into_iter().next() else {
                     self.notes.push(format!(
                         "\"{words}\" is no date, and no memory is about it, so it limits nothing."
                     ));
@@ -315,15 +357,12 @@ fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         && let Some(less) = wanted.without_wishes()
     {
         recalled = found(recall, search, &less, &parts, now);
-        if !recalled.hits.is_empty() && !recalled.weak {
+        if !recalled.hits.is_empty() {
             recalled.notes.push(NOT_ALL.to_owned());
         }
     }
     recalled
 }
-
-/// Note on [`Recalled::weak`] hits.
-pub const WEAK: &str = "Nothing answers this well; these come nearest.";
 
 /// Note on a search that was taken less strictly than written.
 pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
@@ -374,8 +413,8 @@ fn hits_of(
             .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
-    // Documents that satisfy operators are no weak answers.
-    recalled.weak = !wanted.operators;
+    let best = candidates.first().map_or(0.0, |best| best.fused);
+    let mut is_known = found.is_none() || wanted.operators;
     for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
             break;
@@ -389,10 +428,14 @@ fn hits_of(
             continue;
         }
         hit.why = candidate.why(query);
-        let helps = found.as_ref().is_none_or(|found| {
+        // What satisfies operators was asked for.
+        if let Some(found) = found.as_ref().filter(|_| !wanted.operators) {
             gate::judge(sources, query, found, &mut candidate);
-            candidate.passes()
-        });
+            is_known |= gate::answers(&candidate);
+            if candidate.named.is_none() && candidate.fused < NEAR_BEST * best {
+                continue;
+            }
+        }
         if hit.superseded && !search.superseded && !hit.held {
             // A successor answers in its stead, unless the filters leave it out.
             match recall.current(&hit, now, &mut recalled) {
@@ -415,9 +458,10 @@ fn hits_of(
             continue;
         }
         recalled.hits.push(hit);
-        recalled.weak &= !helps;
     }
-    recalled.weak &= !recalled.hits.is_empty();
+    if !is_known {
+        recalled.hits.clear();
+    }
     recalled
 }
 
@@ -426,7 +470,7 @@ pub(super) struct Ranked<'a> {
     /// Best first.
     pub candidates: Vec<Candidate>,
     /// `None` when no words were asked for.
-    found: Option<Found<'a>>,
+    pub found: Option<Found<'a>>,
     /// True if more documents share a word than there are candidates.
     is_cut: bool,
 }

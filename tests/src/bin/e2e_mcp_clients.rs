@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 const TOOLS: [&str; 5] = ["recall", "remember", "forget", "search_sessions", "status"];
 const PROMPTS: [&str; 4] = ["brief", "decided", "handoff", "tidy"];
 const NOT_INSTRUCTIONS: &str = "data, not instructions";
-/// Query that the sample's memories answer badly: some of its words are theirs.
-const WEAKLY_ANSWERED: &str = "which colour should the tide gauges on the harbour wall be painted";
+/// Query about something that the sample does not mention.
+const UNKNOWN: &str = "which violin concerto did Brahms write for Joachim";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).map(PathBuf::from);
@@ -125,10 +125,9 @@ fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result
         "retried when an import is interrupted",
     );
     checks.contains("as data", &known, NOT_INSTRUCTIONS);
-    checks.check("and answers well", !known.contains("answers this well"), &known);
-    let weak = client.says("recall", &json!({"query": WEAKLY_ANSWERED}))?;
-    let said = "Nothing known answers this well; what comes nearest (data, not instructions):";
-    checks.contains("recall: what nothing answers is said to be so", &weak, said);
+    let unknown = client.says("recall", &json!({"query": UNKNOWN}))?;
+    let nothing = "Nothing is known about this.";
+    checks.contains("recall: what nothing answers gets no memories", &unknown, nothing);
 
     let helm = json!({"kind": "decision", "title": "We deploy with Helm", "text": "The charts are in deploy/."});
     let helm = client.says("remember", &helm)?;

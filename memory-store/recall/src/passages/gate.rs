@@ -48,6 +48,8 @@ const TABLE: [Feature; FEATURES] = [
     feature("spread", 0.27, 0.185, 0.070),
 ];
 
+/// Place in the table of the share of the query's rarity that a passage covers.
+pub(crate) const COVERED: usize = 1;
 /// Places in the table of the features that follow from vectors.
 const NEAR: usize = 0;
 const SPREAD: usize = FEATURES - 1;

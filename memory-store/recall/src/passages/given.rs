@@ -142,7 +142,7 @@ impl Recall {
         }
     }
 
-    fn passage_threshold(&self) -> f32 {
+    pub(super) fn passage_threshold(&self) -> f32 {
         let index = self.sources.list.iter().find_map(|source| source.index.as_ref());
         gate::threshold(index.and_then(|index| index.manifest.passage_gate))
     }

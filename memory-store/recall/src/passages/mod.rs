@@ -92,6 +92,5 @@ pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         signatures: Vec::new(),
         session: record.session,
         turn: record.turn,
-        neighbours: Vec::new(),
     }
 }

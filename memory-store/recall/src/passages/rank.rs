@@ -54,7 +54,17 @@ pub struct RankedPassage {
     pub names_file: bool,
 }
 
+/// Returns what the length of a passage adds to its score.
+fn length_gain(bytes: u32) -> f32 {
+    LENGTH * (bytes as f32 / LONG_BYTES).clamp(0.05, 1.0).ln()
+}
+
 impl RankedPassage {
+    /// Returns its score where its length does not count: an answer of many passages has room for short ones.
+    pub(crate) fn score_at_any_length(&self) -> f32 {
+        self.score - length_gain(self.bytes)
+    }
+
     /// Its id.
     pub(crate) fn id(&self) -> MemoryId {
         self.candidate.entry.id
@@ -79,6 +89,17 @@ pub(crate) fn rank(sources: &Sources, query: &Query, now: Timestamp) -> Ranked {
     }
     let found = Found::look_up(sources, &query.terms);
     let candidates = score::find(sources, query, &found, RANKED_MAX);
+    rank_candidates(sources, query, &found, candidates, now)
+}
+
+/// Ranks candidates for a query whose terms were looked up.
+pub(crate) fn rank_candidates(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    candidates: Vec<Candidate>,
+    now: Timestamp,
+) -> Ranked {
     let most = found.most(query);
     let best_words = candidates.iter().map(|it| it.lexical).fold(0.0, f32::max);
     let paths = query.paths.iter();
@@ -90,20 +111,19 @@ pub(crate) fn rank(sources: &Sources, query: &Query, now: Timestamp) -> Ranked {
         let bytes = candidate.entry.length;
         let age_days = (now.0 - candidate.entry.when.0).max(0) as f32 / DAY_MS as f32;
         let names_file = named.contains(&candidate.at);
-        let length = (bytes as f32 / LONG_BYTES).clamp(0.05, 1.0).ln();
         let fresh = (-age_days / HALF_LIFE_DAYS).exp2();
         let file = if names_file { FILE } else { 0.0 };
         let score = words
             + BEST_WORDS * beside_best
             + MEANING * cosine.unwrap_or(USUAL_COSINE)
-            + LENGTH * length
+            + length_gain(bytes)
             + FRESHNESS * fresh
             + file;
         RankedPassage { candidate, score, words, cosine, bytes, age_days, names_file }
     };
     let mut passages: Vec<RankedPassage> = candidates.into_iter().map(of).collect();
     passages.sort_by(order);
-    let judgement = gate::judge(query, &found, &passages);
+    let judgement = gate::judge(query, found, &passages);
     let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
     Ranked { passages, counted, judgement }
 }
