@@ -100,7 +100,7 @@ fn answers(next: &SessionRecord, question: &str) -> bool {
     let request = &next.first_request;
     let words = subject_of(question);
     let is_short = request.split_whitespace().count() <= ANSWER_WORDS_MAX;
-    goes_on(request) || is_short && share(&words, request) > 0.0
+    !request.is_empty() && (goes_on(request) || is_short && share(&words, request) > 0.0)
 }
 
 /// Returns whether a later session finished a task, or turned to a question.

@@ -56,7 +56,13 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
         StepKind::Thinking { .. } => None,
     });
     let prompt = || units(&turn.prompt.text).pop().map(|unit| unit.text).filter(|it| asks(it));
-    asked.unwrap_or_else(prompt).map(|text| cut(&text, QUESTION_CHARS_MAX))
+    let question = asked.unwrap_or_else(prompt)?;
+    Some(cut(last_line(&question), QUESTION_CHARS_MAX))
+}
+
+/// Returns the last line: short paragraphs are put together in one passage.
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or_default()
 }
 
 fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
@@ -69,7 +75,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;
-    Some(cut(&unit.text, ITEM_CHARS_MAX))
+    Some(cut(last_line(&unit.text), ITEM_CHARS_MAX))
 }
 
 /// Returns the tool calls that the user rejected.
