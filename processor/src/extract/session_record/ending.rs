@@ -27,8 +27,11 @@ fn last_text(turn: &Turn) -> Option<&str> {
 /// Returns the first paragraph of the last message of a turn that has words and asks nothing.
 pub fn answer_of(turn: &Turn) -> Option<String> {
     let units = units(last_text(turn)?);
-    let tells = |unit: &&Unit| count_words(&unit.text) > 0 && !asks(&unit.text);
-    units.iter().find(tells).map(|unit| cut(&unit.text, TEXT_CHARS_MAX))
+    let tells = |text: &&str| count_words(text) > 0 && !asks(text);
+    let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
+    // A short answer is put together with the question behind it.
+    let lines = || units.first().and_then(|unit: &Unit| unit.text.lines().find(tells));
+    whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
 }
 
 /// Returns the question with which the assistant ended a turn.

@@ -194,7 +194,7 @@ impl SessionRecord {
         let files = files(turns, roots);
         let changed = !commits.is_empty()
             || files.iter().any(|file| file.edits > 0)
-            || calls(turns).any(|call| fixes::has_changed(call));
+            || calls(turns).any(fixes::has_changed);
         let (speaker, prompts) = speaker(turns);
         let plan = requests::plan(turns);
         Self {

@@ -16,9 +16,11 @@ fn request_of(turn: &Turn) -> Option<String> {
     (!request.is_empty() && !goes_on(words)).then(|| cut(request, TEXT_CHARS_MAX))
 }
 
-/// Returns the words of the first prompt that has any, where no prompt is a request.
+/// Returns the words of the first prompt that only goes on, where no prompt is a request. Material that was pasted may
+/// be the words of others.
 fn any_words(turns: &[Turn]) -> String {
-    let words = turns.iter().map(words_of).find(|words| !words.trim().is_empty());
+    let mut words = turns.iter().map(words_of);
+    let words = words.find(|words| !words.trim().is_empty() && goes_on(words));
     cut(&plain(words.unwrap_or_default()), TEXT_CHARS_MAX)
 }
 
