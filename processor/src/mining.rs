@@ -13,7 +13,7 @@ use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
-use crate::extract::session_record::SessionRecord;
+use crate::extract::session_record::{self, SessionRecord};
 use crate::extract::{self, Found, Roots};
 use crate::llm::Model;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
@@ -158,6 +158,7 @@ impl Miner<'_> {
         }
         hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
         hasher.update(&crate::llm::VERSION.to_le_bytes());
+        hasher.update(&session_record::VERSION.to_le_bytes());
         // Which of its turns are this project's, and how its paths are named.
         for cwd in &state.cwds {
             let root = self.territory.root_of(cwd);
