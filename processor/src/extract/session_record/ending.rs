@@ -6,7 +6,7 @@ use memory_store::signature::{CommandClass, classify, error_signature, normalise
 use super::{FAILING_MAX, ITEM_CHARS_MAX, REJECTED_MAX, RejectedCall, TEXT_CHARS_MAX, calls};
 use crate::extract::fixes::is_sibling;
 use crate::extract::paths::touched;
-use crate::extract::{Roots, cut, words};
+use crate::extract::{Roots, cut, plain, words};
 use crate::passages::{Unit, asks, count_words, units};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, StepKind, Turn};
@@ -60,7 +60,7 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
     });
     let prompt = || units(&turn.prompt.text).pop().map(|unit| unit.text).filter(|it| asks(it));
     let question = asked.unwrap_or_else(prompt)?;
-    Some(cut(last_line(&question), QUESTION_CHARS_MAX))
+    Some(cut(&plain(last_line(&question)), QUESTION_CHARS_MAX))
 }
 
 /// Returns the last line: short paragraphs are put together in one passage.
@@ -78,7 +78,7 @@ fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
 pub fn stopped(turns: &[Turn]) -> Option<String> {
     let turn = turns.last().filter(|turn| turn.interrupted)?;
     let unit = units(last_text(turn)?).pop()?;
-    Some(cut(last_line(&unit.text), ITEM_CHARS_MAX))
+    Some(cut(&plain(last_line(&unit.text)), ITEM_CHARS_MAX))
 }
 
 /// Returns the tool calls that the user rejected.

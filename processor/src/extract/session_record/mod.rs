@@ -221,7 +221,7 @@ impl SessionRecord {
             rejected: rejected(turns, roots),
             question: open_question(turns),
             stopped: stopped(turns),
-            answer: turns.iter().rev().find_map(answer_of).unwrap_or_default(),
+            answer: super::plain(&turns.iter().rev().find_map(answer_of).unwrap_or_default()),
             ..Self::default()
         }
     }
