@@ -38,6 +38,7 @@ use crate::collect::ignore::Ignore;
 use crate::collect::newest::in_order;
 use crate::collect::purged::Purged;
 use crate::extract::Roots;
+use crate::extract::session_record::SessionRecord;
 use crate::handoff;
 use crate::progress::Progress;
 use crate::secrets::{Learning, Secrets};
@@ -481,10 +482,11 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
     let Some(cwd) = session.turns.last().map(|turn| turn.cwd.clone()) else {
         return End::default();
     };
-    let roots = Roots::new(territory.folders());
-    let left = goes_on.then(|| handoff::session(&session, &roots)).flatten();
+    let record = SessionRecord::outline(&session, &Roots::new(territory.folders()));
+    let left = goes_on.then(|| handoff::of(&record)).flatten();
     let left = left.map(|left| (cwd, left));
-    End { left, edited: handoff::edited(&session, &roots) }
+    let edited = record.written().map(|(path, at)| (path.to_owned(), at)).collect();
+    End { left, edited }
 }
 
 fn cwd(record: &Record) -> Option<&str> {

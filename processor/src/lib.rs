@@ -21,6 +21,7 @@ pub mod progress;
 pub mod project_texts;
 pub mod publish;
 pub mod secrets;
+pub mod session_records;
 pub mod state;
 pub mod sync;
 #[cfg(test)]

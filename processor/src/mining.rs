@@ -1,6 +1,5 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -11,11 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::{Archive, Header};
 use crate::collect::discover::Territory;
-use crate::collect::expired::{Expired, Remains};
+use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
 use crate::extract::draft::Draft;
-use crate::extract::episodes::Landed;
-use crate::extract::proven::{Cure, Proven};
+use crate::extract::session_record::{self, SessionRecord};
 use crate::extract::{self, Found, Roots};
 use crate::llm::Model;
 use crate::private_files::{pack, read_bounded, unpack, write_whole};
@@ -26,7 +24,7 @@ use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
@@ -58,12 +56,9 @@ pub struct MinedFile {
     pub windows: usize,
     /// Drafts that were found.
     pub drafts: Vec<Draft>,
-    /// What its tool calls proved.
-    #[serde(skip_serializing_if = "Proven::is_empty")]
-    pub proven: Proven,
-    /// Commits that were made in it, where a model may be asked what they overtook.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<Landed>,
+    /// What it was about. Earlier versions kept the commands and cures alone.
+    #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
+    pub record: SessionRecord,
     /// Why nothing could be found.
     #[serde(skip)]
     pub failure: Option<String>,
@@ -71,7 +66,7 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last: _, cwd, turns, drafts, proven, lost: _ } = remains;
+        let Remains { header, last: _, cwd, turns, drafts, record, lost: _ } = remains;
         Self {
             key: String::new(),
             name: String::new(),
@@ -80,16 +75,16 @@ impl From<Remains> for MinedFile {
             cwd,
             windows: 0,
             drafts,
-            proven,
-            commits: Vec::new(),
+            record,
             failure: None,
         }
     }
 }
 
 impl MinedFile {
-    /// Returns the summary to remember where only these `kinds` count, or all if there are none.
-    pub fn summary(&self, kinds: &[Kind]) -> Summary {
+    /// Returns the summary to remember where only these `kinds` count, or all if there are none. `is_asked` is true
+    /// where a model is asked which memories the commits overtook.
+    pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> Summary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
         let mut drafts = 0;
@@ -100,11 +95,11 @@ impl MinedFile {
             drafts += 1;
         }
         // The start block shows commands of many sessions.
-        for command in &self.proven.commands {
+        for command in &self.record.commands {
             hasher.update(format!("{} {}\n", command.directory, command.line).as_bytes());
         }
-        if !self.commits.is_empty() {
-            hasher.update(&serde_json::to_vec(&self.commits).unwrap_or_default());
+        if is_asked {
+            hasher.update(&serde_json::to_vec(&self.record.commits).unwrap_or_default());
         }
         Summary {
             key: self.key.clone(),
@@ -163,6 +158,7 @@ impl Miner<'_> {
         }
         hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
         hasher.update(&crate::llm::VERSION.to_le_bytes());
+        hasher.update(&session_record::VERSION.to_le_bytes());
         // Which of its turns are this project's, and how its paths are named.
         for cwd in &state.cwds {
             let root = self.territory.root_of(cwd);
@@ -291,7 +287,7 @@ impl Miner<'_> {
             (Vec::new(), Found::default(), 0, 0);
         for (session, found) in prepared {
             let last_part = last_part.first().unwrap_or(&session);
-            learned.proven.extend(found.proven.clone());
+            learned.record.extend(found.record.clone());
             let extracted = model.extract_part(&session, last_part, found, warnings);
             sessions.push(session);
             learned.wishes.extend(extracted.drafts);
@@ -327,16 +323,12 @@ impl Miner<'_> {
         found: Found,
         windows: usize,
     ) -> Result<MinedFile> {
-        let Found { wishes: mut drafts, mut proven } = found;
-        let reads = self.model.is_some();
-        let commits = sessions.iter().filter(|_| reads).flat_map(Landed::of);
-        let mut commits: Vec<Landed> = commits.collect();
+        let Found { wishes: mut drafts, mut record } = found;
+        let decisions = drafts.iter().filter(|draft| is_decision(draft));
+        record.decisions = decisions.map(|draft| draft.title.clone()).collect();
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
-        self.redact.redact_together(&mut proven.texts());
-        for commit in &mut commits {
-            self.redact.redact_together(&mut [&mut commit.subject, &mut commit.body]);
-        }
+        self.redact.redact_together(&mut record.texts());
         let main = sessions.first();
         let mined = MinedFile {
             key: key.to_owned(),
@@ -349,8 +341,7 @@ impl Miner<'_> {
                 .unwrap_or_default(),
             windows,
             drafts,
-            proven,
-            commits,
+            record,
             failure: None,
         };
         let path = path(self.home, name);
@@ -366,6 +357,11 @@ impl Miner<'_> {
 
 fn end_mark(last_part: &str) -> String {
     format!("{END_MARK}{}", last_part.get(..END_MARK_BYTES).unwrap_or(last_part))
+}
+
+/// Returns whether a model read a decision.
+fn is_decision(draft: &Draft) -> bool {
+    draft.kind == Kind::Decision && draft.extractor != extract::EXTRACTOR
 }
 
 fn hide(draft: &mut Draft, redact: &dyn Redact) {
@@ -387,7 +383,7 @@ fn united(found: Vec<Found>) -> Found {
     let mut all = Found::default();
     for found in found {
         all.wishes.extend(found.wishes);
-        all.proven.extend(found.proven);
+        all.record.extend(found.record);
     }
     all
 }
@@ -438,27 +434,6 @@ pub fn names(home: &ProjectDir) -> Vec<String> {
 /// The drafts of that.
 pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
     last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
-}
-
-/// Returns what the tool calls of each session proved, by the session; those whose turns are gone included.
-pub fn proven(home: &ProjectDir) -> Vec<(String, Proven)> {
-    let mined = names(home).into_iter().filter_map(|name| last_mined(home, &name));
-    let expired = Expired::open(home);
-    let gone = expired.names().into_iter().filter_map(|name| expired.load(&name));
-    let mined = mined.chain(gone.map(MinedFile::from)).filter(|file| !file.proven.is_empty());
-    let mut proven: Vec<_> = mined.map(|file| (file.session, file.proven)).collect();
-    proven.sort_by(|one, other| one.0.cmp(&other.0));
-    proven
-}
-
-/// Returns the cures of all sessions, newest first; of one error that was cured alike several times the newest.
-pub fn cures(home: &ProjectDir) -> Vec<Cure> {
-    let mut cures: Vec<Cure> =
-        proven(home).into_iter().flat_map(|(_, proven)| proven.cures).collect();
-    cures.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.turns.cmp(&other.turns)));
-    let mut seen = HashSet::new();
-    cures.retain(|cure| seen.insert((cure.call.clone(), cure.error.clone(), cure.cure.clone())));
-    cures
 }
 
 /// Removes what was mined from a session.

@@ -132,7 +132,8 @@ fn publish(
     };
     let (settings, now) = (publication.settings, publication.now);
     let left = Handoff::read(&publication.dirs.tree(root).handoff);
-    let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
+    let last = left.sessions.into_iter().take(1);
+    let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
     let start = start_plan::plan(
         &listing.memories,
         &start_plan::MemoryStates {

@@ -17,7 +17,7 @@ use crate::private_files::{Damaged, read_checked, read_json, write_checked, writ
 use crate::transcript::{Speaker, parts};
 
 /// Changes whenever the meaning of what is remembered changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Sessions of one working directory of which it is remembered where they were left: twice as many as are told.
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;

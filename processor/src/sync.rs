@@ -48,11 +48,11 @@ use memory_store::reconcile::Replacing;
 use memory_store::{Timestamp, identity};
 
 use crate::collect::forks::Ownership;
-use crate::extract::proven::often;
 use crate::git;
 use crate::lock::{Busy, Lock};
 use crate::mining::MinedFile;
 use crate::progress::{Progress, Silent};
+use crate::session_records::often;
 use crate::state::{Learned, State};
 use crate::transcript::parts::{self, PART_BYTES};
 use crate::typed_commands;
@@ -311,8 +311,8 @@ impl Run<'_> {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all.extend(expired);
         self.report.turns = all.iter().map(|file| file.turns).sum();
-        let proven = all.iter().map(|file| (file.session.as_str(), &file.proven));
-        self.state.commands = often(proven);
+        let records = all.iter().map(|file| (file.session.as_str(), &file.record));
+        self.state.commands = often(records);
         let learned = self.make_memories(&ownership, &all, asked)?;
         let inputs = if learned.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, expired_turns, ..learned.learned };

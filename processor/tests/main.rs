@@ -26,6 +26,7 @@ mod purge;
 mod scripts;
 mod second;
 mod secrets;
+mod session_records;
 mod slow_model;
 mod speakers;
 mod standin;

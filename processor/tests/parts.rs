@@ -284,7 +284,8 @@ fn a_failure_and_its_cure_in_two_parts_are_found() {
     }
     let home = sealed.dirs.project(sealed.tree.project);
     let cures = || {
-        let all = processor::mining::cures(&home).into_iter();
+        let all =
+            processor::session_records::cures(processor::session_records::read(&home)).into_iter();
         all.filter(|cure| cure.call.contains("harbour-crane")).collect::<Vec<_>>()
     };
     sealed.write("s1.jsonl", failed.as_bytes());

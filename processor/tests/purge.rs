@@ -282,16 +282,16 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     assert!(named(&report.learned, id), "{report:#?}");
     assert_eq!((source.session.as_deref(), source.turns.len()), (Some("bbbb"), 1), "{body}");
     let home = sealed.dirs.project(sealed.tree.project);
-    let proven: Vec<String> =
-        processor::mining::proven(&home).into_iter().map(|(session, _)| session).collect();
-    assert_eq!(proven, ["bbbb"]);
+    let records = processor::session_records::read(&home);
+    let sessions: Vec<&str> = records.iter().map(|record| record.session.as_str()).collect();
+    assert_eq!(sessions, ["bbbb"]);
     sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
     learned(&sealed, "floats for money");
     // Once nothing shows it any more, nothing is known of it.
     let report = purged(&sealed, &What::Session("bbbb".into()));
     assert_eq!(report.learned, []);
     assert_eq!(store(&sealed).list().unwrap().memories, []);
-    assert_eq!(processor::mining::proven(&home), []);
+    assert_eq!(processor::session_records::read(&home), []);
 }
 
 /// The transcript is still there: only the list keeps it from being read again.

@@ -21,6 +21,7 @@ fn sessions(sealed: &Sealed, prompts: &[Value], reply: &str) {
     for prompt in prompts {
         let mut script = Script::new(prompt["id"].as_str().unwrap(), sealed.root());
         script.prompt(prompt["prompt"].as_str().unwrap());
+        script.edit(&format!("{}/src/price.rs", sealed.root()), "f64", "i64");
         script.bash("make check", "passed: 4");
         script.say(reply);
         sealed.write_script(&script);
@@ -93,7 +94,7 @@ fn told(script: &mut Script, text: &str, more: &Value) {
     line["message"] = json!({"role": "user", "content": text});
     script.line("user", line);
     script.bash("make check", "passed: 4");
-    script.say("Done as asked. Next I add the tests.");
+    script.say("Done as asked.\n\nShall I add the tests, too?");
 }
 
 #[test]

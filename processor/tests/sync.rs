@@ -294,7 +294,8 @@ fn a_folder_that_the_user_names_is_taken_whole() {
     let third = sealed.sync();
     assert!(third.nothing_new, "{third:?}");
     let home = sealed.dirs.project(sealed.tree.project);
-    let paths = format!("{:?}", processor::mining::cures(&home));
+    let paths =
+        format!("{:?}", processor::session_records::cures(processor::session_records::read(&home)));
     assert!(paths.contains("src/parser.rs") && !paths.contains("/u/ada/app/src"), "{paths}");
 }
 

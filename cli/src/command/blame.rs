@@ -2,16 +2,15 @@
 
 use std::cmp::Reverse;
 use std::io::Write;
-use std::path::Path;
 
 use clap::Args;
 use memory_store::memory::{Memory, Status};
 use memory_store::store::Stored;
 use memory_store::{Timestamp, short_session};
-use processor::transcript::record::Record;
+use processor::extract::session_record::{SessionRecord, TouchedFile};
 use serde::Serialize;
 
-use super::sessions::{self, Session};
+use super::sessions::{Session, Sessions};
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain, plural};
 use crate::clock;
@@ -69,13 +68,12 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
     let mut memories: Vec<Stored> = listing.memories;
     memories.retain(|stored| is_about(&stored.memory, &path));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
-    let roots = [&stores.tree.root, &stores.tree.main_root];
-    let archive = sessions::archive(world, &stores);
-    let touched = sessions::all(&archive, |session, records| {
-        touches(session, records, &path, &roots.map(|root| root.as_path()))
-    })?;
-    let mut touched: Vec<Touched> =
-        touched.into_iter().map(|(session, touches)| Touched { session, touches }).collect();
+    let sessions = Sessions::open(world, &stores);
+    let touched = sessions.iter().filter_map(|(session, record)| {
+        let touches = touches(record, &path)?;
+        Some(Touched { session: session.clone(), touches })
+    });
+    let mut touched: Vec<Touched> = touched.collect();
     touched.sort_by_key(|one| Reverse(one.touches.touched));
     touched.truncate(args.limit);
     let is_empty = memories.is_empty() && touched.is_empty();
@@ -133,27 +131,18 @@ fn is_inside(path: &str) -> bool {
 }
 
 /// How often a session touched what is at the path; `None` if it did not.
-fn touches(session: &Session, records: &[Record], path: &str, roots: &[&Path]) -> Option<Touches> {
+fn touches(record: &SessionRecord, path: &str) -> Option<Touches> {
+    let is_it = |file: &&TouchedFile| match path {
+        "" => is_inside(&file.path),
+        path => is_within(&file.path, path),
+    };
     let mut touches = Touches::default();
-    for record in records {
-        let Some((file, edits)) = sessions::touched(record) else { continue };
-        let file = relative(file, session, roots);
-        let is_it = if path.is_empty() { is_inside(&file) } else { is_within(&file, path) };
-        if !is_it {
-            continue;
-        }
-        *(if edits { &mut touches.edits } else { &mut touches.reads }) += 1;
-        touches.touched = touches.touched.max(record.at);
+    for file in record.files.iter().filter(is_it) {
+        touches.edits += file.edits;
+        touches.reads += file.reads;
+        touches.touched = touches.touched.max(file.last);
     }
     (touches.edits + touches.reads > 0).then_some(touches)
-}
-
-/// A file as memories name it: below the root of its working tree, or of the folder that the session was in.
-pub fn relative(file: &str, session: &Session, roots: &[&Path]) -> String {
-    let file = Path::new(file);
-    let below = roots.iter().find_map(|root| file.strip_prefix(root).ok());
-    let below = below.or_else(|| file.strip_prefix(&session.folder).ok()).unwrap_or(file);
-    below.to_string_lossy().into_owned()
 }
 
 fn show(

@@ -8,11 +8,9 @@ use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
 use memory_store::recall::{Recall, Recalled, Search};
-use memory_store::signature::error_signature;
 use memory_store::store::Stored;
-use processor::extract::proven::Cure;
-use processor::extract::{overlap, word_set};
-use processor::mining;
+use processor::extract::session_record::Cure;
+use processor::session_records;
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -25,8 +23,6 @@ use crate::world::World;
 
 /// Columns before the cure.
 const INDENT: usize = 8;
-/// Share of the words asked for that a cure has at least.
-const FIT_MIN: f32 = 0.6;
 /// Lines of a cure that are shown; `throughline show` has all.
 const CURE_LINES_MAX: usize = 3;
 
@@ -68,9 +64,9 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         fixes.sort_by_key(place);
     }
     fixes.truncate(args.limit);
-    let mut cures = mining::cures(&stores.project.home);
+    let mut cures = session_records::cures(session_records::read(&stores.project.home));
     if !args.words.is_empty() {
-        cures = fitting(cures, &args.words.join(" "));
+        cures = session_records::cures_of(cures, &args.words.join(" "));
     }
     cures.truncate(args.limit - fixes.len());
     if args.json {
@@ -94,24 +90,6 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
         true => Err(Failure::silent(exit::NOTHING)),
         false => Ok(()),
     }
-}
-
-/// Returns the cures of an error, by its signature, and then those that share most of the words.
-fn fitting(cures: Vec<Cure>, words: &str) -> Vec<Cure> {
-    let (signature, asked) = (error_signature(words), word_set(words));
-    let fit = |cure: &Cure| -> f32 {
-        if signature.is_some() && cure.signature == signature {
-            return 1.0;
-        }
-        overlap(&asked, &word_set(&format!("{} {} {}", cure.call, cure.error, cure.cure)))
-    };
-    let mut fitting: Vec<(f32, Cure)> = cures
-        .into_iter()
-        .map(|cure| (fit(&cure), cure))
-        .filter(|(fit, _)| *fit >= FIT_MIN)
-        .collect();
-    fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    fitting.into_iter().map(|(_, cure)| cure).collect()
 }
 
 fn is_current(stored: &Stored) -> bool {

@@ -33,8 +33,8 @@ pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
     if left.sessions.is_empty() {
         writeln!(
             out,
-            "No session of the last {FORGOTTEN_DAYS} days is known here. `throughline sync` reads new transcripts, \
-             `throughline timeline` shows earlier sessions."
+            "No session of the last {FORGOTTEN_DAYS} days changed or left anything open here. `throughline sync` reads \
+             new transcripts, `throughline timeline` shows all sessions."
         )?;
     }
     left.sessions.iter().try_for_each(|session| show(session, out))
@@ -52,12 +52,16 @@ pub fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
     writeln!(out, "**Asked:** {}\n", plain(&session.goal))?;
     list(out, "Done", &session.done)?;
     list(out, "Not done", &session.not_done)?;
+    if let Some(question) = &session.question {
+        writeln!(out, "**Open question:** {}\n", plain(question))?;
+    }
     if let Some(next) = &session.next {
-        writeln!(out, "**Next:** {}\n", plain(next))?;
+        writeln!(out, "**Interrupted at:** {}\n", plain(next))?;
     }
     if let Some(failing) = &session.failing {
         writeln!(out, "**Failing:** `{}`\n", plain(failing))?;
     }
+    list(out, "Changed", &session.files)?;
     list(out, "Uncommitted", &session.uncommitted)?;
     writeln!(out, "Session {}\n", plain(&session.session))?;
     Ok(())

@@ -13,7 +13,7 @@ use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
 use super::search::incomplete;
-use super::sessions::{self, Session, SessionFilter};
+use super::sessions::{Session, SessionFilter, Sessions};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
 use crate::claude::client;
@@ -138,16 +138,17 @@ fn find(
             None => best.push((hit, BTreeSet::from([turn]))),
         }
     }
-    let archive = sessions::archive(world, stores);
+    let sessions = Sessions::open(world, stores);
     let found = best.into_iter().filter_map(|(hit, turns)| {
-        let session = sessions::of(&archive, hit.session.as_deref()?)?;
-        if !filter.keeps(&session) {
+        let session = sessions.of(hit.session.as_deref()?)?;
+        if !filter.keeps(session) {
             return None;
         }
-        let command = session.is_resumable.then(|| command(&session, &world.cwd));
+        let command = session.is_resumable.then(|| command(session, &world.cwd));
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
+        let session = session.clone();
         Some(FoundSession { session, turns: turns.len(), turn, said, said_at, command })
     });
     Ok((found.take(limit).collect(), recalled.degraded))

@@ -1,14 +1,18 @@
-//! Past sessions as the archive keeps them.
+//! Past sessions: from their records, and where every turn is needed from the archive.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use memory_store::Timestamp;
-use processor::collect::archive::{Archive, SessionFile, file_name};
+use processor::collect::archive::{Archive, file_name};
+use processor::extract::session_record::SessionRecord;
+use processor::session_records;
+use processor::state::State;
 use processor::transcript::record::{Record, RecordWhat};
-use processor::transcript::session::{Input, PromptBy};
+use processor::transcript::session::PromptBy;
 use processor::transcript::{Speaker, parts};
 use serde::Serialize;
 
@@ -17,7 +21,7 @@ use crate::failure::{Failure, Result};
 use crate::style::{CARE, paint};
 use crate::world::World;
 
-/// A session of the archive.
+/// A session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Session {
     /// Its id.
@@ -33,6 +37,8 @@ pub struct Session {
     /// Its speaker.
     #[serde(skip_serializing_if = "Speaker::is_person")]
     pub speaker: Speaker,
+    /// Title, made from its request.
+    pub title: String,
     /// The first prompt of its speaker.
     pub wish: String,
     /// How many prompts its speaker gave.
@@ -69,13 +75,42 @@ pub fn archive(world: &World, stores: &Stores) -> Archive {
     Archive::open(&world.dirs.project(stores.tree.project))
 }
 
-/// Reads one session; `None` when nothing of it is kept, or it cannot be read, which is told on stderr.
-pub fn of(archive: &Archive, session: &str) -> Option<Session> {
-    of_name(archive, &file_name(session, None)).map(|(session, _)| session)
+/// The sessions of a project, from their records.
+pub struct Sessions {
+    all: Vec<(Session, SessionRecord)>,
 }
 
-/// Reads a session and its records, by the name of its file.
-fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
+impl Sessions {
+    /// Reads them, newest first.
+    pub fn open(world: &World, stores: &Stores) -> Self {
+        let home = world.dirs.project(stores.tree.project);
+        let state = State::read(&home);
+        let transcripts: BTreeSet<&str> = state
+            .seen
+            .keys()
+            .filter(|path| path.extension().is_some_and(|it| it == "jsonl") && path.is_file())
+            .filter_map(|path| path.file_stem()?.to_str())
+            .collect();
+        let records = session_records::read(&home).into_iter();
+        let records = records.filter(|record| record.agent.is_none());
+        let all = records.map(|record| (Session::of(&record, &transcripts), record)).collect();
+        Self { all }
+    }
+
+    /// Returns them with their records, newest first.
+    pub fn iter(&self) -> impl Iterator<Item = &(Session, SessionRecord)> {
+        self.all.iter()
+    }
+
+    /// Returns one session; `None` where it has no record.
+    pub fn of(&self, session: &str) -> Option<&Session> {
+        self.iter().map(|(known, _)| known).find(|known| known.session == session)
+    }
+}
+
+/// Reads what was done in a session; subagents have files of their own. `None` when nothing of it is kept, or it cannot
+/// be read, which is reported on stderr.
+pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record>> {
     let load = |name: &str| match archive.load(name) {
         Ok(file) => file,
         Err(error) => {
@@ -85,25 +120,16 @@ fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
             None
         }
     };
-    let file = load(name)?;
+    let name = file_name(session, None);
+    let file = load(&name)?;
     let mut records = Vec::new();
     for part in 1..=file.header.parts {
-        if let Some(closed) = load(&parts::name(name, part)) {
+        if let Some(closed) = load(&parts::name(&name, part)) {
             records.extend(closed.records);
         }
     }
-    let id = &file.header.session;
-    let is_resumable = is_plain(id) && has_transcript(&file);
     records.extend(file.records);
-    let speaker = Speaker::of(&records).unwrap_or_default();
-    let mut session = Session { session: id.clone(), is_resumable, speaker, ..Session::default() };
-    records.iter().for_each(|record| session.add(record));
-    Some((session, records))
-}
-
-/// Reads a session and what was done in it; subagents have files of their own.
-pub fn with_records(archive: &Archive, session: &str) -> Option<(Session, Vec<Record>)> {
-    of_name(archive, &file_name(session, None))
+    Some(records)
 }
 
 /// The names of all sessions, without subagents, in the order in which they are read at least cost.
@@ -111,23 +137,6 @@ pub fn names(archive: &Archive) -> Result<Vec<String>> {
     let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
     names.retain(|name| is_main(name));
     Ok(names)
-}
-
-/// Reads all sessions with what was done in them, and keeps what `told` makes of each; newest first.
-pub fn all<T>(
-    archive: &Archive,
-    told: impl Fn(&Session, &[Record]) -> Option<T>,
-) -> Result<Vec<(Session, T)>> {
-    let mut sessions: Vec<(Session, T)> = names(archive)?
-        .iter()
-        .filter_map(|name| {
-            let (session, records) = of_name(archive, name)?;
-            let told = told(&session, &records)?;
-            Some((session, told))
-        })
-        .collect();
-    sessions.sort_by_key(|(session, _)| (std::cmp::Reverse(session.last), session.session.clone()));
-    Ok(sessions)
 }
 
 /// A prompt that a person typed.
@@ -167,56 +176,29 @@ pub fn typed_prompts(
     Ok(prompts)
 }
 
-/// The file that a call reads or edits, and whether it edits it.
-pub fn touched(record: &Record) -> Option<(&str, bool)> {
-    match &record.what {
-        RecordWhat::Call { what: Input::Read { path }, .. } => Some((path, false)),
-        RecordWhat::Call { what: Input::Edit { path, .. }, .. } => Some((path, true)),
-        _ => None,
-    }
-}
-
-/// The command line that a call runs.
-pub fn ran(record: &Record) -> Option<&str> {
-    match &record.what {
-        RecordWhat::Call { what: Input::Shell { command, .. }, .. } => Some(command),
-        _ => None,
-    }
-}
-
 impl Session {
-    /// Returns its first prompt, for the line of a list, with a mark where its prompts are no person's.
+    /// Returns the session that a record is of. `transcripts` are the ids of sessions whose transcripts are there.
+    fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
+        let id = record.session.as_str();
+        Self {
+            session: id.to_owned(),
+            first: record.first,
+            last: record.last,
+            branch: record.branch.clone(),
+            folder: PathBuf::from(&record.folder),
+            speaker: record.speaker.unwrap_or_default(),
+            title: record.title.clone(),
+            wish: record.first_request.clone(),
+            prompts: record.prompts,
+            is_resumable: is_plain(id) && transcripts.contains(id),
+        }
+    }
+
+    /// Returns its title, for the line of a list, with a mark where its prompts are no person's.
     pub fn subject(&self) -> String {
         match self.speaker.label() {
-            "" => self.wish.clone(),
-            label => format!("[prompts by {label}] {}", self.wish),
-        }
-    }
-
-    fn add(&mut self, record: &Record) {
-        if record.at != Timestamp::default() {
-            self.last = self.last.max(record.at);
-            if self.first == Timestamp::default() {
-                self.first = record.at;
-            }
-        }
-        let RecordWhat::Prompt { cwd, branch, text, by, .. } = &record.what else { return };
-        if self.folder.as_os_str().is_empty() {
-            self.folder = cwd.into();
-        }
-        if !branch.is_empty() {
-            self.branch.clone_from(branch);
-        }
-        let of_speaker = match self.speaker {
-            Speaker::Person => PromptBy::User,
-            Speaker::Agent => PromptBy::Agent,
-            Speaker::Program => PromptBy::Sdk,
-        };
-        if *by == of_speaker && !text.trim().is_empty() {
-            self.prompts += 1;
-            if self.wish.is_empty() {
-                self.wish.clone_from(text);
-            }
+            "" => self.title.clone(),
+            label => format!("[prompts by {label}] {}", self.title),
         }
     }
 }
@@ -224,14 +206,6 @@ impl Session {
 /// Whether an archive file is of a session itself, and not of a subagent or a closed part.
 fn is_main(name: &str) -> bool {
     !name.contains('.') && parts::of_name(name).1 == 0
-}
-
-fn has_transcript(file: &SessionFile) -> bool {
-    let name = format!("{}.jsonl", file.header.session);
-    let mut sources = file.header.sources.iter();
-    sources.any(|source| {
-        source.path.file_name().is_some_and(|it| *it == *name) && source.path.is_file()
-    })
 }
 
 /// Whether an id can stand in a command line: it comes from a transcript, which others may have written.

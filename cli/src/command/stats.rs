@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
 
 use clap::Args;
 use memory_store::counts::Standing;
 use memory_store::memory::Memory;
 use memory_store::store::Listing;
 use memory_store::{Kind, MemoryId, Timestamp};
+use processor::extract::session_record::SessionRecord;
 use processor::llm::usage::{self, Spent};
-use processor::transcript::record::Record;
 use serde::Serialize;
 
 use super::receipts::{self, Receipt};
-use super::sessions::{self, Session};
+use super::sessions::Sessions;
 use super::stores::Stores;
 use super::view::{self, plural};
 use super::{blame, log};
@@ -239,16 +238,16 @@ fn outcomes(
         }
         of_session.push(receipt);
     }
-    let archive = sessions::archive(world, stores);
-    let roots = [stores.tree.root.as_path(), stores.tree.main_root.as_path()];
+    let sessions = Sessions::open(world, stores);
+    let records: BTreeMap<&str, &SessionRecord> =
+        sessions.iter().map(|(session, record)| (session.session.as_str(), record)).collect();
     let mut outcomes: BTreeMap<MemoryId, Outcomes> = BTreeMap::new();
     for session in order.iter().take(SESSIONS_MAX) {
-        let Some((session, records)) = sessions::with_records(&archive, session) else { continue };
-        for receipt in by_session.get(&*session.session).into_iter().flatten() {
+        let Some(record) = records.get(session) else { continue };
+        for receipt in by_session.get(session).into_iter().flatten() {
             for given in &receipt.memories {
                 let memory = memories.get(&given.id).copied();
-                let followed = memory
-                    .and_then(|memory| follows(memory, receipt.at, &session, &records, &roots));
+                let followed = memory.and_then(|memory| follows(memory, receipt.at, record));
                 let outcome = outcomes.entry(given.id).or_default();
                 outcome.given += 1;
                 match followed {
@@ -263,29 +262,17 @@ fn outcomes(
 }
 
 /// Whether a session went on to touch what a memory is about; `None` where that cannot be seen.
-fn follows(
-    memory: &Memory,
-    given: Timestamp,
-    session: &Session,
-    records: &[Record],
-    roots: &[&Path],
-) -> Option<bool> {
+fn follows(memory: &Memory, given: Timestamp, record: &SessionRecord) -> Option<bool> {
     let command = memory.command.as_ref().map(|command| command.line.as_str());
     if memory.paths.is_empty() && command.is_none() {
         return None;
     }
-    let mut after = records.iter().filter(|record| record.at >= given);
-    Some(after.any(|record| {
-        let is_run =
-            || sessions::ran(record).zip(command).is_some_and(|(ran, it)| ran.contains(it));
-        let is_touched = || {
-            sessions::touched(record).is_some_and(|(file, _)| {
-                let file = blame::relative(file, session, roots);
-                memory.paths.iter().any(|named| blame::names(&named.path, &file))
-            })
-        };
-        is_touched() || is_run()
-    }))
+    let is_about = |path: &str| memory.paths.iter().any(|named| blame::names(&named.path, path));
+    let mut files = record.files.iter().filter(|file| file.last >= given);
+    let runs = record.commands.iter().chain(&record.failing);
+    let mut runs = runs.filter(|run| run.last >= given);
+    let is_run = |line: &str| command.is_some_and(|it| line.contains(it));
+    Some(files.any(|file| is_about(&file.path)) || runs.any(|run| is_run(&run.line)))
 }
 
 fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
+use memory_store::handoff::Handoff;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,8 @@ struct SessionMemories {
     memories: usize,
     injections: usize,
     tokens: u64,
+    /// Tasks and questions that the last session left open.
+    open: usize,
 }
 
 /// Runs the command.
@@ -86,6 +89,10 @@ fn look(world: &World) -> SessionMemories {
         SessionMemories { off, session: payload.session_id, ..SessionMemories::default() };
     let Some(tree) = tree else { return given };
     given.set_up = true;
+    let left = Handoff::read(&world.dirs.tree(&tree.root).handoff);
+    let branch = tree.branch().unwrap_or_default();
+    let left = left.shown(&given.session, &branch, world.now);
+    given.open = left.map_or(0, |left| left.not_done.len() + usize::from(left.question.is_some()));
     if given.session.is_empty() {
         return given;
     }
@@ -112,7 +119,11 @@ fn told(given: &SessionMemories) -> Option<String> {
             format!("{} given, {tokens} tokens", view::plural(*memories, "memory"))
         }
     };
-    Some(format!("throughline: {what}"))
+    let open = match given {
+        SessionMemories { off: true, .. } | SessionMemories { open: 0, .. } => String::new(),
+        SessionMemories { open, .. } => format!(", {open} open"),
+    };
+    Some(format!("throughline: {what}{open}"))
 }
 
 /// Reads stdin, unless that takes too long: who opened it may never close it.

@@ -1,4 +1,4 @@
-//! `throughline timeline`: what happened, day by day.
+//! `throughline timeline`: what happened, day by day, and what is still open.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,9 +7,10 @@ use clap::Args;
 use memory_store::ledger::Reason;
 use memory_store::store::Stored;
 use memory_store::{Kind, MemoryId, Timestamp, short_session};
+use processor::session_records::{self, OpenItem, OpenKind, open_items};
 use serde::Serialize;
 
-use super::sessions::{self, Session, SessionFilter};
+use super::sessions::{Session, SessionFilter, Sessions};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
 use crate::clock;
@@ -19,11 +20,16 @@ use crate::world::World;
 use crate::wrap;
 
 /// Shows day by day which sessions there were, and which memories were learned, replaced and forgotten.
+///
+/// With --open it lists the questions, tasks and failing commands that sessions left and no later session settled.
 #[derive(Debug, Args)]
 pub struct Timeline {
     /// At most this many days, the last ones on which something happened
     #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
+    /// List what is still open instead, the latest first
+    #[arg(long, conflicts_with_all = ["limit", "by"])]
+    open: bool,
     #[command(flatten)]
     sessions: SessionFilter,
     /// Print JSON
@@ -69,6 +75,9 @@ impl Change {
 /// Runs the command.
 pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if args.open {
+        return open(args, world, &stores, out);
+    }
     let days = days(args, world, &stores)?;
     if args.json {
         return view::json(&days, out);
@@ -87,16 +96,46 @@ pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
     })
 }
 
+/// Lists what sessions left open.
+fn open(args: &Timeline, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    let open = open_items(&session_records::read(&world.dirs.project(stores.tree.project)));
+    if args.json {
+        return view::json(&open, out);
+    }
+    if open.is_empty() {
+        writeln!(out, "No session left a question, a task or a failing command open.")?;
+    }
+    for OpenItem { kind, text, session, at, branch } in &open {
+        let kind = match kind {
+            OpenKind::Question => "question",
+            OpenKind::Task => "task",
+            OpenKind::Failing => "failing",
+        };
+        let id = plain(short_session(session));
+        let at = clock::date(*at);
+        let branch = match branch.as_str() {
+            "" => String::new(),
+            branch => format!("{}: ", plain(branch)),
+        };
+        let room = wrap::room().saturating_sub(at.len() + id.len() + OPEN_COLUMNS + 6);
+        let text = wrap::cut(&format!("{branch}{}", plain(text)), room);
+        let kind = format!("{kind:<OPEN_COLUMNS$}");
+        writeln!(out, "{}  {}  {}  {text}", paint(QUIET, at), paint(NAME, id), paint(CARE, kind))?;
+    }
+    Ok(())
+}
+
+/// Columns of the kind of an open item.
+const OPEN_COLUMNS: usize = 8;
+
 fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
         let day = clock::date(at);
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
-    let archive = sessions::archive(world, stores);
-    for (session, ()) in
-        sessions::all(&archive, |session, _| args.sessions.keeps(session).then_some(()))?
-    {
+    let sessions = Sessions::open(world, stores);
+    for (session, _) in sessions.iter().filter(|(session, _)| args.sessions.keeps(session)) {
         on(session.last, &mut |day| day.sessions.push(session.clone()));
     }
     let listing = stores.list()?;

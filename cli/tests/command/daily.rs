@@ -264,6 +264,35 @@ fn the_timeline_tells_what_came_and_went() {
 }
 
 #[test]
+fn the_timeline_lists_what_is_still_open() {
+    let machine = Machine::new();
+    let path = TRANSCRIPT;
+    machine.transcript(path, SESSION, "2026-10-01");
+    let text = machine.read(path);
+    let last = text.lines().rfind(|line| line.contains("\"assistant\"")).unwrap();
+    let mut asks: serde_json::Value = serde_json::from_str(last).unwrap();
+    asks["parentUuid"] = asks["uuid"].clone();
+    asks["uuid"] = json!("11111111-0000-4000-8000-000000000099");
+    asks["message"]["id"] = json!("m99");
+    asks["message"]["content"] =
+        json!([{ "type": "text", "text": "Shall the old prices be rounded again?" }]);
+    machine.write(path, &format!("{text}{asks}\n"));
+    machine.ok(&["init", "--yes"]);
+    insta::assert_snapshot!(machine.ok(&["timeline", "--open"]), @r#"
+    2026-10-01  11111111  question  main: Shall the old prices be rounded again?
+    "#);
+    let open = machine.json(&["timeline", "--open", "--json"]);
+    assert_eq!((&open[0]["kind"], &open[0]["session"]), (&json!("question"), &json!(SESSION)));
+    let payload = json!({ "session_id": "another", "cwd": machine.work() }).to_string();
+    let said = machine.run_on(&["statusline"], &payload);
+    assert_eq!(said.stdout, "throughline: nothing given yet, 1 open\n");
+    assert_eq!(machine.run(&["timeline", "--open", "-n", "3"]).code, 2);
+    let nothing = learned();
+    let said = nothing.ok(&["timeline", "--open"]);
+    assert_eq!(said, "No session left a question, a task or a failing command open.\n");
+}
+
+#[test]
 fn blame_tells_memories_and_sessions_of_a_file() {
     let (machine, _) = given();
     machine.write("home/work/src/price.rs", "");
@@ -309,6 +338,9 @@ fn fixes_tell_errors_and_their_cure() {
         all.as_array().unwrap().iter().any(|one| one["call"] == "`cargo test --quiet`"),
         "{all:#}"
     );
+    // A few words of the error find the cure that tool calls showed.
+    let said = machine.ok(&["fixes", "mismatched types"]);
+    assert!(said.contains("`cargo test --quiet` failed") && said.contains("price.rs"), "{said}");
     let said = machine.run(&["fixes", "zeppelin"]);
     assert_eq!((said.code, &*said.stdout), (1, "No known error fits.\n"));
 }

@@ -515,8 +515,8 @@ fn status_counts() {
     assert_eq!(status["by_kind"]["fact"], 1);
     assert_eq!(
         machine.ok(&["handoff"]),
-        "No session of the last 60 days is known here. `throughline sync` reads new transcripts, `throughline timeline` shows \
-         earlier sessions.\n"
+        "No session of the last 60 days changed or left anything open here. `throughline sync` reads new transcripts, \
+         `throughline timeline` shows all sessions.\n"
     );
     // A broken file is said on stderr and keeps nothing else from being listed.
     let said = machine.run(&["list"]);

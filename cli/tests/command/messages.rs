@@ -131,7 +131,7 @@ fn the_trouble_of_another_host_is_not_told() {
 }
 
 #[test]
-fn a_damaged_archive_file_is_named_by_whoever_leaves_it_out() {
+fn a_damaged_archive_file_is_named_and_its_session_stays_listed() {
     let machine = learned();
     let name = format!("{SESSION}.jsonl.gz");
     let archived = project(&machine).join("archive").join(&name);
@@ -139,7 +139,7 @@ fn a_damaged_archive_file_is_named_by_whoever_leaves_it_out() {
     fs::write(&archived, &bytes[..bytes.len() / 2]).unwrap();
     for command in [&["resume", "rounding"][..], &["timeline"], &["blame", "src/price.rs"]] {
         let said = machine.run(command);
-        assert_eq!(said.stderr.matches(&name).count(), 1, "{}", said.whole());
+        assert!(said.stdout.contains(&SESSION[..8]), "{}", said.whole());
     }
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains(&format!("{name}: this archived session is damaged")), "{doctor}");

@@ -621,7 +621,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
         let lines = printed.as_array().unwrap();
         lines.iter().find(|line| line["key"] == key).unwrap()["value"].clone()
     };
-    assert_eq!((value("start_tokens"), value("alpha")), (400.into(), 0.05.into()));
+    assert_eq!((value("start_tokens"), value("alpha")), (300.into(), 0.05.into()));
     assert_eq!((value("notice"), value("pulled")), ("first".into(), "reviewed".into()));
     assert_eq!(value("llm"), serde_json::Value::Null);
     assert_eq!(value("index"), serde_json::json!({"search": "auto"}));

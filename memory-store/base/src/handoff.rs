@@ -40,8 +40,13 @@ pub struct LeftSession {
     pub done: Vec<String>,
     /// Open steps.
     pub not_done: Vec<String>,
-    /// The next step, in Claude's words.
+    /// The last question, where it was not answered.
+    pub question: Option<String>,
+    /// Where the session was interrupted: the last words of Claude.
     pub next: Option<String>,
+    /// Files that it wrote, the last one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Files with uncommitted changes.
     pub uncommitted: Vec<String>,
     /// The last command that failed and did not pass afterwards.
@@ -114,6 +119,7 @@ impl LeftSession {
     /// Returns whether there is something in it to go on with.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
+            || self.question.is_some()
             || self.next.is_some()
             || self.failing.is_some()
             || !self.uncommitted.is_empty()
@@ -141,16 +147,17 @@ impl LeftSession {
         let lines = [
             (1, quoted("asked", goal, 150)),
             (0, quoted("about", self.about.as_deref().unwrap_or_default(), 90)),
-            (4, quoted("next, in Claude's words", self.next.as_deref().unwrap_or_default(), 130)),
             (3, plain("not done", &clip(&joined(&self.not_done), 120))),
+            (4, quoted("open question", self.question.as_deref().unwrap_or_default(), 130)),
+            (5, quoted("interrupted at", self.next.as_deref().unwrap_or_default(), 130)),
             (
-                6,
+                7,
                 plain(
                     "last failing command",
                     &clip(self.failing.as_deref().unwrap_or_default(), 80),
                 ),
             ),
-            (5, plain("uncommitted", &clip(&files(&self.uncommitted), 120))),
+            (6, plain("uncommitted", &clip(&files(&self.uncommitted), 120))),
             (2, plain("done", &clip(&joined(&self.done), 120))),
         ];
         let mut room = TEXT_CHARS_MAX.saturating_sub(text.chars().count());
@@ -250,7 +257,7 @@ mod tests {
     fn the_newest_session_of_the_branch_is_told_and_others_are_counted() {
         let mut here = session("here-and-more", "main", "2026-10-01");
         here.done = vec!["The total is rounded once.".into(), "total_cents".into()];
-        here.next = Some("add a test for refunds".into());
+        here.question = Some("Shall I add a test for refunds?".into());
         here.uncommitted = (0..6).map(|n| format!("src/{n}.rs")).collect();
         let mut elsewhere = session("elsewhere", "other", "2026-10-02");
         elsewhere.not_done = vec!["the second half".into()];
@@ -270,7 +277,7 @@ mod tests {
             "Where the work was left (session here-and, branch main, 2026-10-01):\n\
              - asked: \"Add an invoice total\"\n\
              - done: The total is rounded once; total_cents\n\
-             - next, in Claude's words: \"add a test for refunds\"\n\
+             - open question: \"Shall I add a test for refunds?\"\n\
              - uncommitted: src/0.rs, src/1.rs, src/2.rs, src/3.rs and 2 more\n\
              1 other session left open in the last 14 days."
         );

@@ -307,7 +307,7 @@ fn default_usd_per_day() -> f64 {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            start_tokens: 400,
+            start_tokens: 300,
             prompt_tokens: 600,
             prompt_memories: 5,
             tool_tokens: 260,

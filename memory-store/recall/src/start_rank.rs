@@ -67,9 +67,9 @@ pub(crate) fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: T
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
 
-/// The parts of a session-start block, in their order. Standing rules come first because no prompt
-/// names them; then the commands that work; then traps of the files last touched. Everything else
-/// comes when a prompt, a file or an error asks for it: what was given at the start is not given
+/// Part of a session-start block, in the order of the parts. Standing rules are first because no prompt
+/// names them; then decisions, the commands that work, and traps of the files last touched. Everything else
+/// is given when a prompt, a file or an error asks for it: what was given at the start is not given
 /// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StartGroup {
@@ -77,7 +77,9 @@ pub enum StartGroup {
     Pinned,
     /// A rule: how things are wanted and done.
     Rule,
-    /// A command that passed.
+    /// A decision: what was chosen, and why.
+    Decision,
+    /// A command that a person wrote down.
     Command,
     /// A trap, or an approach that failed.
     Warning,
@@ -89,6 +91,7 @@ impl StartGroup {
         match self {
             Self::Pinned => "pinned",
             Self::Rule => "a standing rule",
+            Self::Decision => "a decision",
             Self::Command => "a command that works",
             Self::Warning => "a trap of files that were touched last",
         }
@@ -105,10 +108,10 @@ impl StartGroup {
         }
         match standing.kind {
             Kind::Preference | Kind::Convention => Some(Self::Rule),
+            Kind::Decision => Some(Self::Decision),
             Kind::Command => Some(Self::Command),
             Kind::Gotcha | Kind::FailedApproach => Some(Self::Warning),
-            Kind::Decision
-            | Kind::Fact
+            Kind::Fact
             | Kind::Procedure
             | Kind::Fix
             | Kind::Task
@@ -150,9 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn sessions_start_with_rules_commands_and_warnings() {
+    fn sessions_start_with_rules_decisions_commands_and_warnings() {
         let group = |kind| StartGroup::of(&standing(kind, 0).0);
-        assert!(group(Kind::Convention) < group(Kind::Command));
+        assert!(group(Kind::Convention) < group(Kind::Decision));
+        assert!(group(Kind::Decision) < group(Kind::Command));
         assert!(group(Kind::Command) < group(Kind::FailedApproach));
         assert_eq!(group(Kind::Fact), None);
         let pulled = |kind| {
@@ -161,8 +165,8 @@ mod tests {
         };
         assert_eq!(pulled(Kind::Convention), Some(StartGroup::Rule));
         assert_eq!(
-            [Kind::Preference, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled),
-            [None; 4]
+            [Kind::Preference, Kind::Decision, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled),
+            [None; 5]
         );
         let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
         assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));

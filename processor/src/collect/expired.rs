@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::Header;
 use crate::extract::draft::Draft;
-use crate::extract::proven::Proven;
+use crate::extract::session_record::SessionRecord;
 use crate::private_files::{read_json, remove_if_there, write_json};
 
 /// Remains of a session after its records expired or were lost.
@@ -29,9 +29,9 @@ pub struct Remains {
     pub turns: usize,
     /// Drafts learned from the session.
     pub drafts: Vec<Draft>,
-    /// What its tool calls proved.
-    #[serde(skip_serializing_if = "Proven::is_empty")]
-    pub proven: Proven,
+    /// What it was about. Earlier versions kept the commands and cures alone.
+    #[serde(alias = "proven", skip_serializing_if = "SessionRecord::is_empty")]
+    pub record: SessionRecord,
     /// Whether nobody meant the turns to go.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
@@ -45,11 +45,11 @@ impl Remains {
     pub fn take_in(&mut self, newer: Self) {
         let key = |draft: &Draft| (draft.kind, draft.turns.first().cloned(), draft.ordinal);
         let kept = std::mem::take(&mut self.drafts);
-        let mut proven = std::mem::take(&mut self.proven);
-        proven.extend(newer.proven.clone());
+        let mut record = std::mem::take(&mut self.record);
+        record.extend(newer.record.clone());
         let turns = self.turns + newer.turns;
         let cwd = if self.cwd.is_empty() { newer.cwd.clone() } else { self.cwd.clone() };
-        *self = Self { turns, cwd, proven, ..newer };
+        *self = Self { turns, cwd, record, ..newer };
         for draft in kept {
             if !self.drafts.iter().any(|known| key(known) == key(&draft)) {
                 self.drafts.push(draft);

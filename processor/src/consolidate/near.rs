@@ -12,8 +12,8 @@ use memory_store::embed::Vector;
 use memory_store::neighbour::{COSINE_MIN, SHARE_WORDS_MIN, TITLES_MIN, WORDS_MIN, Words};
 use rayon::prelude::*;
 
+use crate::extract::Landed;
 use crate::extract::draft::Draft;
-use crate::extract::episodes::Landed;
 
 /// Drafts of the session in one portion.
 pub const NEW_MAX: usize = 8;

@@ -11,9 +11,9 @@ use memory_store::signature::{
 use super::clean::{cut, plain};
 use super::commands::has_outcome;
 use super::paths::touched;
-use super::proven::Cure;
+use super::session_record::Cure;
 use super::sets::{overlap, subject_of, word_set};
-use super::{SessionMiner, names_machine, paths, shell, words};
+use super::{Roots, SessionMiner, names_machine, paths, shell, words};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
 /// Steps after a failure in which its cure is looked for.
@@ -95,12 +95,14 @@ pub fn fails_at_end(session: &Session) -> bool {
     })
 }
 
-/// Returns the cures of a session. Of those that failed in the part before it, the ones that are cured in it.
-pub fn mine(miner: &SessionMiner<'_>) -> Vec<Cure> {
-    let own = miner.session.turns.iter().flat_map(|turn| &turn.steps);
-    let steps = Steps::new(miner.session.before.iter().chain(own));
-    let first = miner.session.before.len();
-    let mut cures: Vec<Cure> = Vec::new();
+/// Returns the calls of a session that failed, with their cures. Of those that failed in the part before it, the ones
+/// that are cured in it.
+pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
+    let miner = &SessionMiner { session, roots };
+    let own = session.turns.iter().flat_map(|turn| &turn.steps);
+    let steps = Steps::new(session.before.iter().chain(own));
+    let first = session.before.len();
+    let mut cures: Vec<(&Call, Cure)> = Vec::new();
     let mut cured: BTreeSet<String> = BTreeSet::new();
     for at in 0..steps.all.len() {
         let Some(failure) = failure(&steps, at) else { continue };
@@ -112,7 +114,7 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<Cure> {
         let cure = seen.and_then(|seen| cure(miner, &steps, &failure, &seen));
         if let Some(cure) = cure {
             cured.insert(failure.signature);
-            cures.push(cure);
+            cures.push((failure.call, cure));
         }
     }
     cures
@@ -325,7 +327,7 @@ impl<'a> SeenCure<'a> {
 }
 
 /// Returns the line that an edit wrote anew, if it is the only one and has no backtick.
-pub fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+fn changed_line<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     let known: Vec<&str> = old.lines().map(str::trim).collect();
     let mut written =
         new.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line));
@@ -340,6 +342,12 @@ const FILES_MAX: usize = 3;
 /// A command line as it is told: relative to the working tree, and short.
 fn told_line(miner: &SessionMiner<'_>, line: &str) -> String {
     cut(&miner.roots.strip(line), LINE_CHARS_MAX)
+}
+
+/// Returns whether a command passed that changes something.
+pub fn has_changed(call: &Call) -> bool {
+    let Input::Shell { command, .. } = &call.input else { return false };
+    !call.failed && has_outcome(call) && changes(command)
 }
 
 /// Whether a command line changes something, rather than looking or checking.

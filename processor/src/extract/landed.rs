@@ -4,7 +4,7 @@ use memory_store::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::clean::cut;
-use super::episode;
+use super::episode::commits_of;
 use crate::transcript::session::Session;
 
 /// Characters of the message below its subject.
@@ -27,15 +27,15 @@ pub struct Landed {
 }
 
 impl Landed {
-    /// The commits of a session in the order of their time, amended ones once.
+    /// Returns the commits of a session in the order of their time, amended ones once.
     pub fn of(session: &Session) -> Vec<Self> {
-        let episodes = episode::episodes(session);
-        let commits = episodes.iter().flat_map(|episode| &episode.commits);
-        let mut landed: Vec<Self> = commits
+        let steps = session.turns.iter().flat_map(|turn| &turn.steps);
+        let mut landed: Vec<Self> = commits_of(steps)
+            .into_iter()
             .map(|commit| Self {
                 session: session.id.clone(),
                 at: commit.at,
-                subject: commit.message.subject.clone(),
+                subject: commit.message.subject,
                 body: cut(&commit.message.body, BODY_CHARS_MAX),
             })
             .collect();

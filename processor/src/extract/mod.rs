@@ -1,6 +1,6 @@
 //! Extraction by rules: what a session shows without anybody reading it. Rules write one kind of memory alone, standing
 //! wishes in explicit words (`wishes.rs`); a model and people write all others. What tool calls proved is data of the
-//! session (`proven.rs`).
+//! session (`session_record/`).
 //!
 //! Everything here is a pure function of the session: no clock, no disk, no order of processing.
 
@@ -14,53 +14,27 @@ mod own_words;
 mod paths;
 mod pattern;
 mod prose;
-pub mod proven;
 mod retold;
 mod roots;
+pub mod session_record;
 mod sets;
 mod shell;
-mod tasks;
 mod wishes;
 mod words;
 
 use crate::transcript::session::Session;
 use draft::Draft;
-use proven::Proven;
+use session_record::SessionRecord;
 
 pub use clean::{cut, plain};
 pub use episode::goes_on;
-pub use fixes::{REACH_STEPS, changed_line, fails_at_end, is_sibling};
-pub use own_words::{own_words, request};
+pub use fixes::{REACH_STEPS, fails_at_end};
+pub use landed::Landed;
+pub use own_words::own_words;
 pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;
-pub use sets::{overlap, word_set};
+pub use sets::{overlap, subject_of, word_set};
 pub(crate) use shell::commit_message;
-
-/// Episodes for other parts of the processor: where the work was left is told from them too.
-pub mod episodes {
-    pub use super::episode::{
-        Channel, Episode, Statement, episodes as of, handed_plan, last_episodes as last_of,
-        words_of,
-    };
-    pub use super::landed::Landed;
-    pub use super::tasks::open_todos;
-
-    /// Whether a statement names something that is left to do: a sentence that says so, or an item of a list
-    /// under a heading that does.
-    pub fn names_open(statement: &Statement) -> bool {
-        super::words::leaves_open(statement.text()) || super::tasks::is_item_of_open(statement)
-    }
-
-    /// Whether an output says that the command was put wrongly.
-    pub fn is_usage(output: &str) -> bool {
-        super::words::USAGE.is_match(output)
-    }
-
-    /// Whether a sentence proposes what to do next.
-    pub fn proposes(sentence: &str) -> bool {
-        super::words::PROPOSES.is_match(sentence)
-    }
-}
 
 /// The name and version of this extractor, as memories carry it. Versions before
 /// [`memory_store::memory::Source::WISHES_ALONE`] wrote other kinds of memories.
@@ -71,18 +45,17 @@ pub const EXTRACTOR: &str = "rules/15";
 pub struct Found {
     /// Standing wishes in explicit words, in the session's order.
     pub wishes: Vec<Draft>,
-    /// What its tool calls proved.
-    pub proven: Proven,
+    /// What it was about.
+    pub record: SessionRecord,
 }
 
 /// Returns what rules find in a session. `roots` are the project's working trees.
 pub fn mine(session: &Session, roots: &Roots) -> Found {
+    let record = SessionRecord::of(session, roots);
     let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
-    let miner = SessionMiner { session, roots };
-    let proven = Proven { commands: commands::mine(&miner), cures: fixes::mine(&miner) };
     // A subagent's prompts are another agent's.
     let wishes = if session.agent.is_some() { Vec::new() } else { wishes::mine(session, roots) };
-    Found { wishes, proven }
+    Found { wishes, record }
 }
 
 /// Whether a text says that something is broken.

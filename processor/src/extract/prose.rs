@@ -28,13 +28,6 @@ pub struct Sentence {
     pub code: bool,
 }
 
-impl Sentence {
-    /// Whether it tells several rows of a table at once.
-    pub fn is_table(&self) -> bool {
-        self.text.contains(ROW_MARK)
-    }
-}
-
 /// Stands between the rows of a table that is told whole.
 const ROW_MARK: &str = " · ";
 

@@ -4,7 +4,7 @@ use memory_store::memory::Scope;
 use memory_store::{Kind, Timestamp};
 use proptest::prelude::*;
 
-use super::episode::{Channel, episodes};
+use super::episode::episodes;
 use super::own_words::outside_quotations;
 use super::wishes::says_wish;
 use super::{Found, Roots, mine};
@@ -104,7 +104,7 @@ pub fn own_wishes(prompt: &str) -> Vec<String> {
     let session = Story::default().prompt(prompt).says("Done.").session();
     let said = episodes(&session).into_iter().flat_map(|episode| episode.statements);
     let is_wish = |text: &str| says_wish(&outside_quotations(text));
-    let wishes = said.filter(|it| it.channel == Channel::User && !it.is_pasted());
+    let wishes = said.filter(|it| !it.is_pasted());
     wishes.map(|it| it.text().to_owned()).filter(|text| is_wish(text)).collect()
 }
 
@@ -232,7 +232,7 @@ fn programs_wish_for_nothing() {
 #[test]
 fn a_run_without_a_test_is_no_success() {
     let passed = |output: &str| {
-        Story::default().prompt("test it").runs("npm test", output).mined().proven.commands.len()
+        Story::default().prompt("test it").runs("npm test", output).mined().record.commands.len()
     };
     assert_eq!(passed("No tests found, exiting with code 0"), 0);
     assert_eq!(passed("running 0 tests"), 0);
@@ -246,7 +246,7 @@ fn a_command_is_kept_with_its_variables_and_the_folder_the_shell_was_in() {
         .runs("cd web", "")
         .runs("TZ=UTC npm test", "12 passed")
         .mined();
-    let record = &found.proven.commands[0];
+    let record = &found.record.commands[0];
     assert_eq!((record.line.as_str(), record.directory.as_str()), ("TZ=UTC npm test", "web"));
 }
 
@@ -259,7 +259,7 @@ fn commands_are_counted_where_they_ran() {
         .runs("ls -la", "files")
         .runs("cd /home/a/other && npm run build", "built")
         .mined();
-    let [record] = &found.proven.commands[..] else { panic!("{found:#?}") };
+    let [record] = &found.record.commands[..] else { panic!("{found:#?}") };
     assert_eq!(
         (record.line.as_str(), record.directory.as_str(), record.passed, record.exit_status),
         ("npm test", "web", 2, 0)
@@ -273,7 +273,7 @@ fn those_commands_stay_that_passed_most_often() {
         story.runs(&format!("npm run test:a{number:02}"), "ok")
     });
     let story = story.fails("npm run test:z", "1 failed").runs("npm run test:z 2>&1", "ok");
-    let commands = story.runs("npm run test:z", "ok").mined().proven.commands;
+    let commands = story.runs("npm run test:z", "ok").mined().record.commands;
     assert_eq!(commands.len(), 40);
     assert_eq!((commands[0].line.as_str(), commands[0].passed), ("npm run test:z", 2));
 }
@@ -285,7 +285,7 @@ fn a_filter_does_not_make_a_failure_pass() {
         .runs("npm test 2>&1 | tail -5", "10 passed, 2 failed")
         .runs("npm test 2>&1 | tail -5", "12 passed, 0 failed")
         .mined();
-    assert_eq!(found.proven.commands[0].passed, 1);
+    assert_eq!(found.record.commands[0].passed, 1);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_cure_has_what_failed_and_what_was_changed() {
         .edits("src/orders.py", "from shop.dates import parse", "from shop.dates import read_date")
         .runs("make test", "12 passed")
         .mined();
-    let [cure] = &found.proven.cures[..] else { panic!("{found:#?}") };
+    let [cure] = &found.record.cures[..] else { panic!("{found:#?}") };
     assert_eq!(cure.call, "`make test`");
     assert_eq!(cure.error, "ImportError: cannot import name 'parse' from 'shop.dates'");
     assert_eq!(
@@ -317,7 +317,7 @@ fn no_cure_where_something_unrelated_failed_in_between() {
         .fails("curl http://localhost:1/health", "curl: (7) Failed to connect to localhost")
         .runs("make test", "12 passed")
         .mined();
-    assert_eq!(found.proven.cures, []);
+    assert_eq!(found.record.cures, []);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_wrongly_put_command_has_the_right_one_for_its_cure() {
         )
         .runs("shopfmt sources/*.py", "formatted 4 files")
         .mined();
-    let [cure] = &found.proven.cures[..] else { panic!("{found:#?}") };
+    let [cure] = &found.record.cures[..] else { panic!("{found:#?}") };
     assert_eq!(cure.cure, "`shopfmt sources/*.py` worked instead.");
 }
 
@@ -342,7 +342,7 @@ fn a_tool_that_lacks_something_is_told_with_the_command_that_did_it() {
         .call(asked, "<tool_use_error>Unknown skill: commit</tool_use_error>", true)
         .runs("git add src/cart.py && git commit -m 'Keep the cart'", "1 file changed")
         .mined();
-    let [cure] = &found.proven.cures[..] else { panic!("{found:#?}") };
+    let [cure] = &found.record.cures[..] else { panic!("{found:#?}") };
     assert_eq!(cure.cure, "`git commit` worked instead.");
 }
 
@@ -350,7 +350,7 @@ fn a_tool_that_lacks_something_is_told_with_the_command_that_did_it() {
 fn of_a_chain_the_command_that_the_error_names_is_told() {
     let mined = |wrong: &str, error: &str, right: &str| -> Vec<(String, String)> {
         let story = Story::default().prompt("Look at the blanks").fails(wrong, error);
-        let cures = story.runs(right, "one\ntwo").mined().proven.cures;
+        let cures = story.runs(right, "one\ntwo").mined().record.cures;
         cures.into_iter().map(|cure| (cure.call, cure.cure)).collect()
     };
     let told = mined(
@@ -378,7 +378,7 @@ fn a_slip_of_the_shell_is_no_failure() {
             .runs("make distclean", "removed")
             .runs("make clean", "done")
             .mined();
-        assert_eq!(found.proven.cures, []);
+        assert_eq!(found.record.cures, []);
     }
 }
 
@@ -394,7 +394,7 @@ fn a_cure_that_did_not_work_is_none() {
             .runs(&format!("make repair{number}"), "repaired")
             .runs(&command, "12 passed")
     });
-    let cures = story.mined().proven.cures;
+    let cures = story.mined().record.cures;
     assert_eq!(cures.len(), 12);
     assert!(cures.iter().all(|cure| cure.cure.contains("make repair")), "{cures:#?}");
 }
@@ -408,7 +408,7 @@ fn no_path_of_a_machine_is_kept() {
         .runs("make test", "12 passed")
         .mined();
     assert_eq!(found.wishes, []);
-    assert_eq!(found.proven.cures[0].error, "error: src/cart.py lacks a total");
+    assert_eq!(found.record.cures[0].error, "error: src/cart.py lacks a total");
 }
 
 /// Text as nobody would write it: any characters, among them many of those that mean something to

@@ -11,7 +11,7 @@ use memory_store::text;
 
 use super::clean::capital;
 use super::draft::Draft;
-use super::episode::{Channel, Episode, Statement, episodes};
+use super::episode::{Episode, Statement, episodes};
 use super::own_words::{count, outside_quotations};
 use super::pattern::{Pattern, pattern};
 use super::{EXTRACTOR, Roots, names_machine, paths, title, words};
@@ -99,7 +99,7 @@ pub fn says_wish(text: &str) -> bool {
 /// Returns the wishes of a session, in its order.
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     let episodes = episodes(session);
-    let of_user = |episode: &&Episode<'_>| !episode.by_program && !episode.plan;
+    let of_user = |episode: &&Episode| !episode.by_program && !episode.plan;
     let said = episodes.iter().filter(of_user).flat_map(|episode| &episode.statements);
     let mut drafts: Vec<Draft> = Vec::new();
     for statement in said.filter(|statement| is_wish(statement)) {
@@ -116,8 +116,7 @@ fn is_wish(statement: &Statement) -> bool {
     let text = statement.text();
     let says = outside_quotations(text);
     let says = words::LEAD_IN.replace(&says, "");
-    statement.channel == Channel::User
-        && (WORDS_MIN..=WORDS_MAX).contains(&count(text))
+    (WORDS_MIN..=WORDS_MAX).contains(&count(text))
         && text.chars().count() <= TITLE_CHARS_MAX
         && !statement.is_pasted()
         && !names_machine(&statement.sentence.raw)

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::window::cut_middle;
-use crate::extract::episodes;
+use crate::extract::Landed;
+use crate::extract::session_record::{is_done, todos};
 use crate::transcript::session::{Input, Session, StepKind, Turn};
 
 /// Commits that are named, the last ones.
@@ -32,19 +33,16 @@ pub struct Ending {
 impl Ending {
     /// Looks for it in a session.
     pub fn of(session: &Session) -> Self {
-        let episodes = episodes::of(session);
-        let commits = episodes.iter().flat_map(|episode| &episode.commits);
-        let mut commits: Vec<String> =
-            commits.map(|commit| line(&commit.message.subject)).collect();
+        let commits = Landed::of(session).into_iter();
+        let mut commits: Vec<String> = commits.map(|commit| line(&commit.subject)).collect();
         // An amended commit is told once, where it stands at the end.
         let mut seen = BTreeSet::new();
         commits.reverse();
         commits.retain(|subject| seen.insert(subject.clone()));
         commits.reverse();
         commits.drain(..commits.len().saturating_sub(COMMITS_MAX));
-        let open = episodes::open_todos(&episodes).map_or_else(Vec::new, |(_, _, items)| {
-            items.iter().take(OPEN_MAX).map(|item| line(&item.text)).collect()
-        });
+        let open = todos(&session.turns).iter().filter(|item| !is_done(item)).take(OPEN_MAX);
+        let open = open.map(|item| line(&item.text)).collect();
         Self {
             commits,
             open,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use memory_store::Kind;
 
 use crate::extract::draft::{Draft, PATHS_MAX};
-use crate::extract::proven::Cure;
+use crate::extract::session_record::Cure;
 use crate::extract::{overlap, word_set};
 
 /// Words that two drafts of the same record share from which they are about the same thing.

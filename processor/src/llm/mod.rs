@@ -339,7 +339,7 @@ impl Model {
         if let Err(fault) = self.check(&mut proposed, &earlier, &ending) {
             tell(fault, "What it said of a session that grew since stands.");
         }
-        let drafts = merge::merge(found.wishes, &found.proven.cures, proposed);
+        let drafts = merge::merge(found.wishes, &found.record.cures, proposed);
         Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 

@@ -11,8 +11,8 @@ use super::relations::{is_too_much, written};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, commit_portions};
 use crate::consolidate::{Relations, memory_id};
+use crate::extract::Landed;
 use crate::extract::draft::Draft;
-use crate::extract::episodes::Landed;
 
 /// Notes of one answer.
 const OVERTAKEN_MAX: usize = 24;

@@ -4,23 +4,24 @@
 //! file, a commit message, or a failed command with what cured it. What programs printed is none, nor what hooks and
 //! memories put into the context, which the reader of transcripts has left out.
 
-mod failures;
 mod markdown;
 #[cfg(test)]
 mod tests;
 
 use memory_store::index::document::Passage;
 use memory_store::memory::SaidBy;
-use memory_store::signature::{error_signature, names_cause};
+use memory_store::signature::{error_signature, names_cause, telling_lines};
 use memory_store::text;
 
+use crate::extract::session_record::{Cure, SessionRecord, answer_of, question_of};
 use crate::extract::{Roots, commit_message};
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
-use failures::Steps;
-use markdown::{CHARS_MAX, Unit, asks, cut, units};
+use markdown::{CHARS_MAX, cut};
+
+pub use markdown::{Unit, asks, units};
 
 /// The number of this way of cutting sessions; another one has all passages made again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Words that a passage of the user, and of anybody else, must have.
 const USER_WORDS_MIN: usize = 2;
@@ -31,8 +32,10 @@ const TURN_MAX: usize = 400;
 const ERRORS_MAX: usize = 16;
 /// Files that a passage is found by.
 const PATHS_MAX: usize = 8;
-/// Characters of a question whose answer is kept with it.
-const QUESTION_CHARS_MAX: usize = 280;
+/// Lines of an output in which what went wrong is looked for: that a script failed says nothing.
+const LINES_TRIED: usize = 6;
+/// Characters of a command, and of a line of an error.
+const LINE_CHARS_MAX: usize = 160;
 /// Characters of a prompt that may be such an answer.
 const ANSWER_CHARS_MAX: usize = CHARS_MAX / 2;
 /// Folder of our own memory files, whose words are no conversation.
@@ -40,14 +43,14 @@ const OUR_FOLDER: &str = ".throughline/";
 
 /// Returns the passages of a session.
 pub fn of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
-    let steps = Steps::of(session);
+    let cures = SessionRecord::cures(session, roots);
     let mut passages = Vec::new();
     let mut asked: Option<String> = None;
     for (number, turn) in session.turns.iter().enumerate() {
         let mut writer = Writer::new(roots, turn);
         writer.prompt(asked.take());
-        writer.steps(&steps);
-        asked = open_question(turn);
+        writer.steps(&cures);
+        asked = question_of(turn);
         passages.extend(writer.finish(session, number));
     }
     passages
@@ -68,16 +71,6 @@ pub fn thoughts_of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
         writer.finish(session, number)
     });
     passages.collect()
-}
-
-/// The question with which the assistant ended a turn: the next prompt may be the answer.
-fn open_question(turn: &Turn) -> Option<String> {
-    let last = turn.steps.iter().rev().find_map(|step| match &step.what {
-        StepKind::Text { text } => Some(text),
-        StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
-    })?;
-    let unit = units(last).pop()?.text;
-    (asks(&unit) && unit.chars().count() <= QUESTION_CHARS_MAX).then_some(unit)
 }
 
 /// Collects the passages of a turn.
@@ -115,7 +108,7 @@ impl<'a> Writer<'a> {
         // A question of the user keeps the beginning of the answer.
         if let [question] = units.as_mut_slice()
             && asks(&question.text)
-            && let Some(answer) = self.answer()
+            && let Some(answer) = answer_of(self.turn)
         {
             let room = CHARS_MAX.saturating_sub(question.text.chars().count() + 9);
             question.text = format!("{}\nClaude: {}", question.text, cut(&answer, room));
@@ -123,38 +116,25 @@ impl<'a> Writer<'a> {
         units.iter().for_each(|unit| self.unit(said_by, unit, &[]));
     }
 
-    /// The first paragraph of the turn's final message.
-    fn answer(&self) -> Option<String> {
-        let last = self.turn.steps.iter().rev().find_map(|step| match &step.what {
-            StepKind::Text { text } => Some(text),
-            StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
-        })?;
-        let units = units(last);
-        let tells = |unit: &&Unit| count_words(&unit.text) > 0 && !asks(&unit.text);
-        units.iter().find(tells).map(|unit| unit.text.clone())
-    }
-
-    fn steps(&mut self, steps: &Steps<'_>) {
+    fn steps(&mut self, cures: &[(&Call, Cure)]) {
         for step in &self.turn.steps {
             match &step.what {
                 StepKind::Text { text } => self.say(SaidBy::Assistant, text, &[]),
                 StepKind::Queued { text } => self.say(SaidBy::User, text, &[]),
                 StepKind::Thinking { .. } => {}
-                StepKind::Call(call) => self.call(call, steps),
+                StepKind::Call(call) => {
+                    let mut of_call =
+                        cures.iter().filter(|(of, _)| std::ptr::eq(*of, call.as_ref()));
+                    self.call(call, of_call.next().map(|(_, cure)| cure));
+                }
             }
         }
     }
 
-    fn call(&mut self, call: &Call, steps: &Steps<'_>) {
+    fn call(&mut self, call: &Call, cure: Option<&Cure>) {
         match &call.input {
-            Input::Shell { .. } if call.failed => {
-                if let Some(failure) = steps.failure(call, self.roots) {
-                    let place = self.passages.len();
-                    self.add(SaidBy::Tool, &failure.text, &failure.paths);
-                    if let Some(passage) = self.passages.get_mut(place) {
-                        passage.errors = failure.error.into_iter().collect();
-                    }
-                }
+            Input::Shell { command, .. } if call.failed => {
+                self.failure(call, command, cure);
                 if !call.denied {
                     let signature = error_signature(&call.output);
                     self.errors.extend(signature.filter(|it| it.split(" | ").any(names_cause)));
@@ -178,6 +158,27 @@ impl<'a> Writer<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Takes a failed command whose output names a cause, with its cure.
+    fn failure(&mut self, call: &Call, command: &str, cure: Option<&Cure>) {
+        let mut lines = telling_lines(&call.output, LINES_TRIED).into_iter();
+        let error = lines.find(|line| names_cause(&line.to_lowercase()));
+        let Some(error) = error.filter(|_| !call.denied && !call.interrupted) else { return };
+        let line = command.lines().next().unwrap_or_default();
+        let line = cut(&self.roots.strip(line.trim()).replace('`', "'"), LINE_CHARS_MAX);
+        let error = cut(self.roots.strip(&error).trim(), LINE_CHARS_MAX);
+        let mut text = format!("`{line}` failed: {error}");
+        let mut paths = &[][..];
+        if let Some(cure) = cure {
+            text.push_str(&format!("\n{}", cure.cure));
+            paths = &cure.paths;
+        }
+        let place = self.passages.len();
+        self.add(SaidBy::Tool, &text, paths);
+        if let Some(passage) = self.passages.get_mut(place) {
+            passage.errors = cure.and_then(|_| error_signature(&call.output)).into_iter().collect();
         }
     }
 
@@ -234,7 +235,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Words of a text of any script, stop words left out.
-fn count_words(text: &str) -> usize {
+pub fn count_words(text: &str) -> usize {
     text::tokens(text).iter().filter(|token| token.form != text::Form::Part).count()
 }
 

@@ -4,12 +4,12 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_store::memory::Status;
+use memory_store::memory::{Source, Status};
 use memory_store::neighbour::CONTRADICTS;
 use memory_store::recall::likeness;
 use memory_store::recall::start_rank::{Standing, StartGroup, worth};
 use memory_store::settings::Settings;
-use memory_store::staleness::Staleness;
+use memory_store::staleness::{Change, Staleness};
 use memory_store::store::Stored;
 use memory_store::succession::superseded;
 use memory_store::{Memory, MemoryId, Timestamp};
@@ -19,6 +19,8 @@ const RULES_MAX: usize = 6;
 /// Rules before the first command: how a change is checked helps more than the fifth rule, and the budget ends there
 /// where there are many.
 const RULES_FIRST: usize = 4;
+/// Decisions that are planned.
+const DECISIONS_MAX: usize = 3;
 /// Commands that are planned.
 const COMMANDS_MAX: usize = 3;
 /// Warnings that are planned.
@@ -45,7 +47,7 @@ pub struct MemoryStates<'a> {
 }
 
 /// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
-/// changes.
+/// changes, and those that the last session wrote. A memory whose files are gone is left out, unless it is pinned.
 pub fn plan(
     stored: &[Stored],
     known: &MemoryStates<'_>,
@@ -71,7 +73,12 @@ pub fn plan(
                 && !said.contains(&memory.id)
         })
         .filter_map(|stored| {
-            let stale = stale.contains_key(&stored.memory.id);
+            let change = stale.get(&stored.memory.id).map(|staleness| staleness.change);
+            let is_of_gone = change == Some(Change::Gone) || is_by_retired_rules(&stored.memory);
+            if is_of_gone && !stored.memory.pinned {
+                return None;
+            }
+            let stale = change.is_some();
             let from_repository = pulled.contains(&stored.memory.id);
             let standing = Standing { stale, from_repository, ..Standing::from(&stored.memory) };
             let group = StartGroup::of(&standing)?;
@@ -79,7 +86,7 @@ pub fn plan(
             let belongs = match group {
                 // A command was seen to pass, whatever readers think of a memory of it.
                 StartGroup::Pinned | StartGroup::Command => true,
-                StartGroup::Rule => standing.confidence >= CONFIDENCE_MIN,
+                StartGroup::Rule | StartGroup::Decision => standing.confidence >= CONFIDENCE_MIN,
                 StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
             };
             belongs.then(|| (group, worth(&standing, settings, now) * runs(&stored.memory), stored))
@@ -91,7 +98,10 @@ pub fn plan(
         let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
         let by_files = match group {
             StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
-            StartGroup::Pinned | StartGroup::Command | StartGroup::Warning => Ordering::Equal,
+            StartGroup::Pinned
+            | StartGroup::Decision
+            | StartGroup::Command
+            | StartGroup::Warning => Ordering::Equal,
         };
         let by_worth = other_worth.total_cmp(worth);
         let is_pulled = |stored: &Stored| pulled.contains(&stored.memory.id);
@@ -130,6 +140,7 @@ fn max_of(group: StartGroup) -> usize {
     match group {
         StartGroup::Pinned => usize::MAX,
         StartGroup::Rule => RULES_MAX,
+        StartGroup::Decision => DECISIONS_MAX,
         StartGroup::Command => COMMANDS_MAX,
         StartGroup::Warning => WARNINGS_MAX,
     }
@@ -164,6 +175,12 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
         one.relations.iter().any(|link| link.kind == CONTRADICTS && link.to == id)
     };
     names(memory, other.id) || names(other, memory.id)
+}
+
+/// Returns whether rules of a version that wrote other memories than explicit wishes made it. Where it is in the
+/// repository it stays there, and a search finds it.
+fn is_by_retired_rules(memory: &Memory) -> bool {
+    memory.source.extractor.as_deref().is_some_and(Source::is_retired)
 }
 
 fn takes_part(memory: &Memory, settings: &Settings, now: Timestamp) -> bool {
@@ -234,6 +251,43 @@ mod tests {
         assert_eq!(planned(&all, &[])[..2], rules);
         assert_eq!(planned(&all, &[])[2], "`make test` runs the tests");
         assert_eq!(planned(&all, &["src/parse.rs"])[3], "The parser drops the last line");
+    }
+
+    #[test]
+    fn decisions_follow_the_rules_and_nothing_old_rules_made_is_planned() {
+        let rule = |number, title: &str| stored(number, Kind::Convention, title, 1);
+        let mut retired = rule(3, "Ports are written down in the wiki");
+        retired.memory.source.extractor = Some("rules/14".to_owned());
+        let mut pinned = rule(4, "Releases are made by the robot");
+        pinned.memory.source.extractor = Some("rules/14".to_owned());
+        pinned.memory.pinned = true;
+        let mut wish = rule(5, "From now on use whole cents");
+        wish.memory.source.extractor = Some("rules/15".to_owned());
+        let decision = stored(1, Kind::Decision, "The queue is kept in the database", 1);
+        let titles = planned(&[decision, retired, pinned, wish], &[]);
+        assert_eq!(
+            titles,
+            [
+                "Releases are made by the robot",
+                "From now on use whole cents",
+                "The queue is kept in the database"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_memory_whose_files_are_gone_is_not_planned() {
+        let of = |number, title: &str| stored(number, Kind::Convention, title, 1);
+        let all = [of(1, "Routes are plural"), of(2, "Amounts are cents")];
+        let change = |change| Staleness { change, path: "src/a.rs".to_owned(), target: None };
+        let stale = BTreeMap::from([
+            (all[0].memory.id, change(Change::Gone)),
+            (all[1].memory.id, change(Change::Rewritten)),
+        ]);
+        let (none, said) = (BTreeSet::new(), BTreeSet::new());
+        let states = MemoryStates { stale: &stale, ..known(&said, &|_| false) };
+        let plan = plan(&all, &states, &none, &Settings::default(), NOW);
+        assert_eq!(plan, [all[1].memory.id]);
     }
 
     #[test]

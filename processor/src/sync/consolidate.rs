@@ -7,8 +7,8 @@ use super::context::SyncContext;
 use super::mine::Asked;
 use super::models::Models;
 use crate::consolidate::{self, Mined, Relations, ordered};
+use crate::extract::Landed;
 use crate::extract::draft::Draft;
-use crate::extract::episodes::Landed;
 use crate::llm::When;
 use crate::mining::MinedFile;
 
@@ -45,7 +45,7 @@ pub(super) fn consolidate(
         })
         .collect();
     let mut outcome = Consolidated::default();
-    let mut commits: Vec<&Landed> = mined.iter().flat_map(|file| &file.commits).collect();
+    let mut commits: Vec<&Landed> = mined.iter().flat_map(|file| &file.record.commits).collect();
     // A session's stay together; its parts may have been mined in any order.
     commits.sort_by_key(|commit| (&commit.session, commit.at));
     let relations = relations(context, &all, &commits, asked, models, &mut outcome);

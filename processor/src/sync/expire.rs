@@ -101,7 +101,7 @@ fn remove_with(
             cwd: file.cwd.clone(),
             turns: file.turns,
             drafts: file.drafts.clone(),
-            proven: file.proven.clone(),
+            record: file.record.clone(),
             lost: false,
         });
         expired.store(&name, &remains)?;

@@ -42,10 +42,17 @@ impl Handoffs {
         let main = &context.options.tree.main_root;
         let left = state.sessions.iter().filter(|(_, session)| session.left.is_some());
         let persons = left.filter(|(name, _)| state.speaker(name).is_person());
-        let known = persons.filter_map(|(_, session)| session.left.as_ref());
+        let (brought, own): (Vec<_>, Vec<_>) =
+            persons.map(|(_, session)| session).partition(|session| session.from_folder);
+        let own = own.into_iter().filter_map(|session| session.left.as_ref());
         let known =
-            known.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
-        let sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
+            own.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
+        let mut sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
+        // Sessions that were brought in a folder may be another person's: they tell where the work was left only where
+        // none of this machine does.
+        if sessions.is_empty() {
+            sessions.extend(brought.into_iter().filter_map(|session| session.left.as_ref()));
+        }
         for ((tree, inbox_bytes), facts) in self.inboxes.iter().zip(self.facts.get()) {
             let here = |cwd: &str| match context.territory.root_of(cwd) {
                 Some(root) if context.trees.iter().any(|tree| tree.root == root) => {

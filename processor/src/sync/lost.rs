@@ -152,7 +152,7 @@ pub(super) fn keep_what_was_learned(
     let expired = &context.sessions.expired;
     let mut warnings = Vec::new();
     for (name, session) in lost {
-        let MinedFile { session: id, turns, cwd, drafts, proven, .. } =
+        let MinedFile { session: id, turns, cwd, drafts, record, .. } =
             mining::last_mined(&context.home, &name).unwrap_or_default();
         let mut remains = expired.load(&name).unwrap_or_default();
         let (of, part) = parts::of_name(&name);
@@ -171,7 +171,7 @@ pub(super) fn keep_what_was_learned(
             ..std::mem::take(&mut remains.header)
         };
         let last = session.last;
-        remains.take_in(Remains { header, last, cwd, turns, drafts, proven, lost: true });
+        remains.take_in(Remains { header, last, cwd, turns, drafts, record, lost: true });
         expired.store(&name, &remains)?;
         mining::remove(&context.home, &name);
         warnings.push(lost_warning(context, &name, &format!("the {count} findings in it stay")));

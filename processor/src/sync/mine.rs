@@ -72,6 +72,7 @@ pub(super) fn known(
 ) -> Vec<KnownSession> {
     let miner = context.miner(state, ownership);
     let kinds = &context.settings.kinds;
+    let is_asked = context.settings.llm.is_some();
     let (ends, calm) = (Ends::of(context, state), Calm::of(context));
     let known = |(name, session): (&String, &SessionState)| {
         let mut key = miner.key(name, session, ownership.digest(name));
@@ -93,7 +94,7 @@ pub(super) fn known(
         } else {
             None
         };
-        let summary = summary.or_else(|| Some(mined.as_ref()?.summary(kinds)));
+        let summary = summary.or_else(|| Some(mined.as_ref()?.summary(kinds, is_asked)));
         KnownSession { name: name.clone(), key, summary, mined }
     };
     state.sessions.par_iter().map(known).collect()
@@ -188,7 +189,7 @@ pub(super) fn mine(
     warnings.extend(mined.iter().flatten().filter_map(|file| file.failure.clone()));
     for (known, mined) in stale.iter_mut().zip(mined) {
         let Some(mined) = mined else { continue };
-        known.summary = Some(mined.summary(&context.settings.kinds));
+        known.summary = Some(mined.summary(&context.settings.kinds, reads));
         known.mined = Some(mined);
     }
     let waits = |known: &&KnownSession| {

@@ -28,7 +28,8 @@ impl Speaker {
         speakers.min()
     }
 
-    fn of_prompt(by: PromptBy) -> Option<Self> {
+    /// Returns the speaker of a prompt; `None` where it is no speaker's.
+    pub fn of_prompt(by: PromptBy) -> Option<Self> {
         match by {
             PromptBy::User | PromptBy::Command => Some(Self::Person),
             PromptBy::Agent => Some(Self::Agent),

@@ -18,9 +18,10 @@ use crate::command::learned::{self, LearnedWord};
 use crate::command::listing::{self, ListFilter, Marks};
 use crate::command::log::LogEntry;
 use crate::command::receipts::{self, Receipt};
+use crate::command::sessions::Sessions;
 use crate::command::stores::Stores;
 use crate::command::view::{self, plain, plural};
-use crate::command::{editor, restore, review, search, sessions, why};
+use crate::command::{editor, restore, review, search, why};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
@@ -128,9 +129,8 @@ impl<'a> Source<'a> {
     }
 
     fn session_rows(&self) -> Result<Vec<BrowseRow>> {
-        let archive = sessions::archive(self.world, &self.stores);
-        let all = sessions::all(&archive, |_, _| Some(()))?;
-        let rows = all.into_iter().map(|(session, ())| {
+        let sessions = Sessions::open(self.world, &self.stores);
+        let rows = sessions.iter().map(|(session, _)| {
             let branch = match session.branch.as_str() {
                 "" => String::new(),
                 branch => format!("{}: ", plain(branch)),
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
             );
             let words = strip_ansi_codes(&line).to_lowercase() + " " + &session.session;
             BrowseRow {
-                key: RowKey::Session(session.session),
+                key: RowKey::Session(session.session.clone()),
                 line,
                 title: wish,
                 words,

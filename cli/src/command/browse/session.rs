@@ -8,6 +8,7 @@ use processor::transcript::session::PromptBy;
 
 use crate::clock;
 use crate::command::log::LogEntry;
+use crate::command::sessions::Sessions;
 use crate::command::stores::Stores;
 use crate::command::view::{self, plain};
 use crate::command::{receipts, resume, sessions, why};
@@ -25,8 +26,9 @@ const INJECTIONS_MAX: usize = 20;
 
 /// Prints a session.
 pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let archive = sessions::archive(world, stores);
-    let Some((session, records)) = sessions::with_records(&archive, id) else {
+    let (archive, sessions) = (sessions::archive(world, stores), Sessions::open(world, stores));
+    let records = sessions::transcript_records(&archive, id);
+    let Some((session, records)) = sessions.of(id).zip(records) else {
         writeln!(out, "{}", paint(CARE, "It cannot be read; `throughline doctor` says why."))?;
         return Ok(());
     };
@@ -45,7 +47,7 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
     field("ended", &clock::time(session.last))?;
     match session.is_resumable {
         true => {
-            let command = plain(&resume::command(&session, &world.cwd));
+            let command = plain(&resume::command(session, &world.cwd));
             writeln!(out, "{} {}", paint(QUIET, "resume     "), paint(NAME, command))?;
         }
         false => writeln!(

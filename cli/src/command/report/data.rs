@@ -9,7 +9,6 @@ use memory_store::recall::Recall;
 use memory_store::store::Stored;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, MemoryId, Timestamp, identity, short_session};
-use processor::transcript::record::Record;
 use serde::Serialize;
 
 use super::graph::Network;
@@ -17,7 +16,7 @@ use super::timings::{self, Timing};
 use crate::clock;
 use crate::command::contradictions::{self, Pair};
 use crate::command::receipts::{self, Receipt};
-use crate::command::sessions::{self, Session};
+use crate::command::sessions::{Session, Sessions};
 use crate::command::stats::{self, Numbers, Outcomes};
 use crate::command::stores::{Stores, Survey};
 use crate::command::view::{self, plain};
@@ -227,7 +226,7 @@ impl Overall {
         memories.retain(|stored| stored.memory.status != Status::Rejected);
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));
         let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids);
-        let sources = Sources { memories, sessions: touching(world, stores)?, receipts };
+        let sources = Sources { memories, sessions: touching(world, stores), receipts };
         let given = GivenCounts::count(&sources.receipts);
         let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall, &world.home);
         let (files, file_count) = known_files(&sources);
@@ -393,7 +392,7 @@ fn shortened(text: &str, chars_max: usize) -> (String, bool) {
     (plain(&text[..end.unwrap_or(text.len())]), end.is_some())
 }
 
-/// Returns the subject of a session: the first line of its first wish.
+/// Returns the subject of a session.
 pub fn wish(session: &Session) -> String {
     let subject = session.subject();
     let line = subject.trim().lines().next().unwrap_or_default();
@@ -401,24 +400,14 @@ pub fn wish(session: &Session) -> String {
     if is_cut { format!("{text}...") } else { text }
 }
 
-fn touching(world: &World, stores: &Stores) -> Result<Vec<Touching>> {
-    let roots = [stores.tree.root.as_path(), stores.tree.main_root.as_path()];
-    let archive = sessions::archive(world, stores);
-    let all = sessions::all(&archive, |session, records| Some(touched(session, records, &roots)))?;
-    Ok(all.into_iter().map(|(session, files)| Touching { session, files }).collect())
-}
-
-fn touched(
-    session: &Session,
-    records: &[Record],
-    roots: &[&Path],
-) -> BTreeMap<String, (usize, usize)> {
-    let mut files: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for (file, edits) in records.iter().filter_map(sessions::touched) {
-        let (edited, read) = files.entry(blame::relative(file, session, roots)).or_default();
-        *(if edits { edited } else { read }) += 1;
-    }
-    files
+fn touching(world: &World, stores: &Stores) -> Vec<Touching> {
+    let sessions = Sessions::open(world, stores);
+    let touching = sessions.iter().map(|(session, record)| {
+        let files = record.files.iter();
+        let files = files.map(|file| (file.path.clone(), (file.edits, file.reads))).collect();
+        Touching { session: session.clone(), files }
+    });
+    touching.collect()
 }
 
 fn ages(entries: &[Entry], now: Timestamp) -> Vec<KindAges> {

@@ -32,7 +32,7 @@ const SEGMENTS_MAX: u32 = 1024;
 
 /// The default settings as JSON. Most manifests hold them, and what is known by sight is not parsed.
 const DEFAULTS: &str = concat!(
-    r#"{"start_tokens":400,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
+    r#"{"start_tokens":300,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
     r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","#,
     r#""review":false,"retention_days":365,"archive_bytes_max":2147483648,"#,
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,

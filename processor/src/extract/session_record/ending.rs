@@ -1,0 +1,148 @@
+//! End of a session: what failed and did not pass since, the question that was not answered, and the last answer.
+
+use memory_store::memory::CommandRecord;
+use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
+
+use super::{FAILING_MAX, ITEM_CHARS_MAX, REJECTED_MAX, RejectedCall, TEXT_CHARS_MAX, calls};
+use crate::extract::fixes::is_sibling;
+use crate::extract::paths::touched;
+use crate::extract::{Roots, cut, plain, words};
+use crate::passages::{Unit, asks, count_words, units};
+use crate::transcript::Speaker;
+use crate::transcript::session::{Call, Input, StepKind, Turn};
+
+/// Characters of a question that is kept.
+const QUESTION_CHARS_MAX: usize = 280;
+/// Exit status of a command of which only its failure is known.
+const FAILED: i32 = 1;
+
+/// Returns the last message of a turn.
+fn last_text(turn: &Turn) -> Option<&str> {
+    turn.steps.iter().rev().find_map(|step| match &step.what {
+        StepKind::Text { text } => Some(text.as_str()),
+        StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
+    })
+}
+
+/// Returns the first paragraph of the last message of a turn that has words and asks nothing.
+pub fn answer_of(turn: &Turn) -> Option<String> {
+    let units = units(last_text(turn)?);
+    let tells = |text: &&str| count_words(text) > 0 && !asks(text);
+    let whole = units.iter().map(|unit| unit.text.as_str()).find(tells);
+    // A short answer is put together with the question behind it.
+    let lines = || units.first().and_then(|unit: &Unit| unit.text.lines().find(tells));
+    whole.or_else(lines).map(|text| cut(text, TEXT_CHARS_MAX))
+}
+
+/// Returns the question with which the assistant ended a turn.
+pub fn question_of(turn: &Turn) -> Option<String> {
+    let unit = units(last_text(turn)?).pop()?.text;
+    (asks(&unit) && unit.chars().count() <= QUESTION_CHARS_MAX).then_some(unit)
+}
+
+/// Returns the last question where it was not answered: one that the assistant ended with or put in a dialogue, or one
+/// of the user that has no answer.
+pub fn open_question(turns: &[Turn]) -> Option<String> {
+    // A notice of the client, such as that a task ended, answers nothing.
+    let turn = turns
+        .iter()
+        .rev()
+        .find(|turn| Speaker::of_prompt(turn.prompt.by).is_some() || last_text(turn).is_some())?;
+    let asked = turn.steps.iter().rev().find_map(|step| match &step.what {
+        StepKind::Text { .. } => Some(question_of(turn)),
+        StepKind::Call(call) => match &call.input {
+            Input::Question { asked } => Some(unanswered(call, asked)),
+            _ => None,
+        },
+        // What the user typed meanwhile came after the question.
+        StepKind::Queued { .. } => Some(None),
+        StepKind::Thinking { .. } => None,
+    });
+    let prompt = || units(&turn.prompt.text).pop().map(|unit| unit.text).filter(|it| asks(it));
+    let question = asked.unwrap_or_else(prompt)?;
+    Some(cut(&plain(last_line(&question)), QUESTION_CHARS_MAX))
+}
+
+/// Returns the last line: short paragraphs are put together in one passage.
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or_default()
+}
+
+fn unanswered(call: &Call, asked: &[(String, String)]) -> Option<String> {
+    let is_open = |answer: &str| call.denied || call.interrupted || answer.trim().is_empty();
+    let open = asked.iter().find(|(_, answer)| is_open(answer))?;
+    open.0.lines().next().map(str::to_owned)
+}
+
+/// Returns the last words of the assistant where the last turn was interrupted.
+pub fn stopped(turns: &[Turn]) -> Option<String> {
+    let turn = turns.last().filter(|turn| turn.interrupted)?;
+    let unit = units(last_text(turn)?).pop()?;
+    Some(cut(&plain(last_line(&unit.text)), ITEM_CHARS_MAX))
+}
+
+/// Returns the tool calls that the user rejected.
+pub fn rejected(turns: &[Turn], roots: &Roots) -> Vec<RejectedCall> {
+    let what = |call: &Call| match &call.input {
+        Input::Shell { command, .. } => command.lines().next().unwrap_or_default().to_owned(),
+        Input::Plan { plan } => super::title_of_plan(plan),
+        _ => touched(call).unwrap_or_default().to_owned(),
+    };
+    let rejected = calls(turns).filter(|call| call.denied).map(|call| RejectedCall {
+        tool: call.tool.clone(),
+        what: cut(&roots.strip(&what(call)), ITEM_CHARS_MAX),
+    });
+    let mut rejected: Vec<RejectedCall> = rejected.collect();
+    rejected.drain(..rejected.len().saturating_sub(REJECTED_MAX));
+    rejected
+}
+
+/// Returns the commands that failed and did not pass afterwards, the last one last.
+pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
+    let mut failing: Vec<(String, Option<CommandClass>, CommandRecord)> = Vec::new();
+    for turn in turns {
+        for step in &turn.steps {
+            let StepKind::Call(call) = &step.what else { continue };
+            let Input::Shell { command, .. } = &call.input else { continue };
+            let key = normalise_command(command);
+            if key.is_empty() || call.denied || call.interrupted {
+                continue;
+            }
+            // A command no longer fails once it passed, alone or in a line with others, or once another
+            // command of its class passed.
+            let class = classify(&key);
+            let same = |known: &str, of: Option<CommandClass>| {
+                known == key
+                    || !call.failed
+                        && (key.split(" && ").any(|one| one == known)
+                            || class.is_some() && of == class)
+            };
+            failing.retain(|(known, of, _)| !same(known, *of));
+            if call.failed && is_failure(&key, call) {
+                let record = CommandRecord {
+                    line: cut(&key, ITEM_CHARS_MAX),
+                    directory: roots.directory(&turn.cwd, "").unwrap_or_else(|| ".".to_owned()),
+                    exit_status: exit_status(&call.output),
+                    passed: 0,
+                    last: step.at,
+                };
+                failing.push((key, class, record));
+            }
+        }
+    }
+    failing.drain(..failing.len().saturating_sub(FAILING_MAX));
+    failing.into_iter().map(|(.., record)| record).collect()
+}
+
+/// Returns the exit status that the client wrote in front of the output of a command that failed.
+fn exit_status(output: &str) -> i32 {
+    let rest = output.trim_start().strip_prefix("Exit code ").unwrap_or_default();
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().unwrap_or(FAILED)
+}
+
+/// A search that finds nothing fails too; that is no failure to come back to.
+fn is_failure(key: &str, call: &Call) -> bool {
+    let fails = classify(key).is_some() || error_signature(&call.output).is_some();
+    fails && !words::USAGE.is_match(&call.output) && !is_sibling(call)
+}

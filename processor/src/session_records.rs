@@ -1,0 +1,181 @@
+//! Session records of a project, over all of its sessions: the list of them, the commands that passed in several, the
+//! cures that are known, and what is still open.
+
+mod open;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use memory_store::layout::ProjectDir;
+use memory_store::signature::error_signature;
+use memory_store::suspicion::{Origin, suspicion};
+
+use crate::collect::expired::Expired;
+use crate::extract::session_record::{Cure, SessionRecord};
+use crate::extract::subject_of;
+use crate::mining::{MinedFile, last_mined, names};
+use crate::transcript::parts;
+
+pub use open::{OpenItem, OpenKind, open_items};
+
+/// Returns the record of each session, the latest first: parts and subagents are added to their session, and sessions
+/// whose turns are gone are included.
+pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
+    let expired = Expired::open(home);
+    let gone = expired.names().into_iter().filter_map(|name| {
+        let file = MinedFile::from(expired.load(&name)?);
+        Some((name, 0, file))
+    });
+    let known = names(home).into_iter().filter_map(|name| {
+        let file = last_mined(home, &name)?;
+        Some((name, 1, file))
+    });
+    // Turns that are gone came before those of the same part that are there.
+    let mut files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
+    files.sort_by_cached_key(|(name, is_there, _)| {
+        let (session, number) = parts::of_name(name);
+        let is_agent = session.contains('.');
+        (is_agent, session.to_owned(), number.wrapping_sub(1), *is_there)
+    });
+    let mut sessions: BTreeMap<String, SessionRecord> = BTreeMap::new();
+    for (_, _, file) in files {
+        let MinedFile { session, record, .. } = file;
+        if session.is_empty() || record.is_empty() {
+            continue;
+        }
+        let record = SessionRecord { session: session.clone(), ..record };
+        match sessions.get_mut(&session) {
+            Some(known) => known.extend(record),
+            None => drop(sessions.insert(session, record)),
+        }
+    }
+    let mut records: Vec<SessionRecord> = sessions.into_values().collect();
+    records.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.session.cmp(&b.session)));
+    records
+}
+
+/// Sessions in which a command passed before it is shown where a session starts.
+const SESSIONS_MIN: usize = 3;
+
+/// Commands that are shown.
+const SHOWN_MAX: usize = 3;
+
+/// Returns the commands that passed in at least [`SESSIONS_MIN`] of some sessions, as they are shown: the line, and its
+/// folder unless that is the root. Of a line that passed in several folders the one of most sessions is shown.
+pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -> Vec<String> {
+    let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (session, record) in sessions {
+        for command in &record.commands {
+            seen.entry((&command.line, &command.directory)).or_default().insert(session);
+        }
+    }
+    let mut often: Vec<(usize, &str, &str)> = seen
+        .into_iter()
+        .map(|((line, folder), sessions)| (sessions.len(), line, folder))
+        .filter(|(sessions, line, _)| {
+            *sessions >= SESSIONS_MIN && suspicion("", line, Origin::Own).is_none()
+        })
+        .collect();
+    often.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.cmp(other)));
+    let mut lines = BTreeSet::new();
+    often.retain(|(_, line, _)| lines.insert(*line));
+    let shown = often.into_iter().take(SHOWN_MAX).map(|(_, line, folder)| match folder {
+        "." => format!("`{line}`"),
+        folder => format!("`{line}` (in `{folder}`)"),
+    });
+    shown.collect()
+}
+
+/// Returns the cures of sessions, newest first; of one error that was cured alike several times the newest.
+pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
+    let mut cures: Vec<Cure> = records.into_iter().flat_map(|record| record.cures).collect();
+    cures.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.turns.cmp(&other.turns)));
+    let mut seen = HashSet::new();
+    cures.retain(|cure| seen.insert((cure.call.clone(), cure.error.clone(), cure.cure.clone())));
+    cures
+}
+
+/// Share of the words asked for that a cure has at least.
+const FIT_MIN: f32 = 0.6;
+
+/// Returns the cures of an error, the best first: those with its signature, and those that have most of its words.
+pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
+    let signature = error_signature(asked);
+    let words = subject_of(asked);
+    let fit = |cure: &Cure| -> f32 {
+        if signature.is_some() && cure.signature == signature {
+            return 1.0;
+        }
+        share(&words, &format!("{} {} {}", cure.call, cure.error, cure.cure))
+    };
+    let fitting = cures.into_iter().map(|cure| (fit(&cure), cure));
+    let mut fitting: Vec<(f32, Cure)> = fitting.filter(|(fit, _)| *fit >= FIT_MIN).collect();
+    fitting.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    fitting.into_iter().map(|(_, cure)| cure).collect()
+}
+
+/// Returns the share of some words that a text has.
+fn share(words: &BTreeSet<String>, text: &str) -> f32 {
+    let of_text = subject_of(text);
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = words.intersection(&of_text).count() as f32 / words.len().max(1) as f32;
+    share
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Timestamp;
+    use memory_store::memory::CommandRecord;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_once_it_passed_in_three_sessions() {
+        let of = |line: &str, folder: &str| CommandRecord {
+            line: line.to_owned(),
+            directory: folder.to_owned(),
+            exit_status: 0,
+            passed: 9,
+            last: Timestamp(0),
+        };
+        let record = |commands: &[(&str, &str)]| SessionRecord {
+            commands: commands.iter().map(|(line, folder)| of(line, folder)).collect(),
+            ..SessionRecord::default()
+        };
+        let sessions = [
+            ("a", record(&[("make test", "."), ("npm test", "web"), ("npm test", ".")])),
+            ("b", record(&[("make test", "."), ("npm test", "web"), ("make lint", ".")])),
+            ("c", record(&[("make test", "."), ("npm test", "web"), ("make lint", ".")])),
+            ("c", record(&[("make lint", ".")])),
+            ("d", record(&[("make test", ".")])),
+        ];
+        let shown = often(sessions.iter().map(|(session, record)| (*session, record)));
+        assert_eq!(shown, ["`make test`", "`npm test` (in `web`)"]);
+    }
+
+    #[test]
+    fn a_cure_is_found_by_a_few_words_of_its_error() {
+        let cure = |error: &str, cure: &str| Cure {
+            call: "`python run.py`".to_owned(),
+            error: error.to_owned(),
+            cure: cure.to_owned(),
+            ..Cure::default()
+        };
+        let cures = vec![
+            cure(
+                "sqlite3.OperationalError: database is locked",
+                "Cured by `make stop`; then it passed.",
+            ),
+            cure("KeyError: 'total'", "It passed after a change in src/cart.py."),
+        ];
+        let found = |asked: &str| -> Vec<String> {
+            cures_of(cures.clone(), asked).into_iter().map(|cure| cure.error).collect()
+        };
+        for asked in ["database is locked", "locked", "the database locked", "database is locked?"]
+        {
+            assert_eq!(found(asked), ["sqlite3.OperationalError: database is locked"], "{asked}");
+        }
+        for asked in ["a zeppelin is locked in a hangar", "", "is"] {
+            assert_eq!(found(asked), [""; 0], "{asked}");
+        }
+    }
+}
