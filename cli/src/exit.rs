@@ -4,7 +4,7 @@
 pub const OK: u8 = 0;
 /// Something went wrong that is none of the below, for example a full disk.
 pub const FAILED: u8 = 1;
-/// A search found nothing, as with `grep`, or nothing that answers well. Stderr is empty, unless `resume --run` says why it
+/// A search found nothing, as with `grep`. Stderr is empty, unless `resume --run` says why it
 /// starts none.
 pub const NOTHING: u8 = 1;
 /// The command line was not understood (also clap's own code), or a question has no answer in it and there is no terminal
@@ -36,7 +36,7 @@ pub const TABLE: [(u8, &str, &str); 12] = [
     (
         FAILED,
         "nothing found or failed",
-        "a search found nothing, or nothing that answers well; or something failed for another reason than those below",
+        "a search found nothing; or something failed for another reason than those below",
     ),
     (
         USAGE,

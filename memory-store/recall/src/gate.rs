@@ -112,9 +112,12 @@ const SEARCHED_COVERED: f32 = 0.5;
 
 /// Returns whether a memory shows that a store knows what an explicit search is about.
 pub(crate) fn answers(candidate: &Candidate) -> bool {
+    let Features { cosine, covered, second, .. } = candidate.features;
+    // Without a vector, one word in common may be chance.
+    let has_evidence = cosine.is_some() || second > 0.0;
     candidate.passes()
-        || candidate.gate > candidate.threshold - SEARCH_EASE
-        || candidate.features.covered >= SEARCHED_COVERED
+        || has_evidence && candidate.gate > candidate.threshold - SEARCH_EASE
+        || covered >= SEARCHED_COVERED
 }
 
 /// Ease of the threshold for a prompt: whoever works on a project speaks of it more often than the prompts about other

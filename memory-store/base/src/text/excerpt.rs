@@ -3,8 +3,11 @@
 /// Shortest word of a query that is looked for.
 const WORD_CHARS_MIN: usize = 3;
 
-/// Returns at most about `chars_max` characters of a text: the stretch that holds most of the
-/// query's words, or the beginning. Marks say where something is missing.
+/// Characters within which a word ends, for a cut between words. Scripts without spaces are cut anywhere.
+const WORD_CHARS_MAX: usize = 32;
+
+/// Returns at most about `chars_max` characters of a text: the stretch that holds most of the query's words, or the
+/// beginning. It is not cut inside a word. Marks say where something is missing.
 pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     let text = text.trim();
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -13,10 +16,26 @@ pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     }
     let first = best_start(text, query, &places, chars_max);
     let last = (first + chars_max).min(places.len());
-    let end = places.get(last).copied().unwrap_or(text.len());
+    let first = if first == 0 { 0 } else { word_start(text, &places, first) };
+    let end = places.get(last).map_or(text.len(), |&end| word_end(text, end));
     let start_mark = if first > 0 { "… " } else { "" };
     let end_mark = if end < text.len() { " …" } else { "" };
     format!("{start_mark}{}{end_mark}", text[places[first]..end].trim())
+}
+
+/// Returns the first character of the next word.
+fn word_start(text: &str, places: &[usize], first: usize) -> usize {
+    let rest = text[places[first - 1]..].chars().take(WORD_CHARS_MAX);
+    rest.enumerate().find(|(_, c)| c.is_whitespace()).map_or(first, |(count, _)| first + count)
+}
+
+/// Returns the byte behind the last word that ends before another one.
+fn word_end(text: &str, end: usize) -> usize {
+    if text[end..].starts_with(char::is_whitespace) {
+        return end;
+    }
+    let before = text[..end].char_indices().rev().take(WORD_CHARS_MAX);
+    before.into_iter().find(|(_, c)| c.is_whitespace()).map_or(end, |(at, _)| at)
 }
 
 /// The character to start at, so that most words of the query stand in the stretch.
@@ -54,5 +73,21 @@ mod tests {
         assert!(found.chars().count() <= 104);
         assert_eq!(excerpt("short", "needle", 100), "short");
         assert!(excerpt(&text, "", 100).starts_with('é'));
+    }
+
+    #[test]
+    fn no_word_is_cut() {
+        let words: Vec<String> = (0..200).map(|number| format!("word{number}")).collect();
+        let text = words.join(" ");
+        for chars_max in 40..60 {
+            let found = excerpt(&text, "word77 word78", chars_max);
+            let found = found.trim_start_matches("… ").trim_end_matches(" …");
+            assert!(found.contains("word77"), "{found}");
+            assert!(
+                found.split(' ').all(|word| words.iter().any(|known| known == word)),
+                "{found}"
+            );
+        }
+        assert_eq!(excerpt(&"検索".repeat(40), "", 10).chars().count(), 12);
     }
 }

@@ -11,12 +11,15 @@ use crate::query::Query;
 use crate::sources::{Effort, Sources};
 use crate::{Hit, Recall};
 use memory_store_base::id::MemoryId;
+use memory_store_base::text::excerpt;
 use memory_store_base::time::Timestamp;
 
 /// Memories that answer a prompt well enough for no passage to be given.
 pub const MEMORIES_ENOUGH: usize = 2;
 /// Passages that are given with a prompt.
 const PLACES: usize = 3;
+/// Characters of each around the words of the prompt: as many as leave room for all.
+const GIVEN_CHARS_MAX: usize = 400;
 /// Passages that are read in search of these.
 const READ_MAX: usize = 12;
 /// The share of the best score by which a further passage may lie below it.
@@ -54,10 +57,13 @@ impl Recall {
         }
         let query = self.with_vector(query, &passages);
         let ranked = rank(&passages, &query, now);
-        let hits = match ranked.judgement.score > self.passage_threshold() {
+        let mut hits = match ranked.judgement.score > self.passage_threshold() {
             true => self.given(&passages, &ranked, already, PLACES),
             false => Vec::new(),
         };
+        for hit in &mut hits {
+            hit.text = excerpt(&hit.text, text, GIVEN_CHARS_MAX);
+        }
         self.note_damage_of(&passages);
         hits
     }
