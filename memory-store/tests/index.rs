@@ -562,7 +562,7 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
         assert!(damage.is_none());
         segments.iter().map(Segment::docs).collect::<Vec<_>>()
     };
-    let is_unsettled = || build::is_unsettled(&fixture.index()).unwrap();
+    let is_unsettled = || build::is_unsettled(&fixture.index(), None).unwrap();
     add(1, 200);
     add(2, 40);
     assert_eq!((segments(), is_unsettled()), (vec![200, 40], false));
@@ -570,8 +570,8 @@ fn what_publishing_puts_off_is_done_when_there_is_time() {
     add(3, 120);
     assert_eq!((segments(), is_unsettled()), (vec![200, 160], true));
     let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
-    assert!(build::settle(&fixture.index(), None, NOW).unwrap());
-    assert!(!build::settle(&fixture.index(), None, NOW).unwrap());
+    assert!(build::settle(&fixture.index(), None, None, NOW).unwrap());
+    assert!(!build::settle(&fixture.index(), None, None, NOW).unwrap());
     assert_eq!((segments(), is_unsettled()), (vec![360], false));
     let after = Index::open(&fixture.index()).unwrap().unwrap().manifest;
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::common::{self, Fixture, NOW, put};
 use memory_store::embed::{Encoder, Space, Vector};
 use memory_store::fs::lock::LOCK_WAIT;
-use memory_store::index::build::{Vectors, settle};
+use memory_store::index::build::{Graphs, Vectors, is_unsettled, settle};
 use memory_store::index::document::Passage;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
@@ -150,7 +150,7 @@ fn vectors_of_the_transformer_come_later() {
     let mut vectors = Hashed::new();
     add(&fixture, &vectors, 0..40);
     add(&fixture, &vectors, 40..45);
-    let settle = |vectors: &Hashed| settle(&fixture.index(), Some(vectors), NOW).unwrap();
+    let settle = |vectors: &Hashed| settle(&fixture.index(), Some(vectors), None, NOW).unwrap();
     assert!(!settle(&vectors));
     vectors.known = (0..43).map(text).collect();
     while settle(&vectors) {}
@@ -169,6 +169,48 @@ fn vectors_of_the_transformer_come_later() {
     assert!(fixture.publish_with(publisher, &fixture.list(), None).changed);
     let memories = Index::open(&fixture.index()).unwrap().unwrap().memories.unwrap();
     assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
+}
+
+/// Links each vector with those beside it.
+struct Beside;
+
+impl Graphs for Beside {
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>> {
+        let last = vectors.len().saturating_sub(1) as u32;
+        let beside = |own: u32| vec![own.saturating_sub(1), (own + 1).min(last)];
+        (0..=last).map(beside).collect()
+    }
+
+    fn passages_min(&self) -> u32 {
+        40
+    }
+}
+
+#[test]
+fn a_large_segment_gets_a_graph_once_the_transformer_made_its_vectors() {
+    let fixture = Fixture::filled();
+    let mut vectors = Hashed::new();
+    add(&fixture, &vectors, 0..40);
+    add(&fixture, &vectors, 40..45);
+    let graphs: Option<&dyn Graphs> = Some(&Beside);
+    let is_unsettled = |graphs| is_unsettled(&fixture.index(), graphs).unwrap();
+    let settle = |vectors: &Hashed, graphs| {
+        while settle(&fixture.index(), Some(vectors), graphs, NOW).unwrap() {}
+        segments(&fixture).iter().map(Segment::has_graph).collect::<Vec<_>>()
+    };
+    assert_eq!(settle(&vectors, graphs), [false, false], "the table made them");
+    vectors.known = (0..32).map(text).collect();
+    assert_eq!(settle(&vectors, None), [false, false]);
+    // What a killed run left undone is due.
+    assert_eq!((is_unsettled(None), is_unsettled(graphs)), (false, true));
+    assert_eq!(settle(&vectors, graphs), [true, false]);
+    assert!(!is_unsettled(graphs));
+    let near = segments(&fixture)[0].nearest(&vector(&text(3)), 3, IndexSearch::Graph).unwrap();
+    assert!(near[0].cosine > 0.9);
+    // Few better vectors leave it as it is.
+    vectors.known = (0..40).map(text).collect();
+    assert_eq!(settle(&vectors, None), [true, false]);
+    assert_eq!(segments(&fixture)[0].vector_head().unwrap().unwrap().transformed, 40);
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl Store {
     }
 
     fn settle(&self) -> Result<()> {
-        while settle(&self.folder, Some(&self.made), Timestamp(0))? {}
+        while settle(&self.folder, Some(&self.made), None, Timestamp(0))? {}
         Ok(())
     }
 

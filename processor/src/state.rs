@@ -45,7 +45,7 @@ pub struct State {
     pub all_turns: bool,
     /// How the passages in the indexes were cut into terms (`memory_store::text::VERSION`).
     pub terms: u32,
-    /// How the turns were cut into passages (`crate::passages::VERSION`).
+    /// How the turns were cut into passages and judged (`crate::passages::version`).
     pub passages: u32,
     /// Sessions whose turns the index may lack.
     pub pending: BTreeSet<String>,

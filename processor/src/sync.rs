@@ -339,7 +339,7 @@ impl Run<'_> {
             publish::publish(context, state, ownership, &mut self.models, &mut self.distrusted)?;
         state.all_turns = false;
         state.terms = memory_store::text::VERSION;
-        state.passages = crate::passages::VERSION;
+        state.passages = crate::passages::version();
         let memories = published.listings.first().map_or(0, |listing| listing.memories.len());
         self.report.memories = memories;
         self.take_published(published);

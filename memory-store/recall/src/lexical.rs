@@ -151,6 +151,9 @@ impl<'a> Found<'a> {
                 let ends = ends.map(|end| asked.partition_point(|&doc| doc < end));
                 let asked = &asked[ends[0]..ends[1]];
                 window.advance(&mut damaged);
+                if window.is_empty() && asked.is_empty() {
+                    continue;
+                }
                 window.score(&self.weights, query);
                 let entering = best.entering(&mut window);
                 best.add(window.tell(entering.into_iter()).into_iter().map(at));

@@ -5,6 +5,8 @@ use crate::embed::{Space, Vector};
 use crate::index::hub;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, nearest};
+use memory_store_base::error::Error;
+use memory_store_base::settings::IndexSearch;
 
 /// A query's vector, and the space it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,22 +29,30 @@ pub(crate) struct Nearest {
 
 impl Source {
     /// Finds the `count` documents whose vectors are nearest to a query's.
-    pub(crate) fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Nearest {
+    pub(crate) fn nearest(
+        &self,
+        sources: &Sources,
+        probe: &Probe,
+        count: usize,
+        search: IndexSearch,
+    ) -> Nearest {
         let keep = count.saturating_add(sources.hidden());
         let (mut best, mut all) = (Vec::new(), None);
         if let Some(segment) = self.comparable(sources, probe) {
-            let search = sources.settings.index.search;
-            let found = segment.nearness(&probe.vector, search).and_then(|compared| {
-                all = compared;
-                all.as_ref().map_or_else(
-                    || segment.nearest(&probe.vector, keep, search),
-                    |all| Ok(nearest(all, keep)),
-                )
-            });
-            best = found.unwrap_or_else(|error| {
-                sources.note(&error);
-                Vec::new()
-            });
+            let mut find = |search| {
+                all = segment.nearness(&probe.vector, search)?;
+                match &all {
+                    Some(all) => Ok(nearest(all, keep)),
+                    None => segment.nearest(&probe.vector, keep, search),
+                }
+            };
+            let noted = |error: Error| sources.note(&error);
+            let found = match find(search).map_err(noted) {
+                // A damaged graph is passed by.
+                Err(()) if search == IndexSearch::Graph => find(IndexSearch::Scan).map_err(noted),
+                found => found,
+            };
+            best = found.unwrap_or_default();
         }
         if !self.loose.is_empty() {
             let first = self.segment().map_or(0, Segment::docs);
@@ -110,6 +120,7 @@ mod tests {
     use crate::index::testing;
     use memory_store_base::id::MemoryId;
     use memory_store_base::kind::Kind;
+    use memory_store_base::settings::Settings;
     use memory_store_base::time::Timestamp;
 
     const SPACE: Space = Space([1; 16]);
@@ -148,7 +159,7 @@ mod tests {
     fn segment_and_journal_are_one() {
         let sources = sources();
         let probe = Probe { space: SPACE, vector: vector(0.16) };
-        let found = sources.list[0].nearest(&sources, &probe, 3);
+        let found = sources.list[0].nearest(&sources, &probe, 3, IndexSearch::Auto);
         let near = &found.best;
         assert_eq!(near.iter().map(|near| near.doc).collect::<Vec<_>>(), [4, 2, 1]);
         for known in [&found, &Nearest::default()] {
@@ -160,10 +171,33 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_graph_is_passed_by_with_a_note() {
+        const DOCS: u32 = 300;
+        let nearest = |bytes: Vec<u8>, search| {
+            let segment = testing::open(Collection::Passages, bytes, DOCS, &[]).unwrap();
+            let sources = Sources::of_passages(vec![segment], &Settings::default());
+            let space = sources.list[0].segment().unwrap().space().unwrap().unwrap();
+            let probe = Probe { space, vector: vector(0.1) };
+            let best = sources.list[0].nearest(&sources, &probe, 3, search).best;
+            let damage = sources.damage.take();
+            (best, damage)
+        };
+        let sound = crate::index::links::tests::bytes(DOCS, 8);
+        let (scanned, _) = nearest(sound.clone(), IndexSearch::Scan);
+        let section = testing::open(Collection::Passages, sound.clone(), DOCS, &[]).unwrap();
+        let mut damaged = sound;
+        let links = section.place_of_links();
+        damaged[links].fill(7);
+        let (found, damage) = nearest(damaged, IndexSearch::Graph);
+        assert_eq!(found, scanned);
+        assert!(damage.unwrap().contains("neighbours"));
+    }
+
+    #[test]
     fn another_space_is_not_compared() {
         let sources = sources();
         let probe = Probe { space: Space([5; 16]), vector: vector(0.1) };
-        let found = sources.list[0].nearest(&sources, &probe, 3);
+        let found = sources.list[0].nearest(&sources, &probe, 3, IndexSearch::Auto);
         assert!(found.best.is_empty());
         assert_eq!(sources.list[0].cosines(&sources, &probe, &found, &[0, 4]), [None, None]);
     }

@@ -110,6 +110,11 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// Returns whether no document of the window has a word.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.postings.is_empty()
+    }
+
     /// Scores the documents; `weights` has that of each term and pair.
     pub(crate) fn score(&mut self, weights: &[f32], query: &Query) {
         self.scores.fill(0.0);

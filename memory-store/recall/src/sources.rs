@@ -20,7 +20,7 @@ use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::{ProjectDir, Tree, UserDirs};
 use memory_store_base::pulled_setting;
-use memory_store_base::settings::{Pulled, Settings};
+use memory_store_base::settings::{IndexSearch, Pulled, Settings};
 use memory_store_base::time::Timestamp;
 
 /// Place of a document: the number of its source, and its place there. Places past the end of the segment count through
@@ -54,24 +54,31 @@ pub(crate) struct Source {
     pub gate: Option<Gate>,
 }
 
+/// Number of documents that a search of a graph counts as; set by hand.
+pub(crate) const GRAPH_COST: u32 = 1 << 14;
+
 /// Bounds of what a query costs. Only stores of many thousand documents reach them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Documents whose vectors are compared one by one where nothing else finds the nearest: those of the newest
-    /// sources. Of others the vectors of those are compared that words bring.
+    /// sources. A graph costs as much as [`GRAPH_COST`] of them. Of others the vectors of those are compared that words
+    /// bring.
     pub scanned: u32,
+    /// Documents that a source has at most to be compared one by one although it has a graph.
+    pub graph_from: u32,
     /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
     pub postings: u64,
 }
 
 impl Effort {
     /// Effort of a hook in passages, which are many.
-    pub(crate) const PASSAGES: Self = Self { scanned: 1 << 14, postings: 1 << 15 };
+    pub(crate) const PASSAGES: Self =
+        Self { scanned: 1 << 15, graph_from: GRAPH_COST, postings: 1 << 15 };
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { scanned: u32::MAX, postings: 1 << 20 }
+        Self { scanned: u32::MAX, graph_from: u32::MAX, postings: 1 << 20 }
     }
 }
 
@@ -205,18 +212,26 @@ impl Sources {
         self.list.iter().map(Source::docs).sum()
     }
 
-    /// Returns for each source whether its vectors may be compared one by one: the newest come last.
-    pub(crate) fn scanned(&self) -> Vec<bool> {
+    /// Returns for each source how its vectors are searched; `None` where that would cost too much. The newest come
+    /// last.
+    pub(crate) fn ways(&self) -> Vec<Option<IndexSearch>> {
         let mut left = self.effort.scanned;
-        let take = |source: &Source| {
+        let set = self.settings.index.search;
+        let way = |source: &Source| {
             let docs = source.docs();
-            let may = docs <= left;
-            left = if may { left - docs } else { 0 };
-            may
+            let is_large = docs > self.effort.graph_from && set != IndexSearch::Scan;
+            let by_graph = is_large && source.segment().is_some_and(Segment::has_graph);
+            let (cost, way) = match by_graph {
+                true => (GRAPH_COST, IndexSearch::Graph),
+                false => (docs, set),
+            };
+            let may = cost <= left;
+            left = if may { left - cost } else { 0 };
+            may.then_some(way)
         };
-        let mut scanned: Vec<bool> = self.list.iter().rev().map(take).collect();
-        scanned.reverse();
-        scanned
+        let mut ways: Vec<_> = self.list.iter().rev().map(way).collect();
+        ways.reverse();
+        ways
     }
 
     /// Returns how many of the best documents may turn out not to be there when they are looked at.

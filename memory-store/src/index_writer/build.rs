@@ -61,6 +61,11 @@ pub trait Graphs {
     fn vectors_min(&self) -> usize {
         1000
     }
+
+    /// From so many passages on a segment gets a graph.
+    fn passages_min(&self) -> u32 {
+        1 << 14
+    }
 }
 
 /// Contents of a generation.
@@ -505,11 +510,17 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
 ///
 /// # Errors
 /// When the index in `dir` cannot be read or written.
-pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Result<bool> {
+pub fn settle(
+    dir: &Path,
+    vectors: Option<&dyn Vectors>,
+    graphs: Option<&dyn Graphs>,
+    now: Timestamp,
+) -> Result<bool> {
     if read_manifest(dir)?.is_none() {
         return Ok(false);
     }
-    let step = rewrite_passages(dir, vectors, now, |maker, segments| maker.settled(segments))?;
+    let maker = passages::Maker { dir, vectors, graphs };
+    let step = rewrite_passages(&maker, now, |maker, segments| maker.settled(segments))?;
     Ok(!matches!(step, TurnStep::Nothing))
 }
 
@@ -525,14 +536,14 @@ enum TurnStep {
 
 /// Publishes a generation with other segments of passages, made by `make` of the present ones.
 fn rewrite_passages(
-    dir: &Path,
-    vectors: Option<&dyn Vectors>,
+    maker: &passages::Maker<'_>,
     now: Timestamp,
     make: impl Fn(&passages::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
 ) -> Result<TurnStep> {
+    let dir = maker.dir;
     let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
     let segments = passage_segments(Some(&before));
-    let parts = match make(&passages::Maker { dir, vectors }, segments) {
+    let parts = match make(maker, segments) {
         Ok(parts) => parts,
         // Somebody has published since, and removed what was being read.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
@@ -544,7 +555,7 @@ fn rewrite_passages(
         return Ok(TurnStep::Nothing);
     }
     let _lock = lock::exclusive(dir)?;
-    let publisher = Publisher { vectors, ..Publisher::of(dir) };
+    let publisher = Publisher::of(dir);
     let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
     // Somebody has published since.
     let Some(old) = old else { return Ok(TurnStep::Again) };
@@ -574,8 +585,10 @@ pub(super) fn publish_passages(
 ///
 /// # Errors
 /// When the manifest in `dir` cannot be read.
-pub fn is_unsettled(dir: &Path) -> Result<bool> {
-    Ok(passages::are_unsettled(&passage_segments(read_manifest(dir)?.as_ref())))
+pub fn is_unsettled(dir: &Path, graphs: Option<&dyn Graphs>) -> Result<bool> {
+    let segments = passage_segments(read_manifest(dir)?.as_ref());
+    let lacks_graph = |graphs| Ok(passages::without_graph(dir, &segments, graphs)?.is_some());
+    Ok(passages::are_unsettled(&segments) || graphs.map_or(Ok(false), lacks_graph)?)
 }
 
 /// The memories of the present index, walked through in the order of their ids.

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::build::Vectors;
+use super::build::{Graphs, Vectors};
 use crate::bytes::mixed;
 use crate::embed::{Encoder, Space};
 use crate::error::Result;
@@ -17,10 +17,11 @@ use crate::id::MemoryId;
 use memory_store_recall::index::document::{Document, Passage, passage_id, turn_in_id};
 use memory_store_recall::index::freeze::Frozen;
 use memory_store_recall::index::manifest::{Collection, SegmentRef};
-use memory_store_recall::index::record::Entry;
+use memory_store_recall::index::record::{Entry, FLAG_HELD};
 use memory_store_recall::index::segment::Segment;
 use memory_store_recall::index::vectors::Embedded;
 use memory_store_recall::index::write;
+use memory_store_recall::passages::may_be_given;
 
 /// A segment is merged with what follows it when it is not this many times its size.
 const TIER_RATIO: u32 = 2;
@@ -62,12 +63,21 @@ pub(crate) enum Part {
     },
 }
 
+impl Part {
+    /// The same segment in other bytes.
+    fn rewritten(reference: &SegmentRef, bytes: Vec<u8>) -> Self {
+        Self::New { docs: reference.docs, dead: reference.dead.clone(), bytes }
+    }
+}
+
 /// Makes the segments of passages of an index.
 pub(crate) struct Maker<'a> {
     /// Folder of the index.
     pub dir: &'a Path,
     /// Source of vectors.
     pub vectors: Option<&'a dyn Vectors>,
+    /// Builder of graphs.
+    pub graphs: Option<&'a dyn Graphs>,
 }
 
 impl Maker<'_> {
@@ -85,6 +95,11 @@ impl Maker<'_> {
         }
         if new.is_empty() {
             return Ok(segments.into_iter().map(Part::Kept).collect());
+        }
+        for document in &mut new {
+            if !may_be_given(&document.record.text) {
+                document.entry.flags |= FLAG_HELD;
+            }
         }
         let many = segments.len() >= SEGMENTS_MANY;
         let mut docs = new.len() as u32;
@@ -126,7 +141,13 @@ impl Maker<'_> {
                 let part = (!merged.is_empty()).then(|| self.segment(merged));
                 Some((first, last, part))
             }
-            None => self.better(&segments)?.map(|(place, part)| (place, place, Some(part))),
+            None => {
+                let step = match self.better(&segments)? {
+                    Some(better) => Some(better),
+                    None => self.linked(&segments)?,
+                };
+                step.map(|(place, part)| (place, place, Some(part)))
+            }
         };
         let mut parts: Vec<Part> = segments.into_iter().map(Part::Kept).collect();
         if let Some((first, last, part)) = step {
@@ -236,20 +257,30 @@ impl Maker<'_> {
                 }
                 None => vec![None; segment.docs() as usize],
             };
-            let mut gained = false;
+            let mut gained = 0;
             for doc in waiting {
                 if let Some(better) = gains(doc)? {
                     all[doc as usize] = Some(better);
-                    gained = true;
+                    gained += 1;
                 }
             }
-            if gained {
-                let bytes = write::with_vectors(&segment, &all, vectors.space())?;
-                let (docs, dead) = (reference.docs, reference.dead.clone());
-                return Ok(Some((place, Part::New { docs, dead, bytes })));
+            if gained > 0 {
+                let keeps = head.is_some() && gained * BETTER_SHARE <= all.len();
+                let bytes = write::with_vectors(&segment, &all, vectors.space(), keeps)?;
+                return Ok(Some((place, Part::rewritten(reference, bytes))));
             }
         }
         Ok(None)
+    }
+
+    /// A segment that gets the graph that it lacks, and its place.
+    fn linked(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Part)>> {
+        let Some(graphs) = self.graphs else { return Ok(None) };
+        let Some((place, segment)) = without_graph(self.dir, segments, graphs)? else {
+            return Ok(None);
+        };
+        let bytes = write::with_graph(&segment, &|vectors| graphs.link(vectors))?;
+        Ok(Some((place, Part::rewritten(&segments[place], bytes))))
     }
 }
 
@@ -279,6 +310,25 @@ pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
         Part::New { .. } => false,
     };
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
+}
+
+/// Finds a large segment whose vectors are to have a graph and have none, and its place. The latest come first.
+pub(crate) fn without_graph(
+    dir: &Path,
+    segments: &[SegmentRef],
+    graphs: &dyn Graphs,
+) -> Result<Option<(usize, Segment)>> {
+    for (place, reference) in segments.iter().enumerate().rev() {
+        if reference.docs < graphs.passages_min() {
+            continue;
+        }
+        let segment = Segment::open(dir, reference)?;
+        let head = segment.vector_head()?;
+        if head.is_some_and(|head| head.is_transformed()) && !segment.has_graph() {
+            return Ok(Some((place, segment)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns whether segments are to be merged, or rewritten for what was replaced.

@@ -49,7 +49,7 @@ impl Staged {
         vectors: Option<&dyn Vectors>,
         passages: &mut dyn Iterator<Item = Passage>,
     ) -> Result<()> {
-        let maker = Maker { dir: &self.dir, vectors };
+        let maker = Maker { dir: &self.dir, vectors, graphs: None };
         let passages = collect_passages(passages);
         let parts = maker.with(self.segments.clone(), &passages)?;
         let publisher = Publisher::of(&self.dir);

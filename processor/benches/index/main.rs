@@ -9,6 +9,10 @@
 //! is right. The plot has the medians of both ways. Reads
 //! are calls to the operating system, to open the segment and to search it.
 //!
+//! `--passages [--sizes N,..] [--asked N]` measures passages instead: lines of this project's own sources and documents,
+//! thrown together, with the table's vectors; a query is one line. Both ways search all segments, as a search does, in
+//! turns; recall@10 of the graph is against the scan.
+//!
 //! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after another.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
@@ -26,6 +30,9 @@ use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::publish::hnsw::HnswGraphs;
 
+#[path = "../corpus/mod.rs"]
+mod corpus;
+mod passages;
 mod plot;
 
 /// Maximum difference between two ways to compute a cosine.
@@ -41,6 +48,9 @@ const TIMES: usize = 5;
 
 fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
+    if options.passages {
+        return passages::measure(&options);
+    }
     let mut rows = read(&options.vectors)?;
     let queries: Vec<Vector> = match &options.queries {
         Some(path) => read(path)?.into_iter().take(QUERIES_MAX).collect(),
@@ -77,6 +87,8 @@ struct Options {
     count: usize,
     asked: usize,
     plot: Option<PathBuf>,
+    /// Whether passages are searched, and not memories.
+    passages: bool,
 }
 
 impl Options {
@@ -88,10 +100,15 @@ impl Options {
             count: 10,
             asked: ASKED,
             plot: None,
+            passages: false,
         };
         while let Some(argument) = arguments.next() {
             // Cargo adds it.
             if argument == "--bench" {
+                continue;
+            }
+            if argument == "--passages" {
+                options.passages = true;
                 continue;
             }
             let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;

@@ -22,6 +22,8 @@ use crate::{Bench, Options, end, megabytes};
 const MB: u64 = 1_000_000;
 /// Megabytes of the session that is no long one.
 const USUAL_MB: u64 = 4;
+/// Sessions of 1 MB that a first sync reads.
+const FIRST_SESSIONS: u32 = 100;
 /// Sessions to which the room that they take is scaled.
 const SESSIONS: u32 = 1_000;
 /// Sessions of 1 MB that are synced for that.
@@ -42,7 +44,9 @@ mod most {
     /// MiB of memory for that.
     pub const LONG_TURN_MIB: f64 = 200.0;
     /// Megabytes of data and state for 1,000 sessions of 1 MB.
-    pub const ROOM_MB: f64 = 60.0;
+    pub const ROOM_MB: f64 = 100.0;
+    /// Seconds of the processor for a first sync of sessions of 1 MB, without vectors.
+    pub const FIRST_S: f64 = 6.0;
     /// How much longer what is ten times as long may take.
     pub const TENFOLD: f64 = 20.0;
     /// Seconds that pass in a sync whose git hangs: one call's limit, and the sync.
@@ -99,6 +103,7 @@ pub fn run(options: &Options) -> Result<()> {
     for megabytes in [USUAL_MB, options.long] {
         rows.extend(growth(megabytes, options.rounds)?);
     }
+    rows.extend(first()?);
     rows.extend(room()?);
     rows.extend(salvage()?);
     rows.extend(keys()?);
@@ -148,6 +153,21 @@ fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
         row("first sync", first.peak_kib as f64 / 1024.0, "MiB"),
         row("a turn more", median.cpu_ms / 1e3, "s CPU").at_most(turn_s),
         row("a turn more", median.peak_kib as f64 / 1024.0, "MiB").at_most(most::LONG_TURN_MIB),
+    ])
+}
+
+/// Measures a first sync of many sessions, without vectors.
+fn first() -> Result<Vec<Row>> {
+    let (_home, bench) = home()?;
+    fs::remove_dir_all(bench.home.join("models"))?;
+    for session in 0..FIRST_SESSIONS {
+        write_session(&bench, session, MB)?;
+    }
+    let cost = bench.sync()?;
+    let what = || format!("{FIRST_SESSIONS} sessions of 1 MB, first sync, no vectors");
+    Ok(vec![
+        Row::new(what(), cost.cpu_ms / 1e3, "s CPU").at_most(most::FIRST_S),
+        Row::new(what(), cost.peak_kib as f64 / 1024.0, "MiB"),
     ])
 }
 

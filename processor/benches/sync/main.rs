@@ -13,7 +13,7 @@
 //!
 //! `--bounds [--long MB] [--rounds N] [--program FILE] [--judge] [--json]` measures other things, each with its bound
 //! beside it: a turn more in a session of 4 MB and in one of `--long` (default 40, 2,000 takes minutes and 4 GB of disk;
-//! CPU and memory, median), the room that data and state take for 1,000 sessions of 1 MB, by folder (scaled from 300), a
+//! CPU and memory, median), a first sync of 100 MB without vectors, the room that data and state take for 1,000 sessions of 1 MB, by folder (scaled from 300), a
 //! broken line and a memory file of many keys that are ten times as long as others, in seconds and as a ratio, two syncs
 //! with a git that hangs, and with the `throughline` in FILE a command that meets a held lock, and `list`, `status` and
 //! `show` over 2,700 memories. With `--judge` a row beyond its bound is a failure.
@@ -36,6 +36,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use memory_store::identity::{self, Mode};
+use memory_store::index::{Index, segment::Segment};
 use memory_store::layout::{STORE_DIR, Tree, UserDirs};
 use memory_store::time::DAY_MS;
 use memory_store::{ProjectId, Timestamp, mode};
@@ -292,8 +293,10 @@ impl Bench {
         let index = self.dirs.tree(&self.tree.root).index;
         let memories = self.tree.store().join("memories");
         let memories = fs::read_dir(memories).map_or(0, |listing| listing.count());
+        let segments = Index::open(&index)?.context("there is no index")?.passages().0;
+        let passages: u32 = segments.iter().map(Segment::docs).sum();
         println!(
-            "{} turns in {} sessions, {memories} memories; MB: archive {:.0}, what was mined {:.0}, index {:.0}, transcripts {:.0}",
+            "{} turns in {} sessions, {passages} passages, {memories} memories; MB: archive {:.0}, what was mined {:.0}, index {:.0}, transcripts {:.0}",
             self.sessions() * self.options.session,
             self.sessions(),
             megabytes(&project.archive)?,

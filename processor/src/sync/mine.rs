@@ -126,7 +126,7 @@ pub(super) fn note_pending(
         !is_there(folders.index) || context.thinks(tree) && !is_there(folders.thinking)
     };
     let cut_otherwise =
-        state.terms != memory_store::text::VERSION || state.passages != crate::passages::VERSION;
+        state.terms != memory_store::text::VERSION || state.passages != crate::passages::version();
     let all_turns = state.all_turns || cut_otherwise || context.trees.iter().any(unindexed);
     state.all_turns = all_turns;
     state.pending.extend(stale.into_iter().chain(after));

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::embed::{Space, Table};
-use memory_store::index::build::{self, Vectors as _};
+use memory_store::index::build::{self, Graphs, Vectors as _};
 use memory_store::store::Store;
 
+use super::SyncOptions;
 use super::context::SyncContext;
 use super::custom_embedder::embed_second;
 use super::heal::Distrusted;
@@ -16,6 +17,7 @@ use super::publish::publish_memories;
 use super::stage::StagedTrees;
 use crate::lock::Busy;
 use crate::publish::embed::{Embedding, Texts, waiting};
+use crate::publish::hnsw::HnswGraphs;
 use crate::state::State;
 
 /// How long a sync that somebody waits for embeds. What is left is done by the next one.
@@ -34,6 +36,12 @@ pub(super) fn time_to_embed(busy: Busy) -> Duration {
         Busy::Leave => BACKGROUND_MAX,
         Busy::Wait(_) => AWAITED_MAX,
     }
+}
+
+/// Builder of the graphs over passages, which takes a minute for the largest segment: nobody waits for that.
+fn graphs(options: &SyncOptions<'_>) -> Option<&'static dyn Graphs> {
+    let is_background = matches!(options.busy, Busy::Leave) && !options.leaves_rest;
+    is_background.then_some(&HnswGraphs)
 }
 
 /// Outcome of settling.
@@ -74,10 +82,11 @@ pub(super) fn settle(
         made
     };
     settled.any = embedded;
+    let graphs = graphs(options);
     for folder in context.indexes() {
-        if embedded || build::is_unsettled(&folder)? {
+        if embedded || build::is_unsettled(&folder, graphs)? {
             models.open_embedding(context, &mut settled.warnings);
-            while build::settle(&folder, models.vectors(), options.now)? {
+            while build::settle(&folder, models.vectors(), graphs, options.now)? {
                 settled.any = true;
             }
         }

@@ -297,7 +297,7 @@ mod tests {
         for (terms, all_turns) in
             [(memory_store::text::VERSION, false), (memory_store::text::VERSION - 1, true)]
         {
-            (bench.state.terms, bench.state.passages) = (terms, passages::VERSION);
+            (bench.state.terms, bench.state.passages) = (terms, passages::version());
             let Bench { context, state } = &mut bench;
             note_pending(context, state, &[], &BTreeSet::new()).unwrap();
             assert_eq!(bench.state.all_turns, all_turns);

@@ -4,7 +4,8 @@
 //! drawn about 1/n times as often as the first, as in natural language; one word in three is one that
 //! developers use everywhere. A memory has a title of six words and a body of 40; five memories
 //! are about one file; one in eight is a fix with an error's signature. A turn has 90 words.
-//! Everything follows from the seed.
+//! A turn begins with four words that
+//! no memory has. Everything follows from the seed.
 
 use memory_store::index::document::Passage;
 use memory_store::memory::{PathRef, Scope};
@@ -237,6 +238,12 @@ pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
     memory
 }
 
+/// Words that one passage has and no memory: names of things that came up once.
+pub fn names(number: u32) -> String {
+    let name = |place: u64| word(2 * WORDS + 4 * u64::from(number) + place);
+    (0..4).map(name).collect::<Vec<_>>().join(" ")
+}
+
 /// A turn of a session.
 pub fn turn(number: u32, now: Timestamp) -> Passage {
     let mut random = SplitMix(u64::from(number) ^ 1 << 41);
@@ -244,7 +251,7 @@ pub fn turn(number: u32, now: Timestamp) -> Passage {
         session: format!("bench-{}", number / 40),
         turn: number % 40,
         at: Timestamp(now.0 - random.below(300 * 86_400_000) as i64),
-        text: random.text(90),
+        text: format!("{} {}", names(number), random.text(86)),
         ..Passage::default()
     }
 }

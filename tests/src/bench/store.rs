@@ -1,4 +1,4 @@
-//! The store of the bench: N memories, 10 N turns unless told otherwise, 50 memories of the user,
+//! The store of the bench: memories, passages, 50 memories of the user,
 //! all with the vectors of the embedder's table, which are called the transformer's, so that they are searched as
 //! they will be once the processor has embedded the texts; receipts on.
 
@@ -10,7 +10,7 @@ use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::fs::file_stamp::Stamp;
-use memory_store::index::build::{Content, Publisher, Staged, Vectors};
+use memory_store::index::build::{Content, Publisher, Staged, Vectors, settle};
 use memory_store::index::document::Passage;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
@@ -46,6 +46,8 @@ pub struct BenchStore {
     pub root: PathBuf,
     /// Memories of the project.
     pub size: u64,
+    /// Passages of its sessions.
+    pub passages: u32,
     /// The state of the tree.
     pub state: TreeDir,
     /// The private folder of the project.
@@ -61,15 +63,9 @@ pub struct BenchStore {
 
 impl BenchStore {
     /// Opens the store of this size that an earlier run left in `kept`, or builds one there.
-    pub fn open_or_build(
-        kept: &Path,
-        size: u64,
-        turns_per_memory: u32,
-        models: &Path,
-    ) -> Result<Self> {
+    pub fn open_or_build(kept: &Path, size: u64, passages: u32, models: &Path) -> Result<Self> {
         fs::create_dir_all(kept)?;
-        let home =
-            kept.canonicalize()?.join(format!("{size}-memories-{turns_per_memory}-turns-each"));
+        let home = kept.canonicalize()?.join(format!("{size}-memories-{passages}-passages"));
         let marker = home.join(BUILT);
         if let Ok(seconds) = fs::read_to_string(&marker) {
             let root = home.canonicalize()?.join("work");
@@ -85,6 +81,7 @@ impl BenchStore {
                 state,
                 root,
                 size,
+                passages,
                 built_s,
                 now,
                 project,
@@ -94,16 +91,16 @@ impl BenchStore {
         }
         drop(fs::remove_dir_all(&home));
         fs::create_dir_all(&home)?;
-        let store = Self::build_in(home, None, size, turns_per_memory, models)?;
+        let store = Self::build_in(home, None, size, passages, models)?;
         write(&marker, store.built_s.to_string().as_bytes())?;
         Ok(store)
     }
 
     /// Builds one that goes when this does.
-    pub fn build(size: u64, turns_per_memory: u32, models: &Path) -> Result<Self> {
+    pub fn build(size: u64, passages: u32, models: &Path) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let path = home.path().to_owned();
-        Self::build_in(path, Some(home), size, turns_per_memory, models)
+        Self::build_in(path, Some(home), size, passages, models)
     }
 
     /// Names the files and publishes the indexes, as a sync does that has the embedder's files in
@@ -112,7 +109,7 @@ impl BenchStore {
         home: PathBuf,
         temporary: Option<tempfile::TempDir>,
         size: u64,
-        turns_per_memory: u32,
+        passages: u32,
         models: &Path,
     ) -> Result<Self> {
         let root = home.canonicalize()?.join("work");
@@ -125,12 +122,12 @@ impl BenchStore {
         let project = Store::open(&dirs, &tree)?;
         let memories =
             name_files(&project.folder, (0..size).map(|n| corpus::memory(n, now, false)))?;
-        let turns = u32::try_from(size)?.checked_mul(turns_per_memory).ok_or("too many turns")?;
         let table = Table::load(models)?;
         let begin = Instant::now();
         let index = dirs.tree(&root).index;
-        let mut turns = (0..turns).map(|number| corpus::turn(number, now));
+        let mut turns = (0..passages).map(|number| corpus::turn(number, now));
         publish(&index, &root, &memories, Some(&mut turns), &table, now)?;
+        while settle(&index, Some(&Upgraded(&table)), Some(&HnswGraphs), now)? {}
         let built_s = begin.elapsed().as_secs_f64();
         drop(memories);
 
@@ -147,12 +144,18 @@ impl BenchStore {
             state,
             root,
             size,
+            passages,
             built_s,
             now,
             project,
             dirs,
             tree,
         })
+    }
+
+    /// The time that it was made at.
+    pub fn now(&self) -> Timestamp {
+        self.now
     }
 
     /// One of its memories.

@@ -14,16 +14,25 @@ use journeys::bench::corpus::{self, SplitMix};
 use journeys::bench::run::{Launcher, ProcessSample, Promise, Row, argument, median};
 use journeys::bench::store::{self, BenchStore};
 use journeys::bench::table::{self, TableLine};
+use memory_store::layout::UserDirs;
+use memory_store::recall::Recall;
+use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use serde_json::{Value, json};
 
-const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N,..] [--turns N] \
+const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N[:P],..] [--long] \
     [--rounds N] [--cold N] [--json] [--keep DIR]";
 
 /// The round whose payloads are kept: none that is measured.
 const KEPT_ROUND: usize = 100_000;
 
-/// The size that is measured unless others are asked for.
-const USUAL_SIZE: u64 = 1000;
+/// Memories and passages of the stores that are measured unless others are asked for.
+const USUAL_SIZES: [StoreSize; 2] = [StoreSize::new(1000, 10_000), StoreSize::new(10_000, 160_000)];
+/// The size that is measured beside them where `--long` asks for it: its graphs take half an hour to build.
+const LONG_SIZE: StoreSize = StoreSize::new(100_000, 1_000_000);
+/// Passages for each memory where a size has memories alone.
+const PASSAGES_PER_MEMORY: u32 = 10;
+/// Prompts that are tried to find one that passages answer, and memories hardly.
+const TRIED_MAX: u64 = 100;
 
 fn main() -> ExitCode {
     match HooksOptions::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
@@ -36,12 +45,34 @@ fn main() -> ExitCode {
     }
 }
 
+/// Memories and passages of a store.
+#[derive(Clone, Copy)]
+struct StoreSize {
+    memories: u64,
+    passages: u32,
+}
+
+impl StoreSize {
+    const fn new(memories: u64, passages: u32) -> Self {
+        Self { memories, passages }
+    }
+
+    /// Reads `MEMORIES` or `MEMORIES:PASSAGES`.
+    fn parse(text: &str) -> Result<Self> {
+        if let Some((memories, passages)) = text.split_once(':') {
+            return Ok(Self::new(memories.parse()?, passages.parse()?));
+        }
+        let memories: u32 = text.parse()?;
+        let passages = memories.checked_mul(PASSAGES_PER_MEMORY).ok_or("too many passages")?;
+        Ok(Self::new(memories.into(), passages))
+    }
+}
+
 struct HooksOptions {
     programs: PathBuf,
     /// Hooks of another build, to be measured beside the others.
     against: Option<PathBuf>,
-    sizes: Vec<u64>,
-    turns_per_memory: u32,
+    sizes: Vec<StoreSize>,
     rounds: usize,
     /// Rounds in which all files that a row reads were dropped from memory before.
     cold_rounds: usize,
@@ -55,8 +86,7 @@ impl HooksOptions {
         let mut options = Self {
             programs: PathBuf::new(),
             against: None,
-            sizes: vec![USUAL_SIZE],
-            turns_per_memory: 10,
+            sizes: USUAL_SIZES.to_vec(),
             rounds: 300,
             cold_rounds: 0,
             json: false,
@@ -68,13 +98,11 @@ impl HooksOptions {
             match argument.as_str() {
                 "--programs" => options.programs = value()?.into(),
                 "--against" => options.against = Some(value()?.into()),
-                "--turns" => options.turns_per_memory = value()?.parse()?,
+                "--long" => options.sizes.push(LONG_SIZE),
                 "--cold" => options.cold_rounds = value()?.parse()?,
                 "--sizes" => {
-                    options.sizes = value()?
-                        .split(',')
-                        .map(str::parse)
-                        .collect::<std::result::Result<_, _>>()?;
+                    options.sizes =
+                        value()?.split(',').map(StoreSize::parse).collect::<Result<_>>()?;
                 }
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--json" => options.json = true,
@@ -90,10 +118,9 @@ impl HooksOptions {
 fn bench(options: &HooksOptions) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
     let models = models()?;
-    let turns = options.turns_per_memory;
-    let build = |&size: &u64| match &options.keep {
-        Some(kept) => BenchStore::open_or_build(kept, size, turns, &models),
-        None => BenchStore::build(size, turns, &models),
+    let build = |size: &StoreSize| match &options.keep {
+        Some(kept) => BenchStore::open_or_build(kept, size.memories, size.passages, &models),
+        None => BenchStore::build(size.memories, size.passages, &models),
     };
     let stores = options.sizes.iter().map(build).collect::<Result<Vec<_>>>()?;
     let mut rows =
@@ -158,7 +185,7 @@ fn print(options: &HooksOptions, stores: &[BenchStore], lines: &[TableLine]) -> 
         let store = |store: &BenchStore| {
             Ok(json!({
                 "memories": store.size,
-                "turns": store.size * u64::from(options.turns_per_memory),
+                "passages": store.passages,
                 "index_bytes": store.index_bytes()?,
                 "built_s": store.built_s,
             }))
@@ -171,9 +198,9 @@ fn print(options: &HooksOptions, stores: &[BenchStore], lines: &[TableLine]) -> 
     lines.iter().for_each(|line| println!("{}", line.to_text()));
     for store in stores {
         println!(
-            "{} memories, {} turns: index {:.1} MB, built in {:.1} s",
+            "{} memories, {} passages: index {:.1} MB, built in {:.1} s",
             store.size,
-            store.size * u64::from(options.turns_per_memory),
+            store.passages,
             store.index_bytes()? as f64 / 1e6,
             store.built_s,
         );
@@ -251,7 +278,7 @@ fn hooks<'a>(
         name: format!("{name}{build}"),
         size: Some(size),
         command: vec![argument(&programs.join(format!("throughline-{hook}")))],
-        promise: promise(hook, name, size).filter(|_| build.is_empty()),
+        promise: promise(hook, name, store).filter(|_| build.is_empty()),
         home: store.home.clone(),
         models: Some(models.to_owned()),
         prepare: Box::new(move |round| {
@@ -269,7 +296,8 @@ fn hooks<'a>(
         row("user-prompt-submit, with hits", prompt, true, Box::new(prompt_that_hits)),
         // There are no models there.
         Row { models: Some(store.root.clone()), ..by_words },
-        row("user-prompt-submit, silent", prompt, false, Box::new(silent_prompt)),
+        row(PASSAGES, prompt, true, Box::new(prompt_for_passages(models))),
+        row(SILENT, prompt, false, Box::new(silent_prompt)),
         row("session-start", "session-start", true, Box::new(session_start)),
         row("post-tool-use, file without memories", tool, false, Box::new(file_without_memories)),
         row("post-tool-use, file with memories", tool, true, Box::new(file_with_memories)),
@@ -278,8 +306,29 @@ fn hooks<'a>(
     ]
 }
 
-/// Returns the limits of a hook in a store of this size.
-fn promise(hook: &str, row: &str, size: u64) -> Option<Promise> {
+/// Row of a prompt for which memories are searched, then passages, and passages are given.
+const PASSAGES: &str = "user-prompt-submit, passages given";
+/// Row of a prompt that nothing answers.
+const SILENT: &str = "user-prompt-submit, silent";
+
+/// Returns the limits of a hook in a store.
+fn promise(hook: &str, row: &str, store: &BenchStore) -> Option<Promise> {
+    let size = store.size;
+    let ratio = match (size, store.passages) {
+        (1000, 10_000) => Some(4.5),
+        (10_000, 160_000) => Some(6.0),
+        (100_000, 1_000_000) => Some(9.0),
+        _ => None,
+    };
+    // All of it is looked at in silence, too, but nothing is read and printed.
+    let ratio = match row {
+        PASSAGES => ratio,
+        SILENT => ratio.map(|ratio| ratio * 0.9),
+        _ => None,
+    };
+    if let Some(ratio) = ratio {
+        return Some(Promise { ratio, cpu_us: 3000.0, peak_kib: 4.0 * 1024.0 });
+    }
     let (ratio, cpu_us, peak_mib) = match (hook, row, size) {
         ("user-prompt-submit", "user-prompt-submit, with hits, by words", 1000) => {
             (3.0, 3000.0, 8.0)
@@ -327,6 +376,31 @@ fn prompt_that_hits(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     let title = store.memory(round.number * 7).title;
     let prompt = format!("{} {title}?", SplitMix(round.number).common(4));
     payload(store, "UserPromptSubmit", &round.session, &json!({ "prompt": prompt }))
+}
+
+/// A prompt that too few memories answer, so that passages are looked for, too, and given.
+fn prompt_for_passages<'a>(
+    models: &Path,
+) -> impl Fn(&BenchStore, &Round) -> Result<Vec<u8>> + use<'a> {
+    let models = models.to_owned();
+    move |store, round| {
+        store.begin(&round.session)?;
+        let dirs = UserDirs { models: Some(models.clone()), ..store.dirs.clone() };
+        let recall = Recall::open(&dirs, &store.tree, None);
+        for tried in 0..TRIED_MAX {
+            let number = (round.number * TRIED_MAX + tried) * 7 % u64::from(store.passages);
+            let names = corpus::names(u32::try_from(number)?);
+            let prompt = format!("{} {names}?", SplitMix(number).common(6));
+            let memories = recall.prompt(&prompt, None, store.now(), &|_| false).hits.len();
+            let brings_passages =
+                || !recall.passages(&prompt, store.now(), &Already::NOTHING).is_empty();
+            if memories < MEMORIES_ENOUGH && brings_passages() {
+                let more = json!({ "prompt": prompt });
+                return payload(store, "UserPromptSubmit", &round.session, &more);
+            }
+        }
+        Err(format!("of {TRIED_MAX} prompts none brings passages").into())
+    }
 }
 
 fn silent_prompt(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {

@@ -128,8 +128,10 @@ fn bench(options: &McpOptions) -> Result<usize> {
     let mut idle = Vec::new();
     for &size in &options.sizes {
         let store = match &options.keep {
-            Some(kept) => BenchStore::open_or_build(kept, size, 1, &options.models)?,
-            None => BenchStore::build(size, 1, &options.models)?,
+            Some(kept) => {
+                BenchStore::open_or_build(kept, size, u32::try_from(size)?, &options.models)?
+            }
+            None => BenchStore::build(size, u32::try_from(size)?, &options.models)?,
         };
         let server = one_client(options, &store, &mut rows)?;
         if options.idle {
@@ -137,7 +139,7 @@ fn bench(options: &McpOptions) -> Result<usize> {
         }
     }
     if options.clients > 0 {
-        let store = BenchStore::build(1_000, 1, &options.models)?;
+        let store = BenchStore::build(1_000, 1_000, &options.models)?;
         many_clients(options, &store, &mut rows)?;
     }
     if !idle.is_empty() {

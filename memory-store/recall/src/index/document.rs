@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::format::{Cursor, put_bytes, put_varint};
 use super::record::{
-    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
+    Entry, FLAG_DRAFT, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED,
+    Record,
 };
 use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
@@ -155,7 +156,9 @@ impl Document {
 
     /// A passage as an index has it, its words not looked at.
     pub fn stored_passage(entry: &Entry, record: Record) -> Self {
-        Self::unread(entry.id, Kind::Session, 0.0, false, entry.when, record)
+        let mut document = Self::unread(entry.id, Kind::Session, 0.0, false, entry.when, record);
+        document.entry.flags |= entry.flags & FLAG_HELD;
+        document
     }
 
     /// Looks at what a memory says: which terms it has, and which of its words are neighbours.

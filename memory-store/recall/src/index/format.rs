@@ -16,9 +16,10 @@ use memory_store_base::error::{Error, Result};
 /// - 2.0: of turns, records in pages, terms in buckets, and fine codes in place of vectors. All of 1 is read.
 /// - 2.1: what the project is called, in the manifest; commands beside signatures of errors.
 /// - 3.0: passages of sessions in place of turns, with a gate of their own. All of 1 and 2 is read but their turns.
+/// - 3.1: of passages, which may be given, fine codes in small groups, and graphs. Passages of 3.0 are passed over.
 pub const MAJOR: u16 = 3;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 0;
+pub const MINOR: u16 = 1;
 
 /// First bytes of a manifest.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -94,12 +95,14 @@ pub(crate) enum SectionKind {
     Graph = 25,
     /// Documents with a vector that are no node of the graph.
     Unlinked = 26,
-    /// A fine code a document, in place of sign codes and vectors.
-    FineCodes = 27,
+    /// A fine code a document, in place of sign codes and vectors. Number 27 was that of codes until 3.0.
+    FineCodes = 28,
+    /// Neighbours of each document in a graph of passages.
+    Links = 29,
 }
 
 /// One more than the highest kind of section.
-pub(crate) const KINDS: usize = 28;
+pub(crate) const KINDS: usize = 30;
 
 /// Returns whether files of a version can be read; later ones may be laid out otherwise.
 pub(crate) fn check_major(path: &Path, major: u16) -> Result<()> {

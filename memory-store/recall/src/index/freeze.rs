@@ -1,10 +1,11 @@
-//! Freezes a graph: from lists of neighbours to the sections that [`super::graph`] searches.
+//! Freezes a graph: from lists of neighbours to the sections that [`super::graph`] and [`super::links`] search.
 
 use super::document::Document;
 use super::format::SectionKind;
 use super::graph::{DEGREE_MAX, NO_DOCUMENT, SEEDS_HEAD, stride};
 use super::kernel::{self, FINE, Fine};
-use super::listed;
+use super::links;
+use super::listed::Group;
 use super::segment::Segment;
 use super::vectors::guarded;
 use crate::embed::{Space, Vector};
@@ -88,14 +89,55 @@ pub(super) fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen
         guard(&mut graph, start);
     }
 
+    let seeds = seeds.iter().map(|&seed| (number(seed), codes[seed as usize]));
+    let seeds = seeds_section(order.len(), degree, &seeds.collect::<Vec<_>>(), order.len());
+    Frozen { seeds, graph, unlinked: Vec::new() }
+}
+
+/// The section of the seeds of a graph.
+fn seeds_section(nodes: usize, degree: usize, seeds: &[(u32, Fine)], linked: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    for head in [order.len(), degree, seeds.len(), order.len()] {
+    for head in [nodes, degree, seeds.len(), linked] {
         out.extend_from_slice(&(head as u32).to_le_bytes());
     }
     guard(&mut out, 0);
-    let seeds = seeds.iter().map(|&seed| (number(seed), codes[seed as usize]));
-    listed::put(&mut out, &seeds.collect::<Vec<_>>());
-    Frozen { seeds: out, graph, unlinked: Vec::new() }
+    Group::LARGE.put(&mut out, seeds);
+    out
+}
+
+/// Freezes a graph over the vectors of some of `docs` passages, in the form that [`super::links`] searches. None for
+/// more passages than its numbers can tell apart.
+pub(super) fn freeze_passages(
+    vectors: &[(u32, &Vector)],
+    links: Vec<Vec<u32>>,
+    docs: u32,
+) -> Frozen {
+    if vectors.is_empty() || links.len() != vectors.len() || docs > links::DOCS_MAX {
+        return Frozen::default();
+    }
+    let mut links = clean(links);
+    // All the room that there is: where nodes that nobody names found none, one in six would be a seed.
+    let degree = links::DEGREE_MAX;
+    links.iter_mut().for_each(|list| list.truncate(degree));
+    let (seeds, _) = reach(&mut links, degree);
+    let doc = |vector: u32| vectors[vector as usize].0;
+    // Where a document has no vector, and where a list is shorter, a node names itself.
+    let mut neighbours: Vec<Vec<u32>> = (0..docs).map(|own| vec![own; degree]).collect();
+    for (vector, list) in (0..).zip(&links) {
+        for (place, &other) in neighbours[doc(vector) as usize].iter_mut().zip(list) {
+            *place = doc(other);
+        }
+    }
+    let mut graph = Vec::with_capacity(neighbours.len() * links::stride(degree));
+    for list in &neighbours {
+        let start = graph.len();
+        list.iter().for_each(|&other| graph.extend_from_slice(&(other as u16).to_le_bytes()));
+        guard(&mut graph, start);
+    }
+    let seeds = seeds.iter().map(|&seed| (doc(seed), Fine::of(vectors[seed as usize].1)));
+    let seeds: Vec<(u32, Fine)> = seeds.collect();
+    let seeds = seeds_section(docs as usize, degree, &seeds, vectors.len());
+    Frozen { seeds, graph, unlinked: Vec::new() }
 }
 
 /// The graph of an older segment for the documents of a new one, which are in the order of their ids.
@@ -150,7 +192,7 @@ pub(super) fn carry(old: &Segment, documents: &[Document], space: Space) -> Resu
     seeds[SEEDS_HEAD - 12..SEEDS_HEAD - 8].copy_from_slice(&(living as u32).to_le_bytes());
     seal(&mut seeds[..SEEDS_HEAD]);
     let mut unlinked = Vec::new();
-    listed::put(&mut unlinked, &missing);
+    Group::LARGE.put(&mut unlinked, &missing);
     Ok(Some(Frozen { seeds, graph, unlinked }))
 }
 

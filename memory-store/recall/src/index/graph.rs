@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use super::format::{Cursor, SectionKind};
 use super::kernel::{FINE, FineWeights};
-use super::listed;
+use super::listed::{Group, List};
 use super::segment::Segment;
 use super::vectors::{Near, guarded};
 use crate::embed::Vector;
@@ -45,9 +45,9 @@ pub(super) fn stride(degree: usize) -> usize {
 
 /// Header of a graph, before its seeds.
 #[derive(Clone, Copy, Debug)]
-struct GraphHead {
-    nodes: u32,
-    degree: usize,
+pub(super) struct GraphHead {
+    pub nodes: u32,
+    pub degree: usize,
     seeds: u32,
     /// Nodes that stand for a document.
     linked: u32,
@@ -84,7 +84,7 @@ impl<'a> GraphNode<'a> {
 
 /// A node that was seen: how like the query its code is, and its number. Of equal ones the lower
 /// number comes first.
-type Seen = (i32, Reverse<u32>);
+pub(super) type Seen = (i32, Reverse<u32>);
 
 impl Segment {
     /// Returns whether its vectors have a graph.
@@ -94,20 +94,18 @@ impl Segment {
 
     /// Returns how many nodes the graph has, and for how many neighbours each has room.
     pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
-        let head = self.graph_head()?;
+        let head = self.graph_head(SectionKind::Graph, stride)?;
         Ok((head.nodes, head.degree))
     }
 
     /// Searches the graph best-first; returns the documents that were kept, compared exactly.
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
-        let head = self.graph_head()?;
+        let head = self.graph_head(SectionKind::Graph, stride)?;
         let weights = FineWeights::of(query);
         // Nodes of replaced documents still lead on, and take up places.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
         let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
-        let seeds = (SectionKind::Seeds, SEEDS_HEAD as u64);
-        let best = self.best_listed(seeds, u64::from(head.seeds), &weights, STARTS)?;
-        for (likeness, Reverse(number)) in best {
+        for (likeness, Reverse(number)) in self.starts(&head, &weights)? {
             if !search.see(number, || likeness) {
                 return Err(self.damaged("a seed is no node"));
             }
@@ -152,25 +150,22 @@ impl Segment {
         most: usize,
         docs: &mut Vec<(i32, u32)>,
     ) -> Result<()> {
-        let count = listed::count(self.length(SectionKind::Unlinked))
+        let group = Group::LARGE;
+        let count = group
+            .count(self.length(SectionKind::Unlinked))
             .filter(|&count| count <= u64::from(self.docs()))
             .ok_or_else(|| {
                 self.damaged("the list of documents outside the graph makes no sense")
             })?;
-        let best = self.best_listed((SectionKind::Unlinked, 0), count, weights, most)?;
+        let list = List { kind: SectionKind::Unlinked, offset: 0, count, group };
+        let best = self.best_listed(list, weights, most)?;
         let best = best.into_iter().map(|(likeness, Reverse(doc))| (likeness, doc));
         docs.extend(best.filter(|&(_, doc)| doc < self.docs()));
         Ok(())
     }
 
     /// The `most` entries of a list that are most like the query, in any order.
-    fn best_listed(
-        &self,
-        place: (SectionKind, u64),
-        count: u64,
-        weights: &FineWeights,
-        most: usize,
-    ) -> Result<Vec<Seen>> {
+    fn best_listed(&self, list: List, weights: &FineWeights, most: usize) -> Result<Vec<Seen>> {
         let mut best: BinaryHeap<Reverse<Seen>> = BinaryHeap::with_capacity(most + 1);
         let mut each = |number, code: &[u8; FINE]| {
             let seen = Reverse((weights.dot(code), Reverse(number)));
@@ -181,26 +176,39 @@ impl Segment {
                 best.push(seen);
             }
         };
-        let whole = self.each_listed(place, count, &mut each)?;
+        let whole = self.each_listed(list, &mut each)?;
         whole.ok_or_else(|| self.damaged("a sum of listed codes does not fit"))?;
         Ok(best.into_iter().map(|Reverse(seen)| seen).collect())
     }
 
-    fn graph_head(&self) -> Result<GraphHead> {
+    /// The seeds that are most like the query.
+    pub(super) fn starts(&self, head: &GraphHead, weights: &FineWeights) -> Result<Vec<Seen>> {
+        let (kind, offset) = (SectionKind::Seeds, SEEDS_HEAD as u64);
+        let list = List { kind, offset, count: u64::from(head.seeds), group: Group::LARGE };
+        self.best_listed(list, weights, STARTS)
+    }
+
+    /// Reads the header of a graph whose nodes lie in a section, each with so many bytes for a degree.
+    pub(super) fn graph_head(
+        &self,
+        nodes_in: SectionKind,
+        stride: fn(usize) -> usize,
+    ) -> Result<GraphHead> {
         let mut bytes = [0; SEEDS_HEAD];
         self.read_into(SectionKind::Seeds, 0, &mut bytes)?;
         GraphHead::decode(&bytes, self.docs())
             .filter(|head| {
-                let seeds = SEEDS_HEAD as u64 + listed::bytes(u64::from(head.seeds));
+                let seeds = Group::LARGE.list_bytes(u64::from(head.seeds));
                 let nodes = u64::from(head.nodes) * stride(head.degree) as u64;
-                self.length(SectionKind::Seeds) == seeds && self.length(SectionKind::Graph) == nodes
+                self.length(SectionKind::Seeds) == SEEDS_HEAD as u64 + seeds
+                    && self.length(nodes_in) == nodes
             })
             .ok_or_else(|| self.damaged("the seeds of the graph make no sense"))
     }
 }
 
 /// A search that is under way.
-struct GraphSearch {
+pub(super) struct GraphSearch {
     /// One bit a node.
     seen: Vec<u64>,
     nodes: u32,
@@ -212,7 +220,7 @@ struct GraphSearch {
 }
 
 impl GraphSearch {
-    fn new(nodes: u32, places: usize) -> Self {
+    pub(super) fn new(nodes: u32, places: usize) -> Self {
         Self {
             seen: vec![0; (nodes as usize).div_ceil(64)],
             nodes,
@@ -225,29 +233,38 @@ impl GraphSearch {
     /// Takes a node in, unless it was seen before or others are better; false when there is none of
     /// this number.
     fn see(&mut self, number: u32, likeness: impl FnOnce() -> i32) -> bool {
-        if number >= self.nodes {
-            return false;
+        match self.meet(number) {
+            Some(true) => self.take_in(number, likeness()),
+            Some(false) => {}
+            None => return false,
         }
+        true
+    }
+
+    /// Marks a node as seen. Returns whether it was not; `None` when there is none of this number.
+    pub(super) fn meet(&mut self, number: u32) -> Option<bool> {
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
-        if self.seen[word] & bit != 0 {
-            return true;
-        }
-        self.seen[word] |= bit;
-        let likeness = likeness();
+        let seen = (number < self.nodes).then(|| &mut self.seen[word])?;
+        let is_new = *seen & bit == 0;
+        *seen |= bit;
+        Some(is_new)
+    }
+
+    /// Takes a node in, unless others are better.
+    pub(super) fn take_in(&mut self, number: u32, likeness: i32) {
         if self.kept.len() >= self.places {
             if likeness <= self.worst() {
-                return true;
+                return;
             }
             self.kept.pop();
         }
         let seen = (likeness, Reverse(number));
         self.kept.push(Reverse(seen));
         self.open.push(seen);
-        true
     }
 
     /// The next node to be read; `None` when no better one can be found.
-    fn next(&mut self) -> Option<(i32, u32)> {
+    pub(super) fn next(&mut self) -> Option<(i32, u32)> {
         let (likeness, Reverse(number)) = self.open.pop()?;
         (likeness >= self.worst()).then_some((likeness, number))
     }
@@ -259,7 +276,7 @@ impl GraphSearch {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::super::document::Document;
@@ -276,7 +293,7 @@ mod tests {
     use memory_store_base::time::Timestamp;
 
     /// Links within the groups of 25 documents that the vectors lie in, and from each group to others.
-    fn links(vectors: &[(u32, &Vector)], degree: usize) -> Vec<Vec<u32>> {
+    pub(crate) fn links(vectors: &[(u32, &Vector)], degree: usize) -> Vec<Vec<u32>> {
         let count = vectors.len();
         let near = |own: usize| {
             let group = |at: usize| vectors[at].0 / 25;

@@ -1,6 +1,6 @@
-//! Lists of numbers with their fine codes, all of which a search looks at: what leads into a graph,
-//! and what lies beside it. They are guarded group by group, so that a reader needs a small buffer
-//! only, which it uses again: to touch memory for the first time costs a hook more than to fill it.
+//! Lists of numbers with their fine codes: what leads into a graph, what lies beside it, and the codes of passages. They
+//! are guarded group by group, so that a reader needs a small buffer only, which it uses again: to touch memory for the
+//! first time costs a hook more than to fill it.
 
 use super::format::SectionKind;
 use super::kernel::{FINE, Fine};
@@ -10,71 +10,113 @@ use memory_store_base::error::Result;
 
 /// Bytes of an entry: its number and its code.
 const ENTRY: usize = 4 + FINE;
-/// Entries that are guarded by one sum.
-const GROUP: usize = 240;
 /// Bytes of the sum of a group.
 const SUM: usize = 8;
+/// Bytes that are read at once: so many groups as fit.
+const BUFFER: usize = Group::LARGE.bytes();
 
-/// Length of a list of so many entries.
-pub(super) fn bytes(count: u64) -> u64 {
-    count * ENTRY as u64 + count.div_ceil(GROUP as u64) * SUM as u64
-}
+/// Number of entries that one sum guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group(usize);
 
-/// Returns how many entries a list of this length has; `None` when none has this length.
-pub(super) fn count(length: u64) -> Option<u64> {
-    let groups = length.div_ceil((GROUP * ENTRY + SUM) as u64);
-    let count = length.checked_sub(groups * SUM as u64)? / ENTRY as u64;
-    (bytes(count) == length).then_some(count)
-}
+impl Group {
+    /// Group of a list that is always read as a whole.
+    pub(super) const LARGE: Self = Self(240);
+    /// Group of a list whose entries are also read one by one, each with the group that it is in.
+    pub(super) const SMALL: Self = Self(8);
 
-/// Appends a list.
-pub(super) fn put(out: &mut Vec<u8>, entries: &[(u32, Fine)]) {
-    for group in entries.chunks(GROUP) {
-        let start = out.len();
-        group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
-        group.iter().for_each(|(_, code)| out.extend_from_slice(&code.0));
-        let sum = super::kernel::sum(&out[start..]);
-        out.extend_from_slice(&sum.to_le_bytes());
+    /// Length of a whole group.
+    const fn bytes(self) -> usize {
+        self.0 * ENTRY + SUM
     }
+
+    /// Length of a list of so many entries.
+    pub(super) fn list_bytes(self, count: u64) -> u64 {
+        count * ENTRY as u64 + count.div_ceil(self.0 as u64) * SUM as u64
+    }
+
+    /// Returns how many entries a list of this length has; `None` when none has this length.
+    pub(super) fn count(self, length: u64) -> Option<u64> {
+        let groups = length.div_ceil(self.bytes() as u64);
+        let count = length.checked_sub(groups * SUM as u64)? / ENTRY as u64;
+        (self.list_bytes(count) == length).then_some(count)
+    }
+
+    /// Appends a list.
+    pub(super) fn put(self, out: &mut Vec<u8>, entries: &[(u32, Fine)]) {
+        for group in entries.chunks(self.0) {
+            let start = out.len();
+            group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
+            group.iter().for_each(|(_, code)| out.extend_from_slice(&code.0));
+            let sum = super::kernel::sum(&out[start..]);
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+    }
+}
+
+/// Place of a list in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    /// The section that it is in.
+    pub kind: SectionKind,
+    /// Where in the section it starts.
+    pub offset: u64,
+    /// The number of its entries.
+    pub count: u64,
+    /// Its groups.
+    pub group: Group,
 }
 
 impl Segment {
     /// Calls `each` with the number of every entry of a list, and with its code. `None` when a sum does not fit.
     pub(super) fn each_listed(
         &self,
-        (kind, mut offset): (SectionKind, u64),
-        mut count: u64,
+        list: List,
         each: &mut dyn FnMut(u32, &[u8; FINE]),
     ) -> Result<Option<()>> {
-        let mut buffer = [0; GROUP * ENTRY + SUM];
+        let List { kind, mut offset, mut count, group } = list;
+        let at_once = BUFFER / group.bytes() * group.0;
+        let mut buffer = [0; BUFFER];
         while count > 0 {
-            let entries = count.min(GROUP as u64) as usize;
-            let group = &mut buffer[..entries * ENTRY + SUM];
-            self.read_into(kind, offset, group)?;
-            offset += group.len() as u64;
-            count -= entries as u64;
-            let Some(body) = guarded(group) else { return Ok(None) };
-            let (numbers, codes) = body.split_at(entries * 4);
-            for (number, code) in numbers.as_chunks::<4>().0.iter().zip(codes.as_chunks().0) {
-                each(u32::from_le_bytes(*number), code);
+            let entries = count.min(at_once as u64);
+            let part = &mut buffer[..group.list_bytes(entries) as usize];
+            self.read_into(kind, offset, part)?;
+            offset += part.len() as u64;
+            count -= entries;
+            for group in part.chunks(group.bytes()) {
+                if in_group(group, each).is_none() {
+                    return Ok(None);
+                }
             }
         }
         Ok(Some(()))
     }
 
-    /// Reads an entry of a list that is a whole section. `None` when a sum does not fit.
-    pub(super) fn listed(&self, kind: SectionKind, at: u32) -> Result<Option<(u32, Fine)>> {
-        let group = u64::from(at) / GROUP as u64 * GROUP as u64;
-        let count = u64::from(self.docs()).saturating_sub(group).min(GROUP as u64);
-        let mut place = group..;
+    /// Reads an entry of a list. `None` when there is none, or the sum of its group does not fit.
+    pub(super) fn listed(&self, list: List, at: u32) -> Result<Option<(u32, Fine)>> {
+        let List { kind, offset, count, group } = list;
+        let first = u64::from(at) / group.0 as u64 * group.0 as u64;
+        let entries = count.saturating_sub(first).min(group.0 as u64);
+        let part = self.read(kind, offset + group.list_bytes(first), group.list_bytes(entries))?;
+        let mut places = first..;
         let mut found = None;
-        let whole = self.each_listed((kind, bytes(group)), count, &mut |number, code| {
-            if place.next() == Some(u64::from(at)) {
+        let whole = in_group(&part, &mut |number, code| {
+            if places.next() == Some(u64::from(at)) {
                 found = Some((number, Fine(*code)));
             }
         });
-        Ok(whole?.and(found))
+        Ok(whole.and(found))
     }
+}
+
+/// Calls `each` with the entries of one group. `None` when its sum does not fit.
+fn in_group(group: &[u8], each: &mut dyn FnMut(u32, &[u8; FINE])) -> Option<()> {
+    let body = guarded(group)?;
+    let (numbers, codes) = body.split_at(body.len() / ENTRY * 4);
+    for (number, code) in numbers.as_chunks::<4>().0.iter().zip(codes.as_chunks().0) {
+        each(u32::from_le_bytes(*number), code);
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -83,10 +125,13 @@ mod tests {
 
     #[test]
     fn a_length_tells_the_number_of_entries() {
-        for entries in (0..3).chain(GROUP as u64 - 2..GROUP as u64 + 3).chain([10_000]) {
-            assert_eq!(count(bytes(entries)), Some(entries));
-            assert_eq!(count(bytes(entries) + 1), None);
+        for group in [Group::LARGE, Group::SMALL] {
+            let near = group.0 as u64 - 2..group.0 as u64 + 3;
+            for entries in (0..3).chain(near).chain([10_000]) {
+                assert_eq!(group.count(group.list_bytes(entries)), Some(entries));
+                assert_eq!(group.count(group.list_bytes(entries) + 1), None);
+            }
+            assert_eq!(group.count(SUM as u64), None);
         }
-        assert_eq!(count(SUM as u64), None);
     }
 }

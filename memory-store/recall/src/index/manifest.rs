@@ -24,6 +24,9 @@ const NAMES_VERSION: (u16, u16) = (2, 1);
 /// The first version with a gate for passages; until then there were turns, which are passed over.
 const PASSAGES_VERSION: (u16, u16) = (3, 0);
 
+/// The first version whose passages are marked where they may not be given; earlier ones are passed over.
+const JUDGED_VERSION: (u16, u16) = (3, 1);
+
 /// Number of the collection of turns in manifests before [`PASSAGES_VERSION`].
 const TURNS: u8 = 2;
 
@@ -266,9 +269,13 @@ impl Manifest {
             alpha: cursor.f32()?,
             scale: cursor.u32()?,
         };
-        let has_turns = version < PASSAGES_VERSION;
+        let passed_over = match version {
+            version if version < PASSAGES_VERSION => Some(TURNS),
+            version if version < JUDGED_VERSION => Some(Collection::Passages as u8),
+            _ => None,
+        };
         let segments: Vec<Option<SegmentRef>> =
-            (0..count).map(|_| segment(&mut cursor, has_turns)).collect::<Option<_>>()?;
+            (0..count).map(|_| segment(&mut cursor, passed_over)).collect::<Option<_>>()?;
         let segments = segments.into_iter().flatten().collect();
         let length = usize::try_from(cursor.u32()?).ok()?;
         let mut settings: Settings = match cursor.take(length)? {
@@ -313,14 +320,14 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<u64>> {
 }
 
 /// Reads a segment; one of turns, where there may be such, is none of ours.
-fn segment(cursor: &mut Cursor<'_>, may_be_turns: bool) -> Option<Option<SegmentRef>> {
+fn segment(cursor: &mut Cursor<'_>, passed_over: Option<u8>) -> Option<Option<SegmentRef>> {
     let [collection, ..] = cursor.array::<4>()?;
     let docs = cursor.u32()?;
     let (generation, bytes) = (cursor.u64()?, cursor.u64()?);
     let dead_count = usize::try_from(cursor.u32()?).ok()?;
     let dead = cursor.take(dead_count.checked_mul(4)?)?;
     let dead = dead.chunks_exact(4).filter_map(|doc| Cursor(doc).u32()).collect();
-    if may_be_turns && collection == TURNS {
+    if passed_over == Some(collection) {
         return Some(None);
     }
     let collection = Collection::from_number(collection)?;

@@ -12,6 +12,7 @@ mod graph;
 pub mod health;
 pub(crate) mod hub;
 pub mod journal;
+pub(crate) mod links;
 mod listed;
 pub mod manifest;
 mod pages;

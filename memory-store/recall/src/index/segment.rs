@@ -506,6 +506,13 @@ impl Segment {
         }
     }
 
+    /// Where the graph of passages lies in the file.
+    #[cfg(test)]
+    pub(crate) fn place_of_links(&self) -> std::ops::Range<usize> {
+        let Section { offset, length } = self.section(SectionKind::Links);
+        offset as usize..(offset + length) as usize
+    }
+
     fn section(&self, kind: SectionKind) -> Section {
         self.sections[kind as usize]
     }

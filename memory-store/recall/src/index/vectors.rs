@@ -10,7 +10,7 @@
 use super::format::{Cursor, SectionKind, is_believed};
 use super::hub;
 use super::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
-use super::listed;
+use super::listed::{Group, List};
 use super::segment::Segment;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
@@ -37,9 +37,6 @@ const GRAPH_MIN: u32 = 50_000;
 const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// Number of codes compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
-
-/// Of so many documents fine codes are read one by one where some are asked for: to read all takes longer.
-const FINE_READ_MIN: u32 = 10_000;
 
 /// The cosine of a vector and the levels of its fine code, as it is with normally distributed components. The code's
 /// with others is so much smaller than the vector's.
@@ -100,8 +97,13 @@ impl Head {
 
     /// Returns whether so many vectors of this kind are better searched by a graph.
     fn is_for_graph(&self) -> bool {
+        self.count >= GRAPH_MIN && self.is_transformed()
+    }
+
+    /// Returns whether the transformer made enough of the vectors for a graph.
+    pub fn is_transformed(&self) -> bool {
         let transformed = u64::from(self.transformed) * 100;
-        self.count >= GRAPH_MIN && transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN
+        transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -159,13 +161,13 @@ pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// A query's vector, and its length.
-struct QueryVector<'a> {
+pub(super) struct QueryVector<'a> {
     vector: &'a Vector,
     length: f32,
 }
 
 impl<'a> QueryVector<'a> {
-    fn new(vector: &'a Vector) -> Self {
+    pub(super) fn new(vector: &'a Vector) -> Self {
         Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
     }
 
@@ -202,7 +204,7 @@ impl Segment {
             .and_then(|bytes| Head::decode(&bytes))
             .filter(|head| head.transformed <= head.count && u64::from(head.count) <= docs)
             .filter(|_| match self.has_fine_codes() {
-                true => self.length(SectionKind::FineCodes) == listed::bytes(docs),
+                true => self.length(SectionKind::FineCodes) == Group::SMALL.list_bytes(docs),
                 false => {
                     self.length(SectionKind::Vectors) == docs * STRIDE as u64
                         && self.length(SectionKind::Codes) == codes_bytes(docs)
@@ -218,8 +220,14 @@ impl Segment {
     }
 
     /// Returns whether there are fine codes in place of vectors.
-    fn has_fine_codes(&self) -> bool {
+    pub(super) fn has_fine_codes(&self) -> bool {
         self.length(SectionKind::FineCodes) > 0
+    }
+
+    /// The list of fine codes, one a document, with the numbers of their encoders.
+    fn fine_codes(&self) -> List {
+        let (kind, count) = (SectionKind::FineCodes, u64::from(self.docs()));
+        List { kind, offset: 0, count, group: Group::SMALL }
     }
 
     /// Reads the vector of a document, or what its fine code stands for.
@@ -227,7 +235,7 @@ impl Segment {
         let Some(head) = self.vector_head()? else { return Ok(None) };
         if self.has_fine_codes() {
             let (encoder, code) =
-                self.listed(SectionKind::FineCodes, doc)?.ok_or_else(|| self.no_codes())?;
+                self.listed(self.fine_codes(), doc)?.ok_or_else(|| self.no_codes())?;
             let embedded = |encoder| Embedded { space: head.space, encoder, vector: code.vector() };
             return Ok(coder(encoder).map(embedded));
         }
@@ -270,13 +278,13 @@ impl Segment {
         }
         let query = QueryVector::new(query);
         let mut bytes = [0; STRIDE];
-        if self.has_fine_codes() && self.docs() > FINE_READ_MIN {
-            return docs.iter().map(|&doc| self.fine_near(&query, doc)).collect();
-        }
         if self.has_fine_codes() {
-            let all = self.nearness_of_all(query.vector)?;
-            let place = |doc| all.binary_search_by_key(&doc, |near: &Near| near.doc).ok();
-            return Ok(docs.iter().map(|&doc| Some(all[place(doc)?])).collect());
+            let weights = FineWeights::of(query.vector);
+            let near = |&doc: &u32| match self.is_dead(doc) {
+                true => Ok(None),
+                false => self.fine_near(&query, &weights, doc),
+            };
+            return docs.iter().map(near).collect();
         }
         let cosine = |&doc: &u32| {
             self.read_items(doc, &mut bytes)?;
@@ -286,11 +294,16 @@ impl Segment {
     }
 
     /// Compares one document by its fine code.
-    fn fine_near(&self, query: &QueryVector<'_>, doc: u32) -> Result<Option<Near>> {
+    pub(super) fn fine_near(
+        &self,
+        query: &QueryVector<'_>,
+        weights: &FineWeights,
+        doc: u32,
+    ) -> Result<Option<Near>> {
         let (encoder, Fine(code)) =
-            self.listed(SectionKind::FineCodes, doc)?.ok_or_else(|| self.no_codes())?;
+            self.listed(self.fine_codes(), doc)?.ok_or_else(|| self.no_codes())?;
         let encoder = coder(encoder);
-        let cosine = query.fine_cosine(&FineWeights::of(query.vector), &code);
+        let cosine = query.fine_cosine(weights, &code);
         Ok(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }))
     }
 
@@ -302,7 +315,8 @@ impl Segment {
         search: IndexSearch,
     ) -> Result<Option<Vec<Near>>> {
         let by_graph = search == IndexSearch::Graph && self.has_graph();
-        let few = self.docs() <= EXACT_MAX || self.has_fine_codes();
+        // Passages are many: to keep what all of them are like takes a hook longer than to read some again.
+        let few = self.docs() <= EXACT_MAX && !self.has_fine_codes();
         if by_graph || !few || self.vector_head()?.is_none() {
             return Ok(None);
         }
@@ -318,6 +332,13 @@ impl Segment {
         }
         if let Some(all) = self.nearness(query, search)? {
             return Ok(nearest(&all, count));
+        }
+        if self.has_fine_codes() {
+            return match search == IndexSearch::Graph && self.has_graph() {
+                // To keep more costs a read for each code: the bench has what it finds.
+                true => Ok(nearest(&self.nearest_by_links(query, count)?, count)),
+                false => self.nearest_by_fine_code(query, count),
+            };
         }
         let by_graph = match search {
             IndexSearch::Auto => head.is_for_graph(),
@@ -336,18 +357,24 @@ impl Segment {
     fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
         let mut near = Vec::with_capacity(self.docs() as usize);
         let query = QueryVector::new(query);
-        if self.has_fine_codes() {
-            let weights = FineWeights::of(query.vector);
-            self.each_fine_code(|doc, encoder, code| {
-                let cosine = query.fine_cosine(&weights, code);
-                // How near a passage is to whatever is near it is not known.
-                near.extend(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }));
-            })?;
-        } else {
-            self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
-        }
+        self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
         near.retain(|near| !self.is_dead(near.doc));
         Ok(near)
+    }
+
+    /// Compares every fine code.
+    fn nearest_by_fine_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
+        let (query, weights) = (QueryVector::new(query), FineWeights::of(query));
+        let mut best = NearestSoFar::new(count, self.docs() as usize);
+        self.each_fine_code(|doc, encoder, code| {
+            let Some(encoder) = encoder else { return };
+            let cosine = query.fine_cosine(&weights, code);
+            if best.may_be(cosine) && !self.is_dead(doc) {
+                // How near a passage is to whatever is near it is not known.
+                best.add(Near { doc, cosine, encoder, hub: 0.0 });
+            }
+        })?;
+        Ok(best.sorted())
     }
 
     /// Compares the codes of all documents, and the vectors of those whose codes are most like the
@@ -417,8 +444,7 @@ impl Segment {
         mut each: impl FnMut(u32, Option<Encoder>, &[u8; FINE]),
     ) -> Result<()> {
         let mut doc = 0;
-        let codes = (SectionKind::FineCodes, 0);
-        let whole = self.each_listed(codes, u64::from(self.docs()), &mut |encoder, code| {
+        let whole = self.each_listed(self.fine_codes(), &mut |encoder, code| {
             each(doc, coder(encoder), code);
             doc += 1;
         });
@@ -465,28 +491,63 @@ fn codes_bytes(docs: u64) -> u64 {
 
 /// The `count` nearest of some, the nearest first, equal ones in their order.
 pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
-    let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
-    let room = count.saturating_mul(4).min(all.len());
-    let mut best: Vec<Near> = Vec::with_capacity(room);
-    let mut floor = f32::NEG_INFINITY;
-    let keep_best = |best: &mut Vec<Near>| {
-        if count < best.len() {
-            best.select_nth_unstable_by(count, order);
-            best.truncate(count);
-        }
-        best.iter().map(|near| near.cosine).fold(f32::INFINITY, f32::min)
-    };
-    for &near in all {
-        if best.len() == room {
-            floor = keep_best(&mut best);
-        }
-        if near.cosine >= floor {
-            best.push(near);
+    let mut best = NearestSoFar::new(count, all.len());
+    for &near in all.iter() {
+        if best.may_be(near.cosine) {
+            best.add(near);
         }
     }
-    keep_best(&mut best);
-    best.sort_unstable_by(order);
-    best
+    best.sorted()
+}
+
+/// The nearest documents of those seen so far, and some more before these are sorted out.
+struct NearestSoFar {
+    count: usize,
+    room: usize,
+    list: Vec<Near>,
+    /// Cosine below which a document is none of them.
+    floor: f32,
+}
+
+impl NearestSoFar {
+    /// Begins to look for the `count` nearest of `all` documents.
+    fn new(count: usize, all: usize) -> Self {
+        let room = count.saturating_mul(4).min(all);
+        Self { count, room, list: Vec::with_capacity(room), floor: f32::NEG_INFINITY }
+    }
+
+    /// Returns whether a document with this cosine may be one of them.
+    fn may_be(&self, cosine: f32) -> bool {
+        cosine >= self.floor
+    }
+
+    fn add(&mut self, near: Near) {
+        if self.list.len() == self.room {
+            self.keep_best();
+            self.floor = self.list.iter().map(|near| near.cosine).fold(f32::INFINITY, f32::min);
+        }
+        if self.may_be(near.cosine) {
+            self.list.push(near);
+        }
+    }
+
+    fn keep_best(&mut self) {
+        if self.count < self.list.len() {
+            self.list.select_nth_unstable_by(self.count, Self::order);
+            self.list.truncate(self.count);
+        }
+    }
+
+    fn order(a: &Near, b: &Near) -> std::cmp::Ordering {
+        b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc))
+    }
+
+    /// The nearest first, equal ones in their order.
+    fn sorted(mut self) -> Vec<Near> {
+        self.keep_best();
+        self.list.sort_unstable_by(Self::order);
+        self.list
+    }
 }
 
 /// Greatest difference of codes among those that differ least of all seen so far.

@@ -8,17 +8,17 @@ use super::format::{
     ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
     put_varint,
 };
-use super::freeze::Frozen;
+use super::freeze::{Frozen, freeze_passages};
 use super::hub;
 use super::kernel::{self, CODE, Code, FINE, Fine};
-use super::listed;
+use super::listed::Group;
 use super::manifest::Collection;
 use super::pages;
 use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
-use crate::embed::{Encoder, Space};
+use crate::embed::{Encoder, Space, Vector};
 use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
@@ -67,7 +67,7 @@ pub fn segment(
         (SectionKind::Codes, vectors.codes),
         (SectionKind::Vectors, vectors.items),
         (SectionKind::Seeds, graph.seeds),
-        (SectionKind::Graph, graph.graph),
+        (nodes_in(collection), graph.graph),
         (SectionKind::Unlinked, graph.unlinked),
         (SectionKind::FineCodes, vectors.fine),
         (SectionKind::RecordPages, record_pages),
@@ -93,18 +93,55 @@ const OF_WORDS: [SectionKind; 13] = [
     SectionKind::Records,
 ];
 
+/// Sections of a graph of passages.
+const OF_GRAPH: [SectionKind; 2] = [SectionKind::Seeds, SectionKind::Links];
+
+/// Section of a graph's nodes.
+fn nodes_in(collection: Collection) -> SectionKind {
+    match collection {
+        Collection::Memories => SectionKind::Graph,
+        Collection::Passages => SectionKind::Links,
+    }
+}
+
 /// Returns the bytes of a segment of passages that has other vectors, by document, and is the same
-/// otherwise: nothing that has to do with words is looked at.
+/// otherwise: nothing that has to do with words is looked at. Its graph stays `with_graph`, which finds as much while few
+/// vectors are others: a search compares the new ones.
 pub fn with_vectors(
     segment: &Segment,
     embedded: &[Option<Embedded>],
     space: Space,
+    with_graph: bool,
 ) -> Result<Vec<u8>> {
     let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
     let vectors = vectors(Collection::Passages, &embedded, space);
-    let mut sections =
-        vec![(SectionKind::VectorHead, vectors.head), (SectionKind::FineCodes, vectors.fine)];
-    for kind in OF_WORDS {
+    let new = vec![(SectionKind::VectorHead, vectors.head), (SectionKind::FineCodes, vectors.fine)];
+    rewritten(segment, new, if with_graph { &OF_GRAPH } else { &[] })
+}
+
+/// Returns the bytes of a segment of passages with a graph over its vectors, and the same otherwise. `link` returns for
+/// each vector the numbers of its neighbours, the nearest first.
+pub fn with_graph(
+    segment: &Segment,
+    link: &dyn Fn(&[&Vector]) -> Vec<Vec<u32>>,
+) -> Result<Vec<u8>> {
+    let embedded = (0..segment.docs()).map(|doc| segment.vector(doc));
+    let embedded = embedded.collect::<Result<Vec<Option<Embedded>>>>()?;
+    let vectored = (0..).zip(&embedded).filter_map(|(doc, it)| Some((doc, &it.as_ref()?.vector)));
+    let vectored: Vec<(u32, &Vector)> = vectored.collect();
+    let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
+    let graph = freeze_passages(&vectored, link(&vectors), segment.docs());
+    let new = vec![(SectionKind::Seeds, graph.seeds), (SectionKind::Links, graph.graph)];
+    rewritten(segment, new, &[SectionKind::VectorHead, SectionKind::FineCodes])
+}
+
+/// Returns the bytes of a segment of passages of the sections of words, of `kept` ones and of new ones.
+fn rewritten(
+    segment: &Segment,
+    mut sections: Vec<(SectionKind, Vec<u8>)>,
+    kept: &[SectionKind],
+) -> Result<Vec<u8>> {
+    for &kind in kept.iter().chain(&OF_WORDS) {
         sections.push((kind, segment.read(kind, 0, segment.length(kind))?.into_owned()));
     }
     Ok(assemble(Collection::Passages, segment.docs(), segment.terms(), &sections))
@@ -301,7 +338,7 @@ fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
         None => (0, Fine([0; FINE])),
     };
     let mut out = Vec::new();
-    listed::put(&mut out, &embedded.iter().map(code).collect::<Vec<_>>());
+    Group::SMALL.put(&mut out, &embedded.iter().map(code).collect::<Vec<_>>());
     out
 }
 

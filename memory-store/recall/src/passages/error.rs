@@ -3,9 +3,10 @@
 //! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
 //! those that have the words of one of its lines.
 
+use super::hit;
 use super::rank::{Ranked, RankedPassage};
-use super::{hit, may_be_given};
 use crate::Hit;
+use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;
 use crate::signature::{error_signature, names_cause, signature_hash};
@@ -51,7 +52,7 @@ pub(crate) fn of_error(
     found.sort_by(|a, b| {
         is_cure(b).cmp(&is_cure(a)).then(b.date.cmp(&a.date)).then(a.id.cmp(&b.id))
     });
-    let talks = |hit: &Hit| (is_cure(hit) || shares(query, &hit.text)) && may_be_given(&hit.text);
+    let talks = |hit: &Hit| is_cure(hit) || shares(query, &hit.text);
     let hit = found.into_iter().find(talks)?;
     Some(Hit { why: "the same error came up".to_owned(), ..hit })
 }
@@ -97,7 +98,7 @@ fn with_signature(
     let mut entries = Vec::new();
     for doc in docs.into_iter().filter(|&doc| !segment.is_dead(doc)) {
         let entry = segment.entry(doc)?;
-        if !skip(entry.id) {
+        if !entry.has(FLAG_HELD) && !skip(entry.id) {
             entries.push(entry);
         }
     }

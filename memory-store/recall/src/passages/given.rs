@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::error::{keep_quoting, of_error};
 use super::rank::{Ranked, RankedPassage, rank};
-use super::{gate, hit, may_be_given, segments};
+use super::{gate, hit, segments};
 use crate::index::document::turn_in_id;
+use crate::index::record::FLAG_HELD;
 use crate::near_duplicates::Kept;
 use crate::query::Query;
 use crate::sources::{Effort, Sources};
@@ -170,7 +171,7 @@ impl Recall {
                 break;
             }
             let id = passage.id();
-            if !already.is_new(id) {
+            if passage.candidate.entry.has(FLAG_HELD) || !already.is_new(id) {
                 continue;
             }
             let told = told.get_or_insert_with(|| self.turns_told(passages, already.memories));
@@ -184,9 +185,6 @@ impl Recall {
                     continue;
                 }
             };
-            if !may_be_given(&record.text) {
-                continue;
-            }
             let hit = hit(&passage.candidate.entry, record, passage.score);
             if kept.says(&hits, &hit).is_none() {
                 hits.push(Hit { why: "said in a session".to_owned(), ..hit });

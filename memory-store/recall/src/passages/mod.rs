@@ -59,8 +59,11 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     segments(sources, false).iter().any(is_in)
 }
 
-/// Returns whether a hook may give a passage. Passages are not judged when they are indexed: most are never given.
-fn may_be_given(text: &str) -> bool {
+/// Returns whether a hook may give a passage. It is judged when it is indexed, and marked by [`FLAG_HELD`] if not: a
+/// hook would read the rules for longer than it does everything else.
+///
+/// [`FLAG_HELD`]: crate::index::record::FLAG_HELD
+pub fn may_be_given(text: &str) -> bool {
     // Where one secret was hidden, another that looks like none may stand beside it.
     suspicion("", text, Origin::Own).is_none() && !hides_secret(text)
 }

@@ -137,8 +137,8 @@ fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
 mod tests {
     use super::*;
     use crate::index::testing;
-    use crate::sources::Effort;
-    use memory_store_base::settings::Settings;
+    use crate::sources::{Effort, GRAPH_COST};
+    use memory_store_base::settings::{IndexSearch, Settings};
 
     fn sources(segments: &[&[&str]]) -> Sources {
         let open = |texts: &&[&str]| {
@@ -177,8 +177,27 @@ mod tests {
     fn a_hook_compares_vectors_of_the_newest_segments() {
         let one = "A passage.";
         let all = sources(&[&[one, one, one], &[one, one], &[one; 4]]);
-        assert_eq!(all.scanned(), [true; 3]);
+        let auto = Some(IndexSearch::Auto);
+        assert_eq!(all.ways(), [auto; 3]);
         let effort = Effort { scanned: 6, ..Effort::default() };
-        assert_eq!(Sources { effort, ..all }.scanned(), [false, true, true]);
+        assert_eq!(Sources { effort, ..all }.ways(), [None, auto, auto]);
+    }
+
+    #[test]
+    fn a_hook_searches_the_graph_of_a_segment_that_is_too_large_to_scan() {
+        const DOCS: u32 = 300;
+        let bytes = || crate::index::links::tests::bytes(DOCS, 8);
+        let open = |_| testing::open_passages(bytes(), DOCS).unwrap();
+        let all = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
+        assert_eq!(all.ways(), [Some(IndexSearch::Auto); 3], "an explicit search finds all");
+        let ways = |scanned, graph_from| {
+            let effort = Effort { scanned, graph_from, ..Effort::default() };
+            let sources = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
+            Sources { effort, ..sources }.ways()
+        };
+        let graph = Some(IndexSearch::Graph);
+        assert_eq!(ways(2 * GRAPH_COST, DOCS - 1), [None, graph, graph]);
+        assert_eq!(ways(GRAPH_COST - 1, DOCS - 1), [None; 3]);
+        assert_eq!(ways(DOCS, DOCS), [None, None, Some(IndexSearch::Auto)]);
     }
 }

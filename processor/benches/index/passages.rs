@@ -1,0 +1,186 @@
+//! Passages searched by scan and by graph.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::embed::{Encoder, Space, Table, Vector};
+use memory_store::index::Index;
+use memory_store::index::build::{
+    Content, Publisher, SEGMENT_PASSAGES_MAX, Staged, Vectors, settle,
+};
+use memory_store::index::document::Passage;
+use memory_store::index::segment::Segment;
+use memory_store::settings::{IndexSearch, Settings};
+use processor::publish::hnsw::HnswGraphs;
+
+use super::corpus::{Corpus, root};
+use super::{Options, Reads, TIMES, size};
+
+/// Passages of a session.
+const SESSION: u32 = 160;
+/// Lines of a passage: some 300 characters.
+const LINES: usize = 4;
+/// Queries that are asked.
+const QUERIES: u64 = 200;
+/// Documents that recall is measured with.
+const COUNT: usize = 10;
+
+/// The table's vectors as though the transformer had made them: graphs are for these.
+struct Upgraded(Table);
+
+impl Vectors for Upgraded {
+    fn space(&self) -> Space {
+        memory_store::embed::Embed::space(&self.0)
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        Some((Encoder::Transformer, self.0.embed(text).ok()??))
+    }
+}
+
+/// Prints a row for each way and size.
+pub fn measure(options: &Options) -> Result<()> {
+    let vectors = Upgraded(Table::load(&root().join("memory-store/assets"))?);
+    let corpus = Corpus::read()?;
+    let queries: Vec<Vector> = (0..QUERIES)
+        .filter_map(|number| vectors.of(&corpus.text(number | 1 << 50, 1)))
+        .map(|(_, vector)| vector)
+        .collect();
+    let heads = [
+        "passages", "segments", "search", "recall", "us", "us p90", "reads", "KB read", "B each",
+        "build s",
+    ];
+    println!("{}", heads.map(|head| format!("{head:>8}")).join(" "));
+    for &size in &options.sizes {
+        row(&vectors, &corpus, &queries, u32::try_from(size)?, options.asked.max(COUNT))?;
+    }
+    Ok(())
+}
+
+fn row(
+    vectors: &Upgraded,
+    corpus: &Corpus,
+    queries: &[Vector],
+    passages: u32,
+    asked: usize,
+) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    publish(folder.path(), vectors, &mut (0..passages).map(|number| passage(corpus, number)))?;
+    let without = size(folder.path())?;
+    let started = Instant::now();
+    while settle(folder.path(), Some(vectors), Some(&HnswGraphs), Timestamp(0))? {}
+    let build_s = [0.0, started.elapsed().as_secs_f64()];
+    let graph_bytes = (size(folder.path())? - without) as f64 / f64::from(passages);
+    let mut samples = [IndexSearch::Scan, IndexSearch::Graph].map(Samples::of);
+    let mut found = 0;
+    for query in queries {
+        let [scan, graph] = &mut samples;
+        // In turns, so that what else the machine does hits both alike.
+        let near =
+            [scan.ask(folder.path(), query, asked)?, graph.ask(folder.path(), query, asked)?];
+        found += near[0].intersection(&near[1]).count();
+    }
+    let recall = [1.0, found as f64 / (queries.len() * COUNT) as f64];
+    for (way, samples) in samples.iter_mut().enumerate() {
+        samples.times.sort_by(f64::total_cmp);
+        let times = &samples.times;
+        println!(
+            "{passages:>8} {:>8} {:>8} {:>8.3} {:>8.0} {:>8.0} {:>8.0} {:>8.0} {:>8.1} {:>8.1}",
+            samples.segments,
+            if way == 0 { "scan" } else { "graph" },
+            recall[way],
+            times[times.len() / 2],
+            times[times.len() * 9 / 10],
+            samples.reads.calls as f64 / (times.len() * TIMES) as f64,
+            samples.reads.bytes as f64 / 1e3 / (times.len() * TIMES) as f64,
+            if way == 0 { 0.0 } else { graph_bytes },
+            build_s[way],
+        );
+    }
+    Ok(())
+}
+
+/// Searches in one way.
+struct Samples {
+    search: IndexSearch,
+    times: Vec<f64>,
+    reads: Reads,
+    segments: usize,
+}
+
+impl Samples {
+    fn of(search: IndexSearch) -> Self {
+        Self { search, times: Vec::new(), reads: Reads::default(), segments: 0 }
+    }
+
+    /// Finds the nearest passages, by segment and number.
+    fn ask(
+        &mut self,
+        folder: &Path,
+        query: &Vector,
+        asked: usize,
+    ) -> Result<BTreeSet<(usize, u32)>> {
+        let mut near = Vec::new();
+        let mut best = Duration::MAX;
+        let before = Reads::so_far()?;
+        for _ in 0..TIMES {
+            let started = Instant::now();
+            near.clear();
+            let segments = segments(folder)?;
+            for (place, segment) in segments.iter().enumerate() {
+                let found = segment.nearest(query, asked, self.search)?;
+                near.extend(found.into_iter().map(|near| (near.cosine, place, near.doc)));
+            }
+            best = best.min(started.elapsed());
+            self.segments = segments.len();
+        }
+        self.reads.add(before, Reads::so_far()?);
+        self.times.push(best.as_secs_f64() * 1e6);
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        Ok(near.into_iter().take(COUNT).map(|(_, place, doc)| (place, doc)).collect())
+    }
+}
+
+fn segments(folder: &Path) -> Result<Vec<Segment>> {
+    let index = Index::open(folder)?.context("there is no index")?;
+    Ok(index.passages().0)
+}
+
+fn passage(corpus: &Corpus, number: u32) -> Passage {
+    Passage {
+        session: format!("session {}", number / SESSION),
+        turn: number % SESSION,
+        at: Timestamp(i64::from(number) * 60_000),
+        text: corpus.text(u64::from(number), LINES),
+        ..Passage::default()
+    }
+}
+
+fn publish(
+    folder: &Path,
+    vectors: &Upgraded,
+    passages: &mut dyn Iterator<Item = Passage>,
+) -> Result<()> {
+    let mut staged = Staged::begin(folder, true)?;
+    loop {
+        let portion: Vec<Passage> = passages.take(SEGMENT_PASSAGES_MAX as usize).collect();
+        if portion.is_empty() {
+            break;
+        }
+        staged.add(Some(vectors), &mut portion.into_iter())?;
+    }
+    let mut publisher = Publisher::begin(folder)?;
+    publisher.vectors = Some(vectors);
+    publisher.publish(Content {
+        root: folder,
+        memories: &[],
+        passages: Some(staged),
+        start: &[],
+        settings: &Settings::default(),
+        now: Timestamp(0),
+    })?;
+    Ok(())
+}
