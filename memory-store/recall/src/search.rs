@@ -414,7 +414,8 @@ fn hits_of(
             .collect();
     }
     let best = candidates.first().map_or(0.0, |best| best.fused);
-    let mut is_known = found.is_none() || wanted.operators;
+    // How near it is in the second space says nothing about other searches.
+    let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
     for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
             break;

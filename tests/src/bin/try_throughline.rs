@@ -163,7 +163,7 @@ fn with_model(reader: &SessionReader<'_>, checks: &mut Checks) -> io::Result<()>
     let mut server = McpServer::start(&environment, &root, "full");
     for (tool, question, wanted) in [
         ("recall", "unit of a threshold in the configuration", "millimetres"),
-        ("search_sessions", "mail to the harbour master", "session a1000006"),
+        ("search_sessions", "mail to the harbour master", "a1000006 turn"),
     ] {
         let answer = server.call(tool, &json!({"query": question}));
         heading(&format!("{tool}: \"{question}\""));
