@@ -52,6 +52,23 @@ fn the_last_turn_of_a_session_ranks_first_for_the_prompt_that_asks_for_it() {
 }
 
 #[test]
+fn what_the_prompt_repeats_word_for_word_is_not_given_back() {
+    let sealed = Sealed::new();
+    sealed.write_script(&about_a_port(&sealed, "s1"));
+    let mut script = Script::new("s2", sealed.root());
+    let request =
+        "Rotate the certificate of the zebra gateway on port 7391 on every second Tuesday.";
+    script.prompt(request);
+    script.say("Noted for the zebra gateway.");
+    sealed.write_script(&script);
+    sealed.sync();
+    let is_request = |hit: &Hit| hit.text.starts_with("Rotate the certificate");
+    let asked = "On which day is the certificate of the zebra gateway on port 7391 rotated?";
+    assert!(given(&sealed, asked).iter().any(is_request));
+    assert!(!given(&sealed, request).iter().any(is_request));
+}
+
+#[test]
 fn what_a_turn_says_no_more_is_found_no_more() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

@@ -7,7 +7,7 @@ use super::rank::{Ranked, RankedPassage, rank};
 use super::{gate, hit, segments};
 use crate::index::document::turn_in_id;
 use crate::index::record::FLAG_HELD;
-use crate::near_duplicates::Kept;
+use crate::near_duplicates::{Kept, SAME, likeness};
 use crate::query::Query;
 use crate::sources::{Effort, Sources};
 use crate::{Hit, Recall};
@@ -59,7 +59,7 @@ impl Recall {
         let query = self.with_vector(query, &passages);
         let ranked = rank(&passages, &query, now);
         let mut hits = match ranked.judgement.score > self.passage_threshold() {
-            true => self.given(&passages, &ranked, already, PLACES),
+            true => self.given(&passages, &ranked, already, PLACES, text),
             false => Vec::new(),
         };
         for hit in &mut hits {
@@ -102,7 +102,7 @@ impl Recall {
             let mut ranked = rank(&passages, &query, now);
             let is_open = ranked.judgement.score > self.passage_threshold();
             if keep_quoting(&query, &mut ranked) || is_open {
-                self.given(&passages, &ranked, already, 1).pop()
+                self.given(&passages, &ranked, already, 1, "").pop()
             } else {
                 None
             }
@@ -133,7 +133,7 @@ impl Recall {
         ranked.passages.retain(names);
         // Where the best one was given, the file was touched before.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
-        let hit = is_first.then(|| self.given(&passages, &ranked, already, 1).pop()).flatten();
+        let hit = is_first.then(|| self.given(&passages, &ranked, already, 1, "").pop()).flatten();
         self.note_damage_of(&passages);
         hit
     }
@@ -160,6 +160,7 @@ impl Recall {
         ranked: &Ranked,
         already: &Already<'_>,
         places: usize,
+        prompt: &str,
     ) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
@@ -186,7 +187,9 @@ impl Recall {
                 }
             };
             let hit = hit(&passage.candidate.entry, record, passage.score);
-            if kept.says(&hits, &hit).is_none() {
+            // What the prompt repeats of an earlier session is in front of the model already.
+            let is_echo = !prompt.is_empty() && likeness(prompt, &hit.text) >= SAME;
+            if !is_echo && kept.says(&hits, &hit).is_none() {
                 hits.push(Hit { why: "said in a session".to_owned(), ..hit });
             }
         }
