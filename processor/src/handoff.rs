@@ -76,6 +76,11 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     })
 }
 
+fn leaves_open(left: &LeftSession) -> bool {
+    let is_asked = left.question.is_some() || left.next.is_some();
+    is_asked || left.failing.is_some() || !left.not_done.is_empty()
+}
+
 /// Returns the same without secrets that show only now that the texts are plain, and without what looks like a
 /// credential: a session start prints it.
 pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
@@ -103,7 +108,9 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Ha
         newest.uncommitted = named.cloned().collect();
     }
     for left in &mut sessions {
-        left.merged = left.branch != branch && facts.merged.contains(&left.branch);
+        // A branch without commits of its own counts as merged, too: what is open is no finished work.
+        left.merged =
+            left.branch != branch && facts.merged.contains(&left.branch) && !leaves_open(left);
         if suspicion::of_name(&left.branch).is_some() {
             left.branch.clear();
         }
@@ -217,6 +224,7 @@ mod tests {
             one("b", "main", 95),
             one("c", "main", 91),
             one("d", "main", 1),
+            LeftSession { question: Some("Which one?".to_owned()), ..one("e", "old", 89) },
         ];
         let left = left(sessions, &facts, Timestamp(100 * DAY_MS));
         let told: Vec<_> = left
@@ -224,6 +232,6 @@ mod tests {
             .iter()
             .map(|left| (left.session.as_str(), left.merged, left.uncommitted.len()))
             .collect();
-        assert_eq!(told, [("b", false, 1), ("c", false, 0), ("a", true, 0)]);
+        assert_eq!(told, [("b", false, 1), ("c", false, 0), ("a", true, 0), ("e", false, 0)]);
     }
 }

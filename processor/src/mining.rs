@@ -329,6 +329,11 @@ impl Miner<'_> {
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
+        // Lists and hooks print what a session was about.
+        for text in record.prose() {
+            *text = self.redact.withhold(text).into_owned();
+        }
+        record.leave_out_orders();
         let main = sessions.first();
         let mined = MinedFile {
             key: key.to_owned(),

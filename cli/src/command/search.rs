@@ -340,6 +340,7 @@ impl Search {
                 (false, false) => Tier::Both,
             },
             without_held: false,
+            asked_in: None,
             superseded: self.superseded,
         };
         match wanted.problem(now) {

@@ -115,6 +115,11 @@ impl Local {
     ) -> Result<FoundHits, Failure> {
         let Span { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
+        // Passages have no validity: those of later days are left out.
+        let until = match request.as_of {
+            Some(_) => Some(until.map_or(now, |until| until.min(now))),
+            None => until,
+        };
         let everywhere = Search {
             text: request.query.clone().unwrap_or_default(),
             // Without a query the latest memories are listed.
@@ -126,6 +131,7 @@ impl Local {
             superseded: request.history,
             limit: request.page.wanted(),
             without_held: true,
+            asked_in: self.environment.session.clone(),
             ..Search::default()
         };
         self.check(&everywhere)?;
@@ -135,9 +141,7 @@ impl Local {
             let tier = Tier::Memories;
             recalled = recall.search(&Search { paths, tier, ..everywhere.clone() }, now);
         }
-        let mut more = recall.search(&everywhere, now);
-        // `as_of` may lie before passages.
-        more.hits.retain(|hit| hit.collection != Collection::Passages || hit.date <= now);
+        let more = recall.search(&everywhere, now);
         recalled.degraded = recalled.degraded.or(more.degraded);
         recalled.stale |= more.stale;
         recalled.held_back |= more.held_back;

@@ -12,7 +12,7 @@ use memory_store::thinking;
 
 use super::given::Told;
 use super::recall::{TEXT_CHARS_MAX, shown_hits};
-use super::{ANSWER_TOKENS_MAX, Local, Span, note, relative, with_remarks};
+use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, Span, note, relative, with_remarks};
 use crate::backend::{Failure, Rest, SessionHit, SessionsRequest, SessionsResponse, TurnHit};
 use crate::processor::{self, Listed};
 use crate::request::unused;
@@ -115,6 +115,7 @@ impl Local {
             since,
             until,
             without_held: true,
+            asked_in: self.environment.session.clone(),
             ..Search::default()
         };
         self.check(&search)?;
@@ -127,6 +128,9 @@ impl Local {
             recalled
                 .notes
                 .push(format!("The {too_many} oldest of these sessions were not searched."));
+        }
+        if recalled.held_back {
+            recalled.notes.push(HELD_BACK.to_owned());
         }
         let note = note(&recalled, &recalled.notes);
         let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));

@@ -246,10 +246,7 @@ fn without_wrapper(text: &str) -> &str {
     let wraps = first_line.to_ascii_lowercase();
     let is_wrapper = wraps.ends_with(':') && wraps.contains("following plan");
     let text = if is_wrapper && !rest.trim().is_empty() { rest.trim() } else { text };
-    match text.rfind("\n\nIf you need specific details from before exiting plan mode") {
-        Some(end) => text[..end].trim(),
-        None => text,
-    }
+    text::without_plan_notice(text)
 }
 
 /// Cuts a long text into paragraphs, each with the heading it stands under.

@@ -88,6 +88,8 @@ pub struct Search {
     pub superseded: bool,
     /// Nothing that is held back: a model is to see the hits.
     pub without_held: bool,
+    /// The session that asks: its own passages are in its context, and are found only if [`Self::session`] names one.
+    pub asked_in: Option<String>,
 }
 
 impl Search {
@@ -413,7 +415,8 @@ fn hits_of(
             .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
-    let best = candidates.first().map_or(0.0, |best| best.fused);
+    // Of what is shown: of all, and of what no repository brought, which others' words must not push out.
+    let (mut best, mut best_own) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
     // How near it is in the second space says nothing about other searches.
     let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
     for mut candidate in candidates {
@@ -430,9 +433,11 @@ fn hits_of(
         }
         hit.why = candidate.why(query);
         // What satisfies operators was asked for.
+        let mut answers = false;
         if let Some(found) = found.as_ref().filter(|_| !wanted.operators) {
             gate::judge(sources, query, found, &mut candidate);
-            is_known |= gate::answers(&candidate);
+            answers = gate::answers(&candidate);
+            let best = if hit.from_repository { best } else { best_own };
             if candidate.named.is_none() && candidate.fused < NEAR_BEST * best {
                 continue;
             }
@@ -457,6 +462,11 @@ fn hits_of(
         let known = recalled.hits.iter().any(|known| known.id == hit.id);
         if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {
             continue;
+        }
+        is_known |= answers;
+        best = best.max(candidate.fused);
+        if !hit.from_repository {
+            best_own = best_own.max(candidate.fused);
         }
         recalled.hits.push(hit);
     }

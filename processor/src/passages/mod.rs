@@ -21,7 +21,7 @@ use markdown::{CHARS_MAX, cut};
 pub use markdown::{Unit, asks, units};
 
 /// The number of this way of cutting sessions.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Returns a number for this way of cutting sessions and of judging what may be given; another one has all passages made
 /// again.
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
 
     /// Takes what opened the turn, which may answer what the assistant `asked` before.
     fn prompt(&mut self, asked: Option<String>) {
-        let prompt = self.turn.prompt.text.trim();
+        let prompt = text::without_plan_notice(self.turn.prompt.text.trim());
         let said_by = match self.turn.prompt.by {
             PromptBy::User | PromptBy::Command => SaidBy::User,
             // A program's words say what is to be done; a summary is the model's.
@@ -179,7 +179,8 @@ impl<'a> Writer<'a> {
         let mut text = format!("`{line}` failed: {error}");
         let mut paths = &[][..];
         if let Some(cure) = cure {
-            text.push_str(&format!("\n{}", cure.cure));
+            let stop = if error.ends_with(['.', '!', '?']) { "" } else { "." };
+            text.push_str(&format!("{stop}\n{}", cure.cure));
             paths = &cure.paths;
         }
         let place = self.passages.len();

@@ -67,14 +67,8 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
         });
         let tasks = record.open_tasks().map(|task| task.text.as_str());
         let tasks = tasks.filter(|text| !is_settled(text, later));
-        let failing = record.failing.iter().filter(|failed| {
-            let passed = |it: &SessionRecord| {
-                it.commands.iter().any(|command| {
-                    command.line == failed.line && command.directory == failed.directory
-                })
-            };
-            !later.iter().any(passed)
-        });
+        let failing =
+            record.failing.iter().filter(|failed| !later.iter().any(|it| it.passes(&failed.line)));
         let items = question
             .map(|text| item(OpenKind::Question, text))
             .into_iter()
@@ -211,16 +205,23 @@ mod tests {
     #[test]
     fn a_command_fails_until_it_passes_in_a_later_session() {
         use memory_store::memory::CommandRecord;
-        let command = |exit_status, passed| CommandRecord {
-            line: "make test".to_owned(),
-            directory: ".".to_owned(),
-            exit_status,
-            passed,
-            last: Timestamp(0),
-        };
-        let failed = SessionRecord { failing: vec![command(2, 0)], ..record("a", 1) };
-        assert_eq!(open_texts(std::slice::from_ref(&failed)), ["make test"]);
-        let passed = SessionRecord { commands: vec![command(0, 1)], ..record("b", 2) };
-        assert_eq!(open_texts(&[passed, failed]), [""; 0]);
+        for (line, passing, is_open) in [
+            ("make check-links", "make check-links", false),
+            ("./run-checks.sh", "cd tools && ./run-checks.sh", false),
+            ("pytest tests/test_mailer.py", "pytest", false),
+            ("make check-links", "make docs", true),
+        ] {
+            let failing = CommandRecord {
+                line: line.to_owned(),
+                directory: ".".to_owned(),
+                exit_status: 2,
+                passed: 0,
+                last: Timestamp(0),
+            };
+            let failed = SessionRecord { failing: vec![failing], ..record("a", 1) };
+            assert_eq!(open_texts(std::slice::from_ref(&failed)), [line]);
+            let passed = SessionRecord { passing: vec![passing.to_owned()], ..record("b", 2) };
+            assert_eq!(open_texts(&[passed, failed]) == [line], is_open, "{line}");
+        }
     }
 }

@@ -18,6 +18,7 @@ pub fn excerpt(text: &str, query: &str, chars_max: usize) -> String {
     let last = (first + chars_max).min(places.len());
     let first = if first == 0 { 0 } else { word_start(text, &places, first) };
     let end = places.get(last).map_or(text.len(), |&end| word_end(text, end));
+    let end = end.max(places[first]);
     let start_mark = if first > 0 { "… " } else { "" };
     let end_mark = if end < text.len() { " …" } else { "" };
     format!("{start_mark}{}{end_mark}", text[places[first]..end].trim())

@@ -57,6 +57,14 @@ pub struct Token {
     pub form: Form,
 }
 
+/// Returns a prompt without the sentence that Claude Code puts behind a plan: where its transcript is.
+pub fn without_plan_notice(prompt: &str) -> &str {
+    match prompt.rfind("\n\nIf you need specific details from before exiting plan mode") {
+        Some(end) => prompt[..end].trim(),
+        None => prompt,
+    }
+}
+
 /// Returns a title as it is compared with others: in lower case, without more than one space in a row, and without the
 /// full stop that some put behind it.
 pub fn folded_title(title: &str) -> String {

@@ -17,7 +17,7 @@ pub use rank::{Ranked, RankedPassage};
 use super::sources::Sources;
 use super::{Collection, Hit};
 use crate::index::Index;
-use crate::index::record::{Entry, Record};
+use crate::index::record::{Entry, FLAG_HELD, Record};
 use crate::index::segment::Segment;
 use crate::suspicion::{Origin, suspicion};
 use memory_store_base::id::MemoryId;
@@ -47,10 +47,12 @@ pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     segments
 }
 
-/// Returns whether a passage of this id is there, in what hooks may answer with.
+/// Returns whether a passage of this id is there and may be given by hooks.
 pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     let is_in = |segment: &Segment| match segment.find(id) {
-        Ok(found) => found.is_some_and(|(doc, _)| !segment.is_dead(doc)),
+        Ok(found) => {
+            found.is_some_and(|(doc, entry)| !segment.is_dead(doc) && !entry.has(FLAG_HELD))
+        }
         Err(damage) => {
             sources.note(&damage);
             false
@@ -61,8 +63,6 @@ pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
 
 /// Returns whether a hook may give a passage. It is judged when it is indexed, and marked by [`FLAG_HELD`] if not: a
 /// hook would read the rules for longer than it does everything else.
-///
-/// [`FLAG_HELD`]: crate::index::record::FLAG_HELD
 pub fn may_be_given(text: &str) -> bool {
     // Where one secret was hidden, another that looks like none may stand beside it.
     suspicion("", text, Origin::Own).is_none() && !hides_secret(text)

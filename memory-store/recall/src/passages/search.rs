@@ -6,6 +6,7 @@ use super::{gate, hit, segments};
 use crate::candidate::Candidate;
 use crate::filter::{Matcher, Part};
 use crate::index::document::{passage_id, session_bits, turn_in_id};
+use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;
 use crate::search::{NOT_ALL, RANKED_MAX, Search, Tier, Wanted, candidates, show};
@@ -30,6 +31,8 @@ const COVERED_ENOUGH: f32 = 0.6;
 const NEAR_ENOUGH: f32 = 0.42;
 /// Least nearness in meaning of a passage that shares no word: something is always the nearest.
 const NEAR_MIN: f32 = 0.28;
+/// Hits that are put together by turn, whatever the limit: the next page must not be another order.
+const GROUPED_MAX: usize = 100;
 /// The share of the best score by which a passage may lie below it. Of 60 questions on two projects, a passage further
 /// down answered none.
 const CUT: f32 = 0.45;
@@ -97,22 +100,33 @@ fn found(
         recall.open_transformer(passages);
         query = recall.with_vector(query, passages);
     }
-    let listed = candidates(recall, passages, &query, wanted, &matcher, RANKED_MAX, now);
-    let found = listed.found.as_ref();
-    let candidates = match found {
-        Some(found) if !wanted.operators => {
-            let ranked = rank_candidates(passages, &query, found, listed.candidates, now);
-            nearest(ranked, recall.passage_threshold(), &wanted.words, now)
-        }
-        _ => listed.candidates,
-    };
+    let mut listed = candidates(recall, passages, &query, wanted, &matcher, RANKED_MAX, now);
+    let asked_in = search.asked_in.as_deref().filter(|_| search.session.is_none());
+    let own = asked_in.map(|session| session_bits(session, None));
+    listed.candidates.retain(|candidate| {
+        let Candidate { at: At { source, doc }, entry, .. } = candidate;
+        !(search.without_held && entry.has(FLAG_HELD))
+            && own.is_none_or(|own| !entry.id.0.starts_with(&own))
+            && matcher.may(usize::from(*source), *doc)
+    });
+    // What satisfies operators was asked for.
+    let ranked = listed.found.as_ref().filter(|_| !wanted.operators).map(|found| {
+        let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
+        // A filter leaves out what would show that the index knows the subject.
+        let is_known = !wanted.must.is_empty() || is_known(&ranked, recall.passage_threshold());
+        if is_known { in_order(ranked, &wanted.words, now) } else { Vec::new() }
+    });
+    let is_cut = ranked.is_some();
     let mut hits: Vec<Hit> = Vec::new();
-    for candidate in candidates {
-        if hits.len() >= search.limit() {
+    for candidate in ranked.unwrap_or(listed.candidates) {
+        let best = hits.first().map_or(candidate.fused, |best: &Hit| best.score);
+        let is_below = is_cut && candidate.fused < best - CUT * best.abs();
+        if hits.len() >= search.limit().max(GROUPED_MAX) || is_below {
             break;
         }
-        let At { source, doc } = candidate.at;
-        if !matcher.may(usize::from(source), doc) {
+        // A list without words is one of turns.
+        let is_new = |known: &Hit| turn_in_id(known.id) != turn_in_id(candidate.entry.id);
+        if listed.found.is_none() && !hits.iter().all(is_new) {
             continue;
         }
         let record = match passages.record(candidate.at, &candidate.entry) {
@@ -122,36 +136,33 @@ fn found(
                 continue;
             }
         };
-        // A list without words is one of turns.
-        let is_new = |known: &Hit| turn_in_id(known.id) != turn_in_id(candidate.entry.id);
-        if found.is_none() && !hits.iter().all(is_new) {
-            continue;
-        }
         let mut hit = hit(&candidate.entry, record, candidate.fused);
+        let At { source, doc } = candidate.at;
         if matcher.is(usize::from(source), doc, &hit) {
             hit.why = candidate.why(&query);
             hits.push(hit);
         }
     }
-    by_turn(hits)
+    let mut hits = by_turn(hits);
+    hits.truncate(search.limit());
+    hits
 }
 
-/// Returns the passages that are near enough to the best one, best first; none where the gate stays closed.
-fn nearest(ranked: Ranked, threshold: f32, words: &str, now: Timestamp) -> Vec<Candidate> {
-    let Ranked { passages, judgement, .. } = ranked;
+/// Returns whether the passages have to do with what is searched for.
+fn is_known(ranked: &Ranked, threshold: f32) -> bool {
     let is_near = |passage: &RankedPassage| passage.cosine.is_some_and(|it| it >= NEAR_ENOUGH);
-    let is_known = judgement.score > threshold - SEARCH_EASE
-        || judgement.features[gate::COVERED] >= COVERED_ENOUGH
-        || passages.iter().any(is_near);
-    let score = RankedPassage::score_at_any_length;
-    let best = passages.iter().filter(|_| is_known).map(score).max_by(f32::total_cmp);
-    let Some(best) = best else { return Vec::new() };
+    ranked.judgement.score > threshold - SEARCH_EASE
+        || ranked.judgement.features[gate::COVERED] >= COVERED_ENOUGH
+        || ranked.passages.iter().any(is_near)
+}
+
+/// Returns the passages best first, without those that share no word and are not even near in meaning.
+fn in_order(ranked: Ranked, words: &str, now: Timestamp) -> Vec<Candidate> {
     let is_far = |passage: &RankedPassage| {
         passage.candidate.shared.is_empty() && passage.cosine.is_some_and(|near| near < NEAR_MIN)
     };
-    let is_near = |it: &RankedPassage| score(it) >= best - CUT * best.abs() && !is_far(it);
-    let near = passages.into_iter().filter(is_near);
-    let scored = near.map(|it| Candidate { fused: score(&it), ..it.candidate });
+    let near = ranked.passages.into_iter().filter(|passage| !is_far(passage));
+    let scored = near.map(|it| Candidate { fused: it.score_at_any_length(), ..it.candidate });
     let mut candidates: Vec<Candidate> = scored.collect();
     time_expression::favour(&mut candidates, words, now);
     score::sort(&mut candidates);
@@ -168,7 +179,7 @@ fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
             None => turns.push(vec![hit]),
         }
     }
-    turns.iter_mut().for_each(|turn| turn.sort_by_key(|hit| hit.id));
+    turns.iter_mut().for_each(|turn| turn[1..].sort_by_key(|hit| hit.id));
     turns.into_iter().flatten().collect()
 }
 

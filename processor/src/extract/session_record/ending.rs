@@ -1,7 +1,7 @@
 //! End of a session: what failed and did not pass since, the question that was not answered, and the last answer.
 
 use memory_store::memory::CommandRecord;
-use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
+use memory_store::signature::{classify, error_signature, normalise_command};
 
 use super::{FAILING_MAX, ITEM_CHARS_MAX, REJECTED_MAX, RejectedCall, TEXT_CHARS_MAX, calls};
 use crate::extract::fixes::is_sibling;
@@ -60,7 +60,19 @@ pub fn open_question(turns: &[Turn]) -> Option<String> {
     });
     let prompt = || units(&turn.prompt.text).pop().map(|unit| unit.text).filter(|it| asks(it));
     let question = asked.unwrap_or_else(prompt)?;
-    Some(cut(&plain(last_line(&question)), QUESTION_CHARS_MAX))
+    Some(cut(asked_in(&plain(last_line(&question))), QUESTION_CHARS_MAX))
+}
+
+/// Returns the last sentence of a text that asks.
+fn asked_in(text: &str) -> &str {
+    let Some(end) = text.rfind(['?', '？']) else { return text };
+    let before = text[..end].rmatch_indices(['.', '!', '?', '。', '？']);
+    let is_end = |at: usize, stop: &str| {
+        let next = &text[at + stop.len()..];
+        !stop.is_ascii() || next.starts_with(char::is_whitespace)
+    };
+    let start = before.into_iter().find(|(at, stop)| is_end(*at, stop));
+    start.map_or(text, |(at, stop)| text[at + stop.len()..].trim_start())
 }
 
 /// Returns the last line: short paragraphs are put together in one passage.
@@ -99,7 +111,7 @@ pub fn rejected(turns: &[Turn], roots: &Roots) -> Vec<RejectedCall> {
 
 /// Returns the commands that failed and did not pass afterwards, the last one last.
 pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
-    let mut failing: Vec<(String, Option<CommandClass>, CommandRecord)> = Vec::new();
+    let mut failing: Vec<(String, CommandRecord)> = Vec::new();
     for turn in turns {
         for step in &turn.steps {
             let StepKind::Call(call) = &step.what else { continue };
@@ -108,16 +120,7 @@ pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
             if key.is_empty() || call.denied || call.interrupted {
                 continue;
             }
-            // A command no longer fails once it passed, alone or in a line with others, or once another
-            // command of its class passed.
-            let class = classify(&key);
-            let same = |known: &str, of: Option<CommandClass>| {
-                known == key
-                    || !call.failed
-                        && (key.split(" && ").any(|one| one == known)
-                            || class.is_some() && of == class)
-            };
-            failing.retain(|(known, of, _)| !same(known, *of));
+            failing.retain(|(known, _)| *known != key && (call.failed || !settles(&key, known)));
             if call.failed && is_failure(&key, call) {
                 let record = CommandRecord {
                     line: cut(&key, ITEM_CHARS_MAX),
@@ -126,12 +129,40 @@ pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
                     passed: 0,
                     last: step.at,
                 };
-                failing.push((key, class, record));
+                failing.push((key, record));
             }
         }
     }
     failing.drain(..failing.len().saturating_sub(FAILING_MAX));
-    failing.into_iter().map(|(.., record)| record).collect()
+    failing.into_iter().map(|(_, record)| record).collect()
+}
+
+/// Commands that passed which are kept, the last ones.
+pub const PASSING_MAX: usize = 100;
+
+/// Returns the commands that passed, in their normal form, the last one last.
+pub fn passing(turns: &[Turn]) -> Vec<String> {
+    let mut passing: Vec<String> = Vec::new();
+    for call in calls(turns) {
+        let Input::Shell { command, .. } = &call.input else { continue };
+        if call.failed || call.denied || call.interrupted {
+            continue;
+        }
+        let line = cut(&normalise_command(command), ITEM_CHARS_MAX);
+        passing.retain(|known| *known != line);
+        if !line.is_empty() {
+            passing.push(line);
+        }
+    }
+    passing.drain(..passing.len().saturating_sub(PASSING_MAX));
+    passing
+}
+
+/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line with
+/// others, or of its class.
+pub fn settles(passed: &str, failed: &str) -> bool {
+    let class = classify(passed);
+    passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
 /// Returns the exit status that the client wrote in front of the output of a command that failed.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use memory_store::Timestamp;
 use memory_store::memory::CommandRecord;
+use memory_store::suspicion::{Origin, suspicion};
 use serde::{Deserialize, Serialize};
 
 use super::landed::Landed;
@@ -80,6 +81,9 @@ pub struct SessionRecord {
     /// Commands that failed and did not pass since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing: Vec<CommandRecord>,
+    /// Lines of the last commands that passed, in their normal form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passing: Vec<String>,
     /// Calls that failed, with what was done until they passed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cures: Vec<Cure>,
@@ -215,6 +219,7 @@ impl SessionRecord {
             changed,
             files,
             failing: ending::failing(turns, roots),
+            passing: ending::passing(turns),
             commits,
             plan,
             tasks: tasks(turns),
@@ -237,6 +242,11 @@ impl SessionRecord {
         is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
     }
 
+    /// Returns whether a command that failed passed in it, or another one of its class.
+    pub fn passes(&self, line: &str) -> bool {
+        self.passing.iter().any(|passed| ending::settles(passed, line))
+    }
+
     /// Returns the files that it wrote, and when it did so last.
     pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
@@ -254,11 +264,12 @@ impl SessionRecord {
             return;
         }
         // A command that passes in this part fails no longer.
-        let passes = |known: &CommandRecord| {
-            later.commands.iter().any(|it| it.line == known.line)
-                || later.failing.iter().any(|it| it.line == known.line)
+        let is_later = |known: &CommandRecord| {
+            later.passes(&known.line) || later.failing.iter().any(|it| it.line == known.line)
         };
-        self.failing.retain(|known| !passes(known));
+        self.failing.retain(|known| !is_later(known));
+        self.passing.extend(later.passing);
+        self.passing.drain(..self.passing.len().saturating_sub(ending::PASSING_MAX));
         self.changed |= later.changed;
         merge_files(&mut self.files, later.files);
         merge_commands(&mut self.commands, later.commands);
@@ -309,6 +320,39 @@ impl SessionRecord {
         }
     }
 
+    /// Returns the texts that people, models and programs worded, for those that must not be printed as they are.
+    pub fn prose(&mut self) -> Vec<&mut String> {
+        let mut texts = vec![
+            &mut self.title,
+            &mut self.first_request,
+            &mut self.last_request,
+            &mut self.answer,
+        ];
+        texts.extend(self.question.iter_mut().chain(&mut self.stopped));
+        texts.extend(&mut self.decisions);
+        texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
+        texts.extend(self.plan.iter_mut().flat_map(|plan| &mut plan.items));
+        texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
+        texts
+    }
+
+    /// Leaves out what reads like an order to a model: Claude's words may come from a page or a file that told it to say
+    /// them, and a later session is given them.
+    pub fn leave_out_orders(&mut self) {
+        let is_sound = |text: &str| suspicion("", text, Origin::Own).is_none();
+        if !is_sound(&self.answer) {
+            self.answer.clear();
+        }
+        self.question.take_if(|text| !is_sound(text));
+        self.stopped.take_if(|text| !is_sound(text));
+        self.decisions.retain(|text| is_sound(text));
+        self.tasks.retain(|task| is_sound(&task.text));
+        self.commits.retain(|commit| is_sound(&commit.subject));
+        if let Some(plan) = &mut self.plan {
+            plan.items.retain(|item| is_sound(item));
+        }
+    }
+
     /// Returns every text, to hide what must not be stored.
     pub fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = vec![
@@ -322,6 +366,7 @@ impl SessionRecord {
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
         texts.extend(&mut self.decisions);
         texts.extend(self.files.iter_mut().map(|file| &mut file.path));
+        texts.extend(&mut self.passing);
         let commands = self.commands.iter_mut().chain(&mut self.failing);
         texts.extend(commands.flat_map(|command| [&mut command.line, &mut command.directory]));
         for cure in &mut self.cures {
