@@ -482,7 +482,7 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
 }
 
 #[test]
-fn a_server_that_sends_without_end_is_not_heard_to_the_end() {
+fn an_answer_that_is_too_long_is_not_used() {
     let says = |_: &str| format!("{{\"memories\": [], \"more\": \"{}\"}}", "x".repeat(3 << 20));
     let server = Ollama::start(&["tiny"], Behaviour::Says(says));
     let cache = tempfile::tempdir().unwrap();
