@@ -346,12 +346,11 @@ impl Reading {
             }
             let mut texts = BTreeSet::new();
             search.add(&content, &mut texts);
+            let before = witnesses.len();
             for text in texts {
-                if !witnesses.contains_key(&text) {
-                    witnesses.insert(text, file.path.clone());
-                    missing -= 1;
-                }
+                witnesses.entry(text).or_insert_with(|| file.path.clone());
             }
+            missing -= witnesses.len() - before;
         }
     }
 }

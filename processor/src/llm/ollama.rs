@@ -12,7 +12,7 @@ use ollama_rs::error::OllamaError;
 use ollama_rs::generation::chat::ChatMessage;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
 use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
-use ollama_rs::generation::parameters::{FormatType, JsonStructure};
+use ollama_rs::generation::parameters::{FormatType, JsonStructure, KeepAlive, TimeUnit};
 use ollama_rs::models::ModelOptions;
 use reqwest::Client;
 use tokio::runtime::Runtime;
@@ -20,6 +20,7 @@ use tokio::runtime::Runtime;
 use super::ask::Question;
 use super::host::Server;
 use super::http::{self, CONNECT_TIMEOUT};
+use super::local_models;
 use super::room::Room;
 use super::{Fault, Provider, Reply, Usage};
 
@@ -27,6 +28,8 @@ use super::{Fault, Provider, Reply, Usage};
 const HINT: &str = "start Ollama with `ollama serve`";
 /// Time for a look whether anybody is there.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+/// Minutes that Ollama keeps a model loaded after a question: its own five may be too few between the parts of a sync.
+const KEPT_MINUTES: u64 = 15;
 /// Bytes of an answer that is used.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Numbers of a vector that is used.
@@ -108,6 +111,7 @@ impl Ollama {
         let request = ChatMessageRequest::new(self.model.clone(), messages)
             .options(options)
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
+            .keep_alive(KeepAlive::Until { time: KEPT_MINUTES, unit: TimeUnit::Minutes })
             .think(false);
         let given = self.runtime.block_on(self.client.send_chat_messages(request));
         let response = given.map_err(|error| self.fault(error))?;
@@ -170,11 +174,15 @@ pub fn seconds(setting: u32) -> Duration {
     Duration::from_secs(u64::from(setting.max(1)))
 }
 
-/// The names of the models on a server; `None` when nobody answers there.
+/// The names of the models on a server, best first; `None` when nobody answers there.
 pub fn models(server: &Server) -> Option<Vec<String>> {
     let client = client(server, http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?);
     let listed = http::runtime().ok()?.block_on(client.list_local_models()).ok()?;
-    Some(listed.into_iter().take(MODELS_MAX).map(|model| model.name).collect())
+    let listed = listed.into_iter().take(MODELS_MAX).map(|model| (model.name, model.size));
+    let mut models: Vec<(String, u64)> = listed.collect();
+    let memory = local_models::memory_bytes().filter(|_| server.is_local());
+    local_models::sort_best_first(&mut models, memory);
+    Some(models.into_iter().map(|(name, _)| name).collect())
 }
 
 fn client(server: &Server, http: Client) -> ollama_rs::Ollama {
