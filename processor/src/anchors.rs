@@ -176,7 +176,7 @@ impl Anchors {
                     .filter(|path| is_a_file_here(&path.path))
                     .map(|path| (path.path.as_str(), path.seen.as_deref()))
                     .collect(),
-                names: names::of(memory),
+                names: names_of(memory),
             })
             .filter(|subject| !subject.paths.is_empty() || !subject.names.is_empty())
             .collect();
@@ -498,6 +498,14 @@ fn depends(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
         && !matches!(memory.kind, Kind::Preference | Kind::Session)
+}
+
+/// Returns the names that a memory depends on. What was tried and rejected is often taken away, and stays rejected.
+fn names_of(memory: &Memory) -> Vec<String> {
+    match memory.kind {
+        Kind::FailedApproach => Vec::new(),
+        _ => names::of(memory),
+    }
 }
 
 /// Whether a path names a file of the working tree that is none of ours or git's.

@@ -73,9 +73,13 @@ impl AnchoredProject {
 
     /// Writes a memory whose text is about these names.
     fn remember_names(&self, number: u8, at: Timestamp, body: &str) -> MemoryId {
+        self.remember_names_as(Kind::Fact, number, at, body)
+    }
+
+    fn remember_names_as(&self, kind: Kind, number: u8, at: Timestamp, body: &str) -> MemoryId {
         let id = MemoryId::new(at, [number; 10]);
         let title = format!("Copper basket {number}");
-        let mut memory = Memory::new(id, Kind::Fact, title, body, at);
+        let mut memory = Memory::new(id, kind, title, body, at);
         memory.source.said_by = Some(SaidBy::Assistant);
         let folder = self.root().join(".throughline/memories");
         fs::create_dir_all(&folder).unwrap();
@@ -465,6 +469,22 @@ fn a_name_that_the_same_session_took_away_is_no_sign_of_age() {
     assert_eq!(bench.published(id), None);
     bench.now = Timestamp(NOW.0 + COMMITTED_MS * 2);
     assert_eq!(bench.published(id), None);
+}
+
+#[test]
+fn what_was_asked_for_or_rejected_stays_so_without_the_name() {
+    let bench = AnchoredProject::with_git();
+    bench.write_text("a.rs", "fn tried_name() {}\n");
+    bench.commit(2);
+    let at = Timestamp(NOW.0 - DAY_MS / 2);
+    let kinds = [Kind::Gotcha, Kind::Preference, Kind::FailedApproach];
+    let ids =
+        kinds.map(|kind| bench.remember_names_as(kind, kind as u8 + 1, at, "No `tried_name`."));
+    bench.publish();
+    bench.write_text("a.rs", "fn other_name() {}\n");
+    bench.commit(0);
+    bench.publish();
+    assert_eq!(ids.map(|id| bench.told(id)), [gone("tried_name"), None, None]);
 }
 
 #[test]
