@@ -1,15 +1,18 @@
-//! Anchors: what the files of each memory held when it was learned, so that publishing can tell which memories
-//! are *stale*, that is, whose files were rewritten, moved or are gone since.
+//! Anchors: what the files of each memory held when it was learned, and which of the names in its text were in the
+//! working tree, so that publishing can tell which memories are *stale*: their files were rewritten, moved or are gone
+//! since, or a name is gone.
 //!
 //! They lie in the project's private folder and never in a memory file: what a file held depends on when a
 //! sync ran, and a derived memory does not (ARCHITECTURE.md, 4). Losing them costs what is known of the past.
 //! A memory that is new is anchored at what its files hold now; one that was learned long ago at what the
 //! commit of that time has, where git tells; else at what is seen first. A person or a session that confirms a
-//! memory anchors it anew.
+//! memory anchors it anew; a name that is gone a person alone confirms.
 
 mod files;
+mod names;
 mod relied;
 mod sketch;
+mod words;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +37,7 @@ use crate::state::State;
 use files::{Absent, FILE_BYTES_MAX, Files, Now};
 use relied::Sessions;
 use sketch::{Content, ContentHash, Sketch};
+use words::{Seen, Words, words_then};
 
 /// Changes whenever the meaning of what is kept changes.
 const VERSION: u32 = 1;
@@ -41,6 +45,10 @@ const VERSION: u32 = 1;
 const PATHS_MAX: usize = 2000;
 /// Files of the past that git is asked for at once; the next publication goes on.
 const PAST_MAX: usize = 500;
+/// Different names that are looked for in one working tree: those of the newest memories.
+const NAMES_MAX: usize = 10_000;
+/// Commits of the past in which names are looked for at once; the next publication goes on.
+const PAST_COMMITS_MAX: usize = 16;
 /// A memory of this age is anchored at what its files hold now.
 const RECENT_MS: i64 = DAY_MS;
 /// Time after a statement within which a session mostly commits its changes.
@@ -63,15 +71,20 @@ struct Anchor {
     at: Timestamp,
     /// By path; nothing where neither git nor the disk knew the file.
     files: BTreeMap<String, Option<ContentHash>>,
+    /// Where each name was.
+    #[serde(default)]
+    names: BTreeMap<String, Seen>,
 }
 
-/// A memory and the files that tell whether it is stale.
+/// A memory, and the files and names that tell whether it is stale.
 struct Subject<'a> {
     id: MemoryId,
     /// When it was learned, or confirmed by a person.
     at: Timestamp,
     /// The paths, and the beginning of the hash that the memory's own file has, if any.
     paths: Vec<(&'a str, Option<&'a str>)>,
+    /// The names in its text.
+    names: Vec<String>,
 }
 
 /// The anchors of one project, while its trees are published.
@@ -121,8 +134,11 @@ impl Anchors {
         let mut files = Files::open(root, &ignore, tree.compared.clone());
         let subjects = self.subjects(memories);
         files.look(subjects.iter().flat_map(|subject| &subject.paths).map(|(path, _)| *path));
+        let names = subjects.iter().flat_map(|subject| &subject.names);
+        let words = files.words(&names.map(String::as_str).collect());
         self.anchor(root, &subjects, &mut files);
-        let mut stale = self.judge(&subjects, &mut files);
+        self.anchor_names(root, &subjects, &words);
+        let mut stale = self.judge(&subjects, &mut files, &words);
         for id in self.confirm(tree, &stale, &subjects, &mut files) {
             stale.remove(&id);
         }
@@ -160,18 +176,23 @@ impl Anchors {
                     .filter(|path| is_a_file_here(&path.path))
                     .map(|path| (path.path.as_str(), path.seen.as_deref()))
                     .collect(),
+                names: names_of(memory),
             })
-            .filter(|subject| !subject.paths.is_empty())
+            .filter(|subject| !subject.paths.is_empty() || !subject.names.is_empty())
             .collect();
         subjects.sort_by_key(|subject| (Reverse(subject.at), subject.id));
         let mut paths: BTreeSet<&str> = BTreeSet::new();
-        subjects.retain(|subject| {
-            let fits = paths.len() + subject.paths.len() <= PATHS_MAX;
-            if fits {
-                paths.extend(subject.paths.iter().map(|(path, _)| *path));
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        for subject in &mut subjects {
+            if paths.len() + subject.paths.len() > PATHS_MAX {
+                subject.paths.clear();
             }
-            fits
-        });
+            if names.len() + subject.names.len() > NAMES_MAX {
+                subject.names.clear();
+            }
+            paths.extend(subject.paths.iter().map(|(path, _)| *path));
+            names.extend(subject.names.iter().cloned());
+        }
         subjects
     }
 
@@ -181,7 +202,7 @@ impl Anchors {
         for subject in subjects {
             let known = self.kept.memories.entry(subject.id).or_default();
             if known.at < subject.at {
-                *known = Anchor { at: subject.at, files: BTreeMap::new() };
+                *known = Anchor { at: subject.at, ..Anchor::default() };
             }
             known.files.retain(|path, _| subject.paths.iter().any(|(of, _)| of == path));
             let is_recent = self.now.0 - subject.at.0 < RECENT_MS;
@@ -229,17 +250,13 @@ impl Anchors {
             return;
         }
         let commits = blobs::commits(root);
-        let commit_at = |at: Timestamp| {
-            let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
-            commits.iter().find(|(committed, _)| *committed <= until).map(|(_, commit)| commit)
-        };
         let (known, unknown): (Vec<_>, Vec<_>) = past
             .iter()
-            .map(|&(id, path, at)| (id, path, commit_at(at)))
+            .map(|&(id, path, at)| (id, path, commit_at(&commits, at)))
             .partition(|(.., commit)| commit.is_some());
         let wanted: Vec<(String, String)> = known
             .iter()
-            .filter_map(|&(_, path, commit)| Some((commit?.clone(), path.to_owned())))
+            .filter_map(|&(_, path, commit)| Some((commit?.to_owned(), path.to_owned())))
             .collect();
         let asked = (!wanted.is_empty()).then(|| blobs::contents(root, &wanted, FILE_BYTES_MAX));
         let blobs = asked.flatten().unwrap_or_else(|| vec![Blob::Missing; known.len()]);
@@ -260,11 +277,100 @@ impl Anchors {
         }
     }
 
-    /// Which memories are stale: those of which at least half of the files are not what they were.
+    /// Notes where the names of memories are that have not been looked for, or were nowhere.
+    fn anchor_names(&mut self, root: &Path, subjects: &[Subject<'_>], words: &Words) {
+        let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
+        for subject in subjects {
+            let Some(anchor) = self.kept.memories.get_mut(&subject.id) else { continue };
+            anchor.names.retain(|name, _| subject.names.contains(name));
+            let age_ms = self.now.0 - subject.at.0;
+            for name in &subject.names {
+                let Some(is) = words.seen(name) else { continue };
+                match anchor.names.get(name) {
+                    Some(Seen::Nowhere) | None if is != Seen::Nowhere => {
+                        anchor.names.insert(name.clone(), is);
+                    }
+                    None if age_ms >= RECENT_MS => past.push((subject.id, name, subject.at)),
+                    // The session that the memory is of took the name away.
+                    Some(Seen::Text | Seen::Path(_))
+                        if is == Seen::Nowhere && age_ms < COMMITTED_MS =>
+                    {
+                        anchor.names.insert(name.clone(), is);
+                    }
+                    None => drop(anchor.names.insert(name.clone(), is)),
+                    Some(_) => {}
+                }
+            }
+        }
+        self.anchor_names_in_the_past(root, &past);
+    }
+
+    /// Notes where names were when their memories were learned, as far as git tells.
+    fn anchor_names_in_the_past(&mut self, root: &Path, past: &[(MemoryId, &str, Timestamp)]) {
+        if past.is_empty() {
+            return;
+        }
+        let commits = blobs::commits(root);
+        let mut of_commits: BTreeMap<Option<&str>, Vec<(MemoryId, &str)>> = BTreeMap::new();
+        for &(id, name, at) in past {
+            let commit = commit_at(&commits, at);
+            let is_known = of_commits.contains_key(&commit);
+            if is_known || commit.is_none() || of_commits.len() < PAST_COMMITS_MAX {
+                of_commits.entry(commit).or_default().push((id, name));
+            }
+        }
+        let asked: Vec<&str> = of_commits.keys().copied().flatten().collect();
+        let names = of_commits.values().flatten().map(|(_, name)| *name).collect();
+        let Some(mut words) = words_then(root, &asked, &names) else { return };
+        let mut words = words.drain(..);
+        for (commit, of) in of_commits {
+            let words = commit.and_then(|_| words.next()).unwrap_or_default();
+            for (id, name) in of {
+                // Where git does not tell, nothing is known of the name.
+                let seen = words.seen(name).unwrap_or(Seen::Nowhere);
+                let anchor = self.kept.memories.entry(id).or_default();
+                anchor.names.insert(name.to_owned(), seen);
+            }
+        }
+    }
+
+    /// Returns the names that were there and that neither the working tree nor HEAD has, by memory, in the order of
+    /// the text, each with its path of then.
+    fn lost_names<'a>(
+        &self,
+        subjects: &'a [Subject<'_>],
+        files: &Files<'_>,
+        words: &Words,
+    ) -> BTreeMap<MemoryId, Vec<(&'a str, Option<String>)>> {
+        let mut lost: BTreeMap<MemoryId, Vec<(&str, Option<String>)>> = BTreeMap::new();
+        for subject in subjects {
+            let Some(anchor) = self.kept.memories.get(&subject.id) else { continue };
+            for name in &subject.names {
+                let path = match anchor.names.get(name) {
+                    Some(Seen::Path(path)) => Some(path.clone()),
+                    Some(Seen::Text) => None,
+                    Some(Seen::Nowhere) | None => continue,
+                };
+                if words.seen(name) == Some(Seen::Nowhere) {
+                    lost.entry(subject.id).or_default().push((name, path));
+                }
+            }
+        }
+        let names: BTreeSet<&str> = lost.values().flatten().map(|(name, _)| *name).collect();
+        if names.is_empty() {
+            return lost;
+        }
+        let Some(committed) = files.committed(&names) else { return BTreeMap::new() };
+        lost.values_mut().for_each(|names| names.retain(|(name, _)| !committed.contains(*name)));
+        lost
+    }
+
+    /// Which memories are stale: those of which at least half of the files are not what they were, or a name is gone.
     fn judge(
         &self,
         subjects: &[Subject<'_>],
         files: &mut Files<'_>,
+        words: &Words,
     ) -> BTreeMap<MemoryId, Staleness> {
         let anchored = |subject: &Subject<'_>| {
             let anchor = self.kept.memories.get(&subject.id);
@@ -286,6 +392,15 @@ impl Anchors {
                 }
             }
         }
+        let lost = self.lost_names(subjects, files, words);
+        for subject in subjects {
+            let paths = lost.get(&subject.id).into_iter().flatten();
+            for path in paths.filter_map(|(_, path)| path.as_deref()) {
+                let at = Timestamp(subject.at.0.saturating_sub(DAY_MS));
+                let known = missing.entry(path).or_insert(at);
+                *known = at.min(*known);
+            }
+        }
         let absent = files.absent(&missing);
         let mut stale = BTreeMap::new();
         for (subject, anchored) in found {
@@ -304,7 +419,7 @@ impl Anchors {
                     },
                     Now::Unknown => return None,
                 };
-                Some(Staleness { change, path: path.to_owned(), target })
+                Some(Staleness { change, name: path.to_owned(), target })
             };
             let count = anchored.len();
             let changed: Vec<Staleness> = anchored.iter().filter_map(of_file).collect();
@@ -313,6 +428,16 @@ impl Anchors {
                     changed.into_iter().min_by_key(|changed| Reverse(changed.change))
             {
                 stale.insert(subject.id, worst);
+            }
+            let mut names = lost.get(&subject.id).into_iter().flatten();
+            // A file that has another path is not gone.
+            let gone = names.find(|(_, path)| {
+                let path = path.as_ref().and_then(|path| absent.get(path));
+                matches!(path, None | Some(Absent::Gone))
+            });
+            let is_worse = stale.get(&subject.id).is_none_or(|is| is.change < Change::NameGone);
+            if let Some((name, _)) = gone.filter(|_| is_worse) {
+                stale.insert(subject.id, Staleness::without((*name).to_owned()));
             }
         }
         stale
@@ -327,7 +452,7 @@ impl Anchors {
         files: &mut Files<'_>,
     ) -> Vec<MemoryId> {
         let subjects: Vec<&Subject<'_>> =
-            subjects.iter().filter(|subject| stale.contains_key(&subject.id)).collect();
+            subjects.iter().filter(|subject| may_be_confirmed(stale.get(&subject.id))).collect();
         let paths = |subject: &&Subject<'_>| {
             let target = stale.get(&subject.id).and_then(|stale| stale.target.clone());
             let paths = subject.paths.iter().map(|(path, _)| (*path).to_owned()).chain(target);
@@ -345,7 +470,7 @@ impl Anchors {
             }
             // A removed file has nothing to be compared with from now on.
             let gone = subject.paths.iter().map(|(path, _)| ((*path).to_owned(), None));
-            *anchor = Anchor { at, files: gone.collect() };
+            (anchor.at, anchor.files) = (at, gone.collect());
             for (path, _) in &subject.paths {
                 self.set_to_now(subject.id, path, files);
             }
@@ -355,12 +480,32 @@ impl Anchors {
     }
 }
 
-/// Whether a memory may become untrue by what happens to its files. A wish stays what was asked for, and what
+/// The commit, of those with the newest first, that has what a session at this time changed.
+fn commit_at(commits: &[(Timestamp, String)], at: Timestamp) -> Option<&str> {
+    let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
+    let found = commits.iter().find(|(committed, _)| *committed <= until);
+    found.map(|(_, commit)| commit.as_str())
+}
+
+/// Whether a session that relied on a memory may confirm it: an edited file does not bring a name back.
+fn may_be_confirmed(staleness: Option<&Staleness>) -> bool {
+    staleness.is_some_and(|staleness| staleness.change != Change::NameGone)
+}
+
+/// Whether a memory may become untrue by what happens to its files and names. A wish stays what was asked for, and what
 /// a session did stays done.
 fn depends(memory: &Memory) -> bool {
     matches!(memory.status, Status::Active | Status::Held)
         && memory.superseded_by.is_none()
         && !matches!(memory.kind, Kind::Preference | Kind::Session)
+}
+
+/// Returns the names that a memory depends on. What was tried and rejected is often taken away, and stays rejected.
+fn names_of(memory: &Memory) -> Vec<String> {
+    match memory.kind {
+        Kind::FailedApproach => Vec::new(),
+        _ => names::of(memory),
+    }
 }
 
 /// Whether a path names a file of the working tree that is none of ours or git's.

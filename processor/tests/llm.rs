@@ -151,6 +151,7 @@ fn drafts_with_evidence_come_back_and_others_are_dropped() {
     assert_eq!(asked.len(), 1);
     let request = &asked[0];
     assert_eq!((&request["stream"], &request["think"]), (&json!(false), &json!(false)));
+    assert_eq!(request["keep_alive"], "15m");
     let schema = request["format"].to_string();
     assert!(schema.contains("failed-approach") && !schema.contains("$ref"), "{schema}");
     assert!(request["options"]["num_ctx"].as_u64().unwrap() >= 8_000, "{}", request["options"]);
@@ -225,8 +226,14 @@ fn a_small_context_gets_small_windows_and_loses_nothing() {
     let (usual, few) = asked(None);
     let (small, many) = asked(Some(4_096));
     assert!(many.len() > 3 * few.len(), "{} and {}", many.len(), few.len());
-    // As much work, whatever it was cut into.
-    assert!(small.windows.abs_diff(usual.windows) <= 1, "{} and {}", small.windows, usual.windows);
+    // About as much work, whatever it was cut into: one turn leaves up to a half of a small window empty.
+    let more = small.windows.abs_diff(usual.windows);
+    assert!(more <= usual.windows / 2, "{} and {}", small.windows, usual.windows);
+    // A small context gets the short instructions, and the same question.
+    let instructions = |request: &Value| request["messages"][0]["content"].to_string();
+    let question = |request: &Value| request["messages"][1]["content"].to_string();
+    assert!(instructions(&many[0]).len() * 3 < instructions(&few[0]).len() + 100);
+    assert!([&few[0], &many[0]].iter().all(|one| question(one).contains("Which memories does")));
     for (request, context) in few
         .iter()
         .map(|request| (request, 14_336))
@@ -482,7 +489,7 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
 }
 
 #[test]
-fn a_server_that_sends_without_end_is_not_heard_to_the_end() {
+fn an_answer_that_is_too_long_is_not_used() {
     let says = |_: &str| format!("{{\"memories\": [], \"more\": \"{}\"}}", "x".repeat(3 << 20));
     let server = Ollama::start(&["tiny"], Behaviour::Says(says));
     let cache = tempfile::tempdir().unwrap();

@@ -133,7 +133,7 @@ enum ReaderChoice {
     Rules,
     /// A model that Ollama runs
     Ollama {
-        /// The model; without, the first one that Ollama has
+        /// The model; without, you choose among those that Ollama has, best first
         model: Option<String>,
         /// Where Ollama answers, if not at OLLAMA_HOST or on this machine
         #[arg(long, value_name = "ADDRESS")]
@@ -217,7 +217,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         ReaderChoice::Ollama { model, host: at } => {
             let model = match model {
                 Some(model) => model.clone(),
-                None => first_model(world, &host(at), &reading.consent)?,
+                None => chosen_model(world, &host(at), &reading.consent)?,
             };
             Llm { host: host(at), ..ollama_model(&model) }
         }
@@ -256,8 +256,25 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// The first model of the Ollama that answers. Machines that the user agreed to, here or before, may be asked.
+/// Lets a person choose a model of the Ollama that answers; elsewhere the best one is taken.
+fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    let mut models = models(world, host, consent)?;
+    let at = match world.interactive && models.len() > 1 {
+        true => super::ask::select("Which model reads your sessions?", &models, 0)?
+            .ok_or_else(|| Failure::new("no model was chosen; nothing was changed"))?,
+        false => 0,
+    };
+    Ok(models.swap_remove(at))
+}
+
+/// The best model of the Ollama that answers.
 pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    Ok(models(world, host, consent)?.swap_remove(0))
+}
+
+/// The models of the Ollama that answers, at least one, best first. Machines that the user agreed to, here or before,
+/// may be asked.
+fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<String>> {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
     let models = ollama::models(world, host, &[consent, &before].concat())
@@ -266,10 +283,14 @@ pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<Stri
                 "Name it with `throughline config llm ollama --consent HOST` to agree; redacted text is sent there then.",
             )
         })?
-        .ok_or_else(|| Failure::new("no Ollama answers").hint("Start it with `ollama serve`."))?;
-    models.into_iter().next().ok_or_else(|| {
-        Failure::new("Ollama has no model").hint("Get one with `ollama pull <model>`.")
-    })
+        .ok_or_else(|| {
+            Failure::new("no Ollama answers")
+                .hint(format!("Start it with `ollama serve`. {}", ollama::models_to_get()))
+        })?;
+    match models.is_empty() {
+        true => Err(Failure::new("Ollama has no model").hint(ollama::models_to_get())),
+        false => Ok(models),
+    }
 }
 
 /// A model of the Ollama in the usual place.

@@ -10,7 +10,7 @@ use memory_store::trust::LABEL;
 
 use super::damage;
 use super::stores::{Held, Stores};
-use super::view;
+use super::view::{self, MemoryView};
 use crate::failure::Result;
 use crate::style::{CARE, paint};
 use crate::world::World;
@@ -30,6 +30,12 @@ impl Known {
             recall: Recall::open(&world.dirs, &stores.tree, None),
             lost: damage::lost(&world.dirs.project(stores.tree.project)),
         }
+    }
+
+    /// Returns a memory as JSON has it.
+    pub fn view<'a>(&self, stored: &'a Stored) -> MemoryView<'a> {
+        let staleness = self.recall.staleness(stored.memory.id);
+        MemoryView::from(stored).stale(staleness.as_ref())
     }
 
     /// Prints a memory whole, and why it is held back or may be true no longer.

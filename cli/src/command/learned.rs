@@ -35,7 +35,7 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
     Ok(())
 }
 
-/// Notes that a memory still holds although its files changed, and takes its mark away. The next sync
+/// Notes that a memory still holds although its files changed or a name is gone, and takes its mark away. The next sync
 /// compares with the files as they are now.
 pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
@@ -60,7 +60,7 @@ pub struct Item {
     pub stale: Option<Staleness>,
 }
 
-/// The memories that were learned since a person last looked, those whose files changed much since they were learned,
+/// The memories that were learned since a person last looked, those that may be out of date,
 /// and at the end those that wait, by kind and best first. What is held back is not among them.
 pub fn items(
     world: &World,
@@ -139,7 +139,7 @@ pub fn list(items: &[Item], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lists the memories whose files changed much since they were learned.
+/// Lists the memories that may be out of date.
 fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
     let stale: Vec<(&Memory, &Staleness)> = items
         .iter()

@@ -8,6 +8,8 @@ use std::io::Write;
 use clap::Args;
 use memory_store::counts::Standing;
 use memory_store::memory::{Memory, Status};
+use memory_store::recall::Recall;
+use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Stored};
 use memory_store::trust::LABEL;
 use memory_store::{Kind, Timestamp};
@@ -68,7 +70,8 @@ impl ListFilter {
             }
             false => {
                 let survey = stores.survey()?;
-                let marks = Marks::of(&survey)?;
+                let recall = Recall::open(&world.dirs, &stores.tree, None);
+                let marks = Marks::of(&survey, &recall)?;
                 (survey.listing(), marks)
             }
         };
@@ -88,10 +91,8 @@ pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write
     let Listed { memories, marks, broken } = filter.read(world, &stores)?;
     view::warn_broken(&broken);
     if json {
-        let views: Vec<MemoryView> = memories
-            .iter()
-            .map(|stored| view_of(stored, marks.is_held(stored), marks.is_pulled(stored)))
-            .collect();
+        let views: Vec<MemoryView> =
+            memories.iter().map(|stored| view_of(stored, &marks)).collect();
         return view::json(&views, out);
     }
     if memories.is_empty() {
@@ -131,10 +132,15 @@ pub struct Marks {
     /// Arguments of `throughline review --release`, for each that is held back.
     held: HashMap<OsString, String>,
     pulled: HashSet<OsString>,
+    stale: HashMap<OsString, Staleness>,
 }
 
 impl Marks {
-    fn of(survey: &Survey) -> Result<Self> {
+    fn of(survey: &Survey, recall: &Recall) -> Result<Self> {
+        let stale = survey.project.memories.iter().filter_map(|stored| {
+            let staleness = recall.staleness(stored.memory.id)?;
+            Some((stored.path.clone().into_os_string(), staleness))
+        });
         let memories = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = memories.filter(|stored| survey.is_pulled(stored));
         let held = survey
@@ -144,6 +150,7 @@ impl Marks {
         Ok(Self {
             held: held.collect(),
             pulled: pulled.map(|stored| stored.path.clone().into_os_string()).collect(),
+            stale: stale.collect(),
         })
     }
 
@@ -162,16 +169,26 @@ impl Marks {
         self.pulled.contains(stored.path.as_os_str())
     }
 
+    /// Returns the evidence that a memory is out of date.
+    pub fn staleness(&self, stored: &Stored) -> Option<&Staleness> {
+        self.stale.get(stored.path.as_os_str())
+    }
+
     /// Returns the marks of a memory in words.
     pub fn words(&self, stored: &Stored) -> String {
         let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
         let held = if self.is_held(stored) { " [held back]" } else { "" };
-        origin + held
+        let stale = self.staleness(stored);
+        let stale = stale.map(|stale| format!(" [{}]", view::plain(&stale.mark())));
+        origin + held + &stale.unwrap_or_default()
     }
 }
 
-fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {
-    MemoryView::from(stored).held(is_held).labelled(is_pulled)
+fn view_of<'a>(stored: &'a Stored, marks: &Marks) -> MemoryView<'a> {
+    MemoryView::from(stored)
+        .held(marks.is_held(stored))
+        .labelled(marks.is_pulled(stored))
+        .stale(marks.staleness(stored))
 }
 
 impl ListFilter {

@@ -47,7 +47,7 @@ pub struct Review {
     /// Put this accepted memory back: it is private again and held for a review, unless git has it; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     hold: Vec<String>,
-    /// Confirm that this memory is still true although its files changed; may be repeated
+    /// Confirm that this memory is still true although its files changed or a name in it is gone; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     keep: Vec<String>,
     /// Put memories aside that rules made and nobody looked at
@@ -357,7 +357,7 @@ pub struct Counts {
     pub new: usize,
     /// Waiting to be taken in.
     pub waiting: usize,
-    /// Perhaps true no longer, since their files changed.
+    /// Perhaps true no longer, since their files changed or a name in them is gone.
     pub stale: usize,
     /// Pairs that contradict each other.
     pub contradictions: usize,

@@ -32,12 +32,12 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let found = stores.find_all(&ids)?;
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
+    let known = Known::open(world, &stores);
     if args.json {
-        let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
-        let views: Vec<MemoryView> = found.iter().map(view).collect();
+        let views: Vec<MemoryView> =
+            found.iter().map(|stored| known.view(stored).labelled(is_pulled(stored))).collect();
         return view::json(&views, out);
     }
-    let known = Known::open(world, &stores);
     for (position, stored) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;

@@ -31,6 +31,9 @@ pub struct MemoryView<'a> {
     held: bool,
     /// Whether it was neither learned, written nor released on this machine.
     from_repository: bool,
+    /// Evidence that it is out of date, where somebody asked the index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<String>,
 }
 
 /// The fields of a memory behind its id, in the order in which they are printed.
@@ -88,6 +91,11 @@ impl MemoryView<'_> {
         Self { from_repository, ..self }
     }
 
+    /// Marks it as out of date if it may be.
+    pub fn stale(self, staleness: Option<&Staleness>) -> Self {
+        Self { stale: staleness.map(ToString::to_string), ..self }
+    }
+
     /// Marks it as held back if it is.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
@@ -98,7 +106,7 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     fn from(stored: &'a Stored) -> Self {
         let Stored { path: file, memory, .. } = stored;
         let (id, short) = (memory.id, memory.id.short());
-        Self { id, short, memory, file, held: false, from_repository: false }
+        Self { id, short, memory, file, held: false, from_repository: false, stale: None }
     }
 }
 

@@ -56,7 +56,7 @@ fn every_help_is_one_screen() {
         assert!(widest <= Some(SCREEN_COLUMNS.into()), "{help}");
     }
     let nested = machine.ok(&["config", "llm", "ollama", "--help"]);
-    assert!(nested.contains("The model; without, the first one"), "{nested}");
+    assert!(nested.contains("The model; without, you choose among those"), "{nested}");
 }
 
 /// `-h` is for who has forgotten a name, `--help` for who reads.

@@ -290,6 +290,39 @@ fn a_memory_whose_file_was_rewritten_is_marked_and_proposed_until_it_is_confirme
 }
 
 #[test]
+fn a_memory_with_a_name_that_is_gone_is_marked_wherever_it_is_shown() {
+    let machine = Machine::new();
+    crate::team::repository(&machine);
+    machine.write("home/work/src/berths.rs", "fn retry_all() {}\n");
+    crate::team::commit(&machine, "first");
+    machine.ok(&["init", "--yes", "--no-register", "--private"]);
+    machine.ok(&["add", "Berths are asked for by `retry_all`", "--kind", "convention"]);
+    machine.ok(&["add", "Piers are numbered from the north", "--kind", "convention"]);
+    machine.ok(&["sync"]);
+    assert!(ids(&machine).is_empty());
+    machine.write("home/work/src/berths.rs", "fn retry_each() {}\n");
+    crate::team::commit(&machine, "second");
+    let later = [("THROUGHLINE_NOW", "2026-10-02T15:30:00Z")];
+    machine.run_with(&["sync"], &later);
+    let gone = "names `retry_all`, which is gone";
+    let listed = machine.json(&["list", "--json"]);
+    let listed = listed.as_array().unwrap();
+    let stale: Vec<&Value> = listed.iter().filter(|memory| !memory["stale"].is_null()).collect();
+    assert_eq!((stale.len(), &stale[0]["stale"]), (1, &json!(gone)), "{listed:#?}");
+    let id = stale[0]["short"].as_str().unwrap();
+    assert_eq!(machine.json(&["show", id, "--json"])[0]["stale"], gone);
+    assert_eq!(learned(&machine)[0]["stale"], gone);
+    for command in [&["list"][..], &["review"], &["show", id], &["search", "berths"]] {
+        let said = machine.ok(command);
+        assert_eq!(said.matches(gone).count(), 1, "{command:?}: {said}");
+    }
+    let told = machine.ok(&["pack"]);
+    assert!(told.contains("Piers"), "{told}");
+    machine.run_with(&["review", "--keep", id], &later);
+    assert!(ids(&machine).is_empty());
+}
+
+#[test]
 fn one_key_confirms_a_stale_memory() {
     let (machine, _) = with_stale();
     let asked = [("may be true no longer", ""), ("[q]uit > ", "y"), ("Confirmed", ""), DONE];

@@ -29,6 +29,29 @@ fn proxy() -> (String, Arc<AtomicUsize>) {
 }
 
 #[test]
+fn where_no_model_is_installed_the_commands_that_get_one_are_named() {
+    let ollama = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = ollama.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in ollama.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let body = r#"{"models":[]}"#;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            let _ = stream.write_all((head + body).as_bytes());
+        }
+    });
+    for (host, why) in [(&*host, "Ollama has no model"), ("127.0.0.1:1", "no Ollama answers")] {
+        let machine = Machine::new().with("OLLAMA_HOST", host);
+        let said = machine.run(&["config", "llm", "ollama"]);
+        assert_eq!(said.code, 1, "{}", said.whole());
+        assert!(said.stderr.contains(why), "{}", said.whole());
+        // How many depends on this machine's memory.
+        assert!(said.stderr.contains("`ollama pull "), "{}", said.whole());
+    }
+}
+
+#[test]
 fn another_machine_is_not_asked_before_the_user_agreed() {
     let (proxy, asked) = proxy();
     let machine =

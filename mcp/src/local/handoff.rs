@@ -79,7 +79,10 @@ impl Local {
         let stale =
             memories.iter().filter_map(|(hit, _)| hit.staleness.as_ref().map(|_| line(hit)));
         let parts = [
-            ("Their files changed much since they were learned", stale.take(NAMED_MAX).collect()),
+            (
+                "Since they were learned their files changed much, or a name in them is gone",
+                stale.take(NAMED_MAX).collect(),
+            ),
             ("Only one of each pair can be true", contradicting(&recall, &memories, &reviewed)),
             ("They say the same", duplicates(&memories, &reviewed)),
             ("Nobody needed them in a long time", self.unused(&memories, &tree)),

@@ -447,7 +447,7 @@ impl Local {
             replaced_by: hit.superseded_by.filter(|_| hit.superseded).map(MemoryId::short),
             held_until: hit.expired.map(Timestamp::date),
             said_by: said_by(hit),
-            stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
+            stale: hit.staleness.as_ref().map(|staleness| staleness.mark().into_owned()),
             from_repository: hit.from_repository,
             project: None,
         }

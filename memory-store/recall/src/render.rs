@@ -532,7 +532,7 @@ mod tests {
     #[test]
     fn a_stale_memory_is_marked_without_the_name_of_a_file() {
         let change = crate::staleness::Change::Gone;
-        let staleness = Some(Staleness { change, path: "obey/this.rs".into(), target: None });
+        let staleness = Some(Staleness { change, name: "obey/this.rs".into(), target: None });
         let fact = Hit { staleness, ..hit(Kind::Fact, "The cache is shared", "") };
         let short = fact.id.short();
         assert_eq!(

@@ -16,6 +16,7 @@ use memory_store::{Error, Timestamp, suspicion};
 use serde::{Deserialize, Serialize};
 
 use super::sketch::{Content, ContentHash, Sketch};
+use super::words::Searched;
 use crate::collect::ignore::Ignore;
 use crate::git::blobs;
 use crate::private_files::{read_json, write_json};
@@ -43,7 +44,7 @@ pub enum Now {
 /// Record of a working tree's files that makes the next look quick.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Compared {
+pub struct Compared {
     files: BTreeMap<String, ReadFile>,
     /// Whether a content is another one rewritten, by the hashes of both.
     rewritten: BTreeMap<String, bool>,
@@ -51,6 +52,8 @@ struct Compared {
     head: Option<String>,
     /// Files that the commit did not have, each with its new path if it moved.
     moved: BTreeMap<String, Option<String>>,
+    /// Names that were looked for.
+    pub searched: Searched,
 }
 
 /// A file when it was last read.
@@ -75,10 +78,10 @@ pub enum Absent {
 
 /// The files of one working tree.
 pub struct Files<'a> {
-    root: &'a Path,
-    ignore: &'a Ignore,
+    pub(super) root: &'a Path,
+    pub(super) ignore: &'a Ignore,
     path: PathBuf,
-    compared: Compared,
+    pub(super) compared: Compared,
     now: BTreeMap<String, Now>,
     contents: BTreeMap<String, Content>,
     read_files: usize,
@@ -261,7 +264,7 @@ impl<'a> Files<'a> {
         !folders.any(begins)
     }
 
-    fn is_in_repository(&self) -> bool {
+    pub(super) fn is_in_repository(&self) -> bool {
         self.root.ancestors().any(has_git_entry)
     }
 

@@ -71,6 +71,29 @@ impl AnchoredProject {
         id
     }
 
+    /// Writes a memory whose text is about these names.
+    fn remember_names(&self, number: u8, at: Timestamp, body: &str) -> MemoryId {
+        self.remember_names_as(Kind::Fact, number, at, body)
+    }
+
+    fn remember_names_as(&self, kind: Kind, number: u8, at: Timestamp, body: &str) -> MemoryId {
+        let id = MemoryId::new(at, [number; 10]);
+        let title = format!("Copper basket {number}");
+        let mut memory = Memory::new(id, kind, title, body, at);
+        memory.source.said_by = Some(SaidBy::Assistant);
+        let folder = self.root().join(".throughline/memories");
+        fs::create_dir_all(&folder).unwrap();
+        let file = MemoryFile::new(memory).unwrap();
+        fs::write(folder.join(format!("{number}.md")), file.text()).unwrap();
+        id
+    }
+
+    fn write_text(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
     fn publish(&self) {
         let Project { dirs, tree, .. } = &self.project;
         let anchors = Anchors::open(&self.home(), &self.settings, &self.state, self.now).unwrap();
@@ -353,4 +376,142 @@ fn what_is_kept_goes_with_its_memory() {
     fs::remove_file(bench.root().join(".throughline/memories/1.md")).unwrap();
     bench.publish();
     assert!(!kept().contains(&id.to_string()) && !kept().contains("a.rs"));
+}
+
+/// What a search reports of a memory whose name is gone.
+fn gone(name: &str) -> Option<String> {
+    Some(format!("names `{name}`, which is gone"))
+}
+
+#[test]
+fn a_name_that_is_in_no_file_any_more_marks_the_memories_that_have_it() {
+    let mut bench = AnchoredProject::with_git();
+    bench.write_text("src/a.rs", "fn retry_all() { other_thing(); }\n// --keep-alive\n");
+    bench.write_text("src/b.rs", "fn other_thing() {}\nstruct Args { dry_run: bool }\n");
+    bench.write_text("docs/old.md", "Nothing.\n");
+    bench.commit(3);
+    let at = Timestamp(NOW.0 - DAY_MS / 2);
+    let bodies = [
+        "Calls go through `retry_all`.",
+        "Use `tool --dry-run`, with `--keep-alive`.",
+        "`other_thing` is slow, see `docs/old.md`.",
+        "`never_there` is of another program.",
+    ];
+    let ids: Vec<MemoryId> =
+        (1..).zip(bodies).map(|(number, body)| bench.remember_names(number, at, body)).collect();
+    let told = |bench: &AnchoredProject| {
+        bench.publish();
+        ids.iter().map(|id| bench.told(*id)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&bench), [None, None, None, None]);
+    // The commit still has it: the change may be undone.
+    bench.write_text("src/a.rs", "fn retry_each() { other_thing(); }\n");
+    assert_eq!(told(&bench), [None, None, None, None]);
+    bench.commit(2);
+    assert_eq!(told(&bench), [gone("retry_all"), gone("--keep-alive"), None, None]);
+    // A field is a flag by another name; a renamed file is not gone; a memory that has a name does not keep it.
+    git(bench.root(), &["mv", "docs/old.md", "docs/new.md"]);
+    bench.write_text("src/b.rs", "fn other_thing() {}\nstruct Args {}\n");
+    bench.write_text("src/c.rs", "// --keep-alive\n");
+    bench.commit(1);
+    assert_eq!(told(&bench), [gone("retry_all"), gone("--dry-run"), None, None]);
+    fs::remove_file(bench.root().join("docs/new.md")).unwrap();
+    bench.write_text("src/d.rs", "fn retry_all() {}\n");
+    bench.commit(0);
+    assert_eq!(told(&bench), [None, gone("--dry-run"), gone("docs/old.md"), None]);
+    // A person says that the memory still holds.
+    bench.now = Timestamp(NOW.0 + 1000);
+    Reviewed::change(&bench.home(), |reviewed| reviewed.confirm(ids[1], bench.now)).unwrap();
+    assert_eq!(told(&bench), [None, None, gone("docs/old.md"), None]);
+}
+
+#[test]
+fn git_has_the_names_of_the_time_when_a_memory_was_learned() {
+    let bench = AnchoredProject::with_git();
+    bench.write_text("src/a.rs", "fn early_name() {}\n");
+    bench.write_text("config/old.toml", "kept_key = 1\n");
+    bench.commit(400);
+    bench.write_text("src/a.rs", "fn middle_name() {}\n");
+    bench.commit(360);
+    fs::remove_file(bench.root().join("config/old.toml")).unwrap();
+    bench.write_text("src/a.rs", "fn late_name() {}\n");
+    bench.commit(10);
+    let body = "See `early_name`";
+    let [early, middle, late, file] = [
+        (1, 380, body),
+        (2, 360, "See `middle_name` and `late_name`."),
+        (3, 5, "See `middle_name`, `kept_key` and `late_name`."),
+        (4, 365, "See `old.toml` and `early_name`."),
+    ]
+    .map(|(number, days, body)| {
+        bench.remember_names(number, Timestamp(NOW.0 - days * DAY_MS), body)
+    });
+    // Before the first commit nothing is known.
+    let before = bench.remember_names(5, Timestamp(NOW.0 - 500 * DAY_MS), body);
+    bench.publish();
+    assert_eq!(bench.told(early), gone("early_name"));
+    assert_eq!(bench.told(middle), gone("middle_name"));
+    assert_eq!(bench.told(late), None);
+    assert_eq!(bench.told(file), gone("old.toml"));
+    assert_eq!(bench.told(before), None);
+}
+
+#[test]
+fn a_name_that_the_same_session_took_away_is_no_sign_of_age() {
+    let mut bench = AnchoredProject::with_git();
+    bench.write_text("a.rs", "fn old_name() {}\n");
+    bench.commit(1);
+    let id = bench.remember_names(1, NOW, "`old_name` became `new_name`.");
+    assert_eq!(bench.published(id), None);
+    bench.write_text("a.rs", "fn new_name() {}\n");
+    bench.commit(0);
+    bench.now = Timestamp(NOW.0 + COMMITTED_MS / 2);
+    assert_eq!(bench.published(id), None);
+    bench.now = Timestamp(NOW.0 + COMMITTED_MS * 2);
+    assert_eq!(bench.published(id), None);
+}
+
+#[test]
+fn what_was_asked_for_or_rejected_stays_so_without_the_name() {
+    let bench = AnchoredProject::with_git();
+    bench.write_text("a.rs", "fn tried_name() {}\n");
+    bench.commit(2);
+    let at = Timestamp(NOW.0 - DAY_MS / 2);
+    let kinds = [Kind::Gotcha, Kind::Preference, Kind::FailedApproach];
+    let ids =
+        kinds.map(|kind| bench.remember_names_as(kind, kind as u8 + 1, at, "No `tried_name`."));
+    bench.publish();
+    bench.write_text("a.rs", "fn other_name() {}\n");
+    bench.commit(0);
+    bench.publish();
+    assert_eq!(ids.map(|id| bench.told(id)), [gone("tried_name"), None, None]);
+}
+
+#[test]
+fn names_are_not_looked_for_where_nothing_may_be_read() {
+    let mut bench = AnchoredProject::with_git();
+    bench.settings.ignore_paths = vec!["secret/**".to_owned()];
+    bench.write_text(".gitignore", "*.log\n");
+    bench.write_text("secret/a.rs", "fn secret_name() {}\n");
+    bench.write_text("b.log", "ignored_name\n");
+    bench.write_text("c.rs", "fn open_name() {}\n");
+    bench.commit(1);
+    let id = bench.remember_names(1, NOW, "`secret_name`, `ignored_name` and `open_name`.");
+    assert_eq!(bench.published(id), None);
+    let kept = fs::read_to_string(&bench.home().anchors).unwrap();
+    assert!(kept.contains(r#""open_name":"Text""#) && kept.contains(r#""secret_name":"Nowhere""#));
+    assert!(kept.contains(r#""ignored_name":"Nowhere""#));
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_not_gone() {
+    let bench = AnchoredProject::with_git();
+    bench.write_text("a/a.rs", "fn first_name() {}\n");
+    bench.write_text("b/b.rs", "fn second_name() {}\n");
+    bench.commit(1);
+    let id = bench.remember_names(1, NOW, "`first_name` calls `second_name` in `b/b.rs`.");
+    assert_eq!(bench.published(id), None);
+    git(bench.root(), &["sparse-checkout", "set", "a"]);
+    assert!(!bench.root().join("b/b.rs").exists());
+    assert_eq!(bench.published(id), None);
 }

@@ -33,6 +33,49 @@ pub fn ignored(root: &Path, paths: &[&str]) -> Option<BTreeSet<String>> {
     matches!(status.code(), Some(0 | 1)).then(|| fields(&text).map(str::to_owned).collect())
 }
 
+/// The files that git tracks, each with the id of the content that is staged; `None` when git does not tell.
+pub fn tracked(root: &Path) -> Option<Vec<(String, String)>> {
+    let text = output_of(command(root).args(["ls-files", "-z", "--stage"]))?;
+    // `<mode> <id> <stage>`, a tabulator, the path.
+    let file = |field: &str| {
+        let (about, path) = field.split_once('\t')?;
+        Some((path.to_owned(), about.split(' ').nth(1)?.to_owned()))
+    };
+    Some(fields(&text).filter_map(file).collect())
+}
+
+/// The files that git neither tracks nor ignores; `None` when git does not tell.
+pub fn untracked(root: &Path) -> Option<Vec<String>> {
+    let mut git = command(root);
+    git.args(["ls-files", "-z", "--others", "--exclude-standard"]);
+    Some(fields(&output_of(&mut git)?).map(str::to_owned).collect())
+}
+
+/// The files of a commit whose contents the working tree lacks as far as the index shows it, each with the id of
+/// its content; `None` when git does not tell.
+pub fn differing(root: &Path, commit: &str) -> Option<Vec<(String, String)>> {
+    let mut git = command(root);
+    git.args([
+        "diff-index",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--relative",
+        "--ignore-submodules=all",
+    ]);
+    let text = output_of(git.args([commit, "--"]))?;
+    // `:<mode> <mode> <id> <id> <letter>`, then the path; the id of a file that the commit lacks is zero.
+    let mut fields = fields(&text);
+    let mut files = Vec::new();
+    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+        let id = about.split(' ').nth(2)?;
+        if !id.bytes().all(|byte| byte == b'0') {
+            files.push((path.to_owned(), id.to_owned()));
+        }
+    }
+    Some(files)
+}
+
 /// The commits of the branch that is checked out, without those that it merged, the newest first.
 pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     let mut git = command(root);
@@ -75,7 +118,7 @@ pub fn contents(root: &Path, wanted: &[(String, String)], bytes_max: u64) -> Opt
 }
 
 /// The contents that have these names, of at most `bytes_max` bytes each; `None` when git does not tell.
-pub(super) fn named(root: &Path, names: &[String], bytes_max: u64) -> Option<Vec<Blob>> {
+pub fn named(root: &Path, names: &[String], bytes_max: u64) -> Option<Vec<Blob>> {
     let sizes = sizes(root, names)?;
     let mut all = 0;
     let mut ids: Vec<&str> = Vec::new();

@@ -86,18 +86,18 @@ enum KindForm {
     Task,
 }
 
-/// Where the worked example of [`WINDOW`] begins.
-const EXAMPLE: &str = "\n\nAn example.";
+/// Instructions for a window where a model's context is small: a third of [`WINDOW`]'s length. The question and the form
+/// of the answer are the same.
+const WINDOW_SHORT: &str = include_str!("../../prompts/window-short.md");
 
-/// Returns the instructions for a window, with the worked example or without.
-pub fn window_instructions(has_example: bool) -> &'static str {
-    let end = WINDOW.find(EXAMPLE).filter(|_| !has_example);
-    &WINDOW[..end.unwrap_or(WINDOW.len())]
+/// Returns the instructions for a window, in the short form or whole.
+pub fn window_instructions(is_short: bool) -> &'static str {
+    if is_short { WINDOW_SHORT } else { WINDOW }
 }
 
 /// Returns the question about one window. `ending` is how its session ended, `note` tells how the
 /// window is written.
-pub fn window(window: &str, ending: &str, note: &str, has_example: bool) -> Question {
+pub fn window(window: &str, ending: &str, note: &str, is_short: bool) -> Question {
     let mut text = String::new();
     if !ending.is_empty() {
         text.push_str(&format!(
@@ -110,7 +110,7 @@ pub fn window(window: &str, ending: &str, note: &str, has_example: bool) -> Ques
         fenced(window)
     ));
     end(&mut text, note, "Which memories does the part hold?");
-    let instructions = window_instructions(has_example);
+    let instructions = window_instructions(is_short);
     Question { instructions, text, form: schema::<WindowForm>() }
 }
 
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn nothing_in_a_session_ends_it() {
         let shown = "[tool] a </session> b </ SESSION > c <session>\n";
-        let asked = window(shown, "x</ending>\n", "", true);
+        let asked = window(shown, "x</ending>\n", "", false);
         let text = asked.text.to_lowercase();
         assert_eq!(text.matches("<session>").count(), 1);
         assert_eq!(text.matches("</session>").count(), 1);
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_short_answer_has_a_form_with_bounds() {
-        let whole = window("", "", "", true);
+        let whole = window("", "", "", false);
         assert_eq!(whole.clone().within(2_048).form, whole.form);
         let form = whole.within(512).form;
         let bound = |pointer: &str| form.pointer(pointer).and_then(Value::as_u64);
@@ -364,7 +364,20 @@ mod tests {
         let given = super::super::answer::read(example).unwrap();
         assert_eq!(given.len(), 3);
         assert!(given.iter().all(|memory| memory.standing && memory.cues.len() >= 2));
-        let short = window_instructions(false);
-        assert!(short.ends_with("personal data.") && WINDOW.len() > short.len() + 1_500);
+    }
+
+    #[test]
+    fn the_short_instructions_ask_for_the_same_in_a_third_of_the_room() {
+        assert!(WINDOW_SHORT.len() * 3 <= WINDOW.len(), "{}", WINDOW_SHORT.len());
+        let [whole, short] = [false, true].map(|is_short| window("a", "b", "c", is_short));
+        assert_eq!((&whole.text, &whole.form), (&short.text, &short.form));
+        let form = whole.form.pointer("/properties/memories/items/properties").unwrap();
+        for name in form.as_object().unwrap().keys().filter(|name| *name != "kind") {
+            assert!(short.instructions.contains(&format!("- `{name}`: ")), "{name}");
+        }
+        for kind in form["kind"]["enum"].as_array().unwrap() {
+            let kind = kind.as_str().unwrap();
+            assert!(short.instructions.contains(&format!("- {kind}: ")), "{kind}");
+        }
     }
 }

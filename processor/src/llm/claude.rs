@@ -161,7 +161,7 @@ impl Claude {
                 Fault::NoModel { model, server, hint: "name another in `llm.model`".to_owned() }
             }
             Some(429) => Fault::Busy { message: told, wait: None },
-            Some(status @ (408 | 500..)) => Fault::Server { status, message: told },
+            Some(status @ (408 | 500..)) => Fault::Server { status: Some(status), message: told },
             None if says(&["unable to connect", "connection error", "timed out", "socket"]) => {
                 Fault::Broken(told)
             }
@@ -368,7 +368,10 @@ mod tests {
         assert!(matches!(error(status(429, "You've hit your session limit")), Fault::Limit(_)));
         assert!(matches!(error(status(400, "Credit balance is too low")), Fault::Limit(_)));
         assert!(matches!(error(status(429, "Request rejected")), Fault::Busy { .. }));
-        assert!(matches!(error(status(529, "Overloaded")), Fault::Server { status: 529, .. }));
+        assert!(matches!(
+            error(status(529, "Overloaded")),
+            Fault::Server { status: Some(529), .. }
+        ));
         assert!(matches!(error(status(404, "the selected model")), Fault::NoModel { .. }));
         let budget = serde_json::json!({
             "subtype": "error_max_budget_usd", "errors": ["Reached maximum budget ($0.1)"],

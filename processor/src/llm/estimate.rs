@@ -65,7 +65,7 @@ pub fn estimate(
         for session in builder.sessions(&one.name.session, None) {
             let ending = Ending::of(&session).text_within(room.ending_chars);
             for window in window::windows(&session, room.window_chars) {
-                let question = ask::window(&window.text(), &ending, "", room.has_example);
+                let question = ask::window(&window.text(), &ending, "", room.is_short);
                 let chars = question.instructions.len() + question.text.len();
                 tokens_in += chars as u64 / TOKEN_CHARS + AROUND_TOKENS;
                 tokens_out += ANSWER_TOKENS;

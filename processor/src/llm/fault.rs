@@ -23,9 +23,9 @@ pub(crate) enum Fault {
     /// The connection ended in the middle.
     #[error("the connection broke off: {0}")]
     Broken(String),
-    /// The server says that something is wrong with it.
-    #[error("the server failed ({status}): {message}")]
-    Server { status: u16, message: String },
+    /// The server says that something is wrong with it; Ollama's library does not pass on with which status.
+    #[error("the server failed{}: {message}", status.map(|s| format!(" ({s})")).unwrap_or_default())]
+    Server { status: Option<u16>, message: String },
     /// The server has too much to do, or is asked too often.
     #[error("the server is asked too often: {message}; the next sync asks again")]
     Busy { message: String, wait: Option<Duration> },

@@ -44,7 +44,7 @@ impl Refusal {
         let Self { status, wait, message } = self;
         match status {
             429 => Fault::Busy { message, wait },
-            408 | 500..=599 => Fault::Server { status, message },
+            408 | 500..=599 => Fault::Server { status: Some(status), message },
             _ => Fault::Answer(message),
         }
     }
@@ -135,7 +135,7 @@ pub fn refused(given: &[u8]) -> Option<Refusal> {
 }
 
 /// The message of an error that the server sent as JSON, in the forms that are usual, or its text.
-fn message(text: &str) -> String {
+pub fn message(text: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let error = json.as_ref().and_then(|json| json.get("error"));
     let message = error.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));

@@ -4,6 +4,7 @@
 pub mod aside;
 pub mod estimate;
 pub mod host;
+pub mod local_models;
 pub mod names;
 pub mod prices;
 pub mod trouble;
@@ -350,11 +351,11 @@ impl Model {
 
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
         let text = window.text();
-        let has_example = self.room.has_example;
+        let is_short = self.room.is_short;
         self.asked(
             &text,
             &[ending, &text],
-            |parts, note| ask::window(&parts[1], &parts[0], note, has_example),
+            |parts, note| ask::window(&parts[1], &parts[0], note, is_short),
             answer::read,
         )
     }
@@ -604,7 +605,7 @@ fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// The models of the Ollama at `host`, or else where the variable `OLLAMA_HOST` says, or on this machine; `None` when
+/// The models of the Ollama at `host`, best first, or else where the variable `OLLAMA_HOST` says, or on this machine; `None` when
 /// none answers. Nothing of the user's is sent, but another machine sees that somebody asks.
 ///
 /// # Errors

@@ -1,25 +1,26 @@
-//! Ollama, through its HTTP interface. The only file that knows its client library, whose forms of
-//! requests and responses are used; the exchange itself is ours, because the library takes in
-//! whatever a server sends, however long it is.
+//! Ollama, through `ollama-rs`, with this program's HTTP client. The only file that knows that library.
+//!
+//! The library reads a response as long as it is and drops its status. So the time that an answer may take and
+//! `num_predict` bound what a server sends, the length of an answer is judged after it was read, and a refusal is
+//! told by its words.
 
 use std::fmt;
 use std::time::Duration;
 
 use memory_store::settings::Llm;
+use ollama_rs::error::OllamaError;
+use ollama_rs::generation::chat::ChatMessage;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
-use ollama_rs::generation::chat::{ChatMessage, ChatMessageResponse};
-use ollama_rs::generation::embeddings::GenerateEmbeddingsResponse;
 use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
-use ollama_rs::generation::parameters::{FormatType, JsonStructure};
-use ollama_rs::models::{LocalModel, ModelOptions};
+use ollama_rs::generation::parameters::{FormatType, JsonStructure, KeepAlive, TimeUnit};
+use ollama_rs::models::ModelOptions;
 use reqwest::Client;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use super::ask::Question;
 use super::host::Server;
-use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::http::{self, CONNECT_TIMEOUT};
+use super::local_models;
 use super::room::Room;
 use super::{Fault, Provider, Reply, Usage};
 
@@ -27,16 +28,18 @@ use super::{Fault, Provider, Reply, Usage};
 const HINT: &str = "start Ollama with `ollama serve`";
 /// Time for a look whether anybody is there.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Bytes of a response to a question: of its text a quarter is read, and JSON makes it longer.
-const CHAT_BYTES_MAX: usize = 1 << 20;
-/// Bytes of a response with vectors: sixteen of 8,192 numbers each.
-const VECTORS_BYTES_MAX: usize = 8 << 20;
-/// Bytes of a list of models.
-const MODELS_BYTES_MAX: usize = 1 << 20;
+/// Minutes that Ollama keeps a model loaded after a question: its own five may be too few between the parts of a sync.
+const KEPT_MINUTES: u64 = 15;
+/// Bytes of an answer that is used.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Numbers of a vector that is used.
+const VECTOR_NUMBERS_MAX: usize = 8_192;
+/// Models of a server that are looked at.
+const MODELS_MAX: usize = 1_000;
 
 /// A model that an Ollama server runs.
 pub struct Ollama {
-    client: Client,
+    client: ollama_rs::Ollama,
     server: Server,
     model: String,
     /// How long an answer may take, and the setting that says so.
@@ -60,7 +63,7 @@ impl Ollama {
         most: (Duration, &'static str),
     ) -> Result<Self, String> {
         Ok(Self {
-            client: http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
+            client: client(&server, http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?),
             server,
             model: model.to_owned(),
             most,
@@ -80,10 +83,14 @@ impl Ollama {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
         let request = GenerateEmbeddingsRequest::new(self.model.clone(), input);
-        let response: GenerateEmbeddingsResponse =
-            self.post("api/embed", &request, VECTORS_BYTES_MAX)?;
-        match response.embeddings.len() {
-            given if given == count => Ok(response.embeddings),
+        let given = self.runtime.block_on(self.client.generate_embeddings(request));
+        let vectors = given.map_err(|error| self.fault(error))?.embeddings;
+        let longest = vectors.iter().map(Vec::len).max().unwrap_or_default();
+        match vectors.len() {
+            _ if longest > VECTOR_NUMBERS_MAX => {
+                Err(Fault::Answer(format!("a vector of {longest} numbers")))
+            }
+            given if given == count => Ok(vectors),
             given => Err(Fault::Answer(format!("{given} vectors for {count} texts"))),
         }
     }
@@ -104,8 +111,13 @@ impl Ollama {
         let request = ChatMessageRequest::new(self.model.clone(), messages)
             .options(options)
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
+            .keep_alive(KeepAlive::Until { time: KEPT_MINUTES, unit: TimeUnit::Minutes })
             .think(false);
-        let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
+        let given = self.runtime.block_on(self.client.send_chat_messages(request));
+        let response = given.map_err(|error| self.fault(error))?;
+        if response.message.content.len() > ANSWER_BYTES_MAX {
+            return Err(http::long(ANSWER_BYTES_MAX));
+        }
         let counted = response.final_data.as_ref();
         let usage = Usage {
             tokens_in: counted.map_or(0, |data| data.prompt_eval_count),
@@ -116,35 +128,30 @@ impl Ollama {
         Ok((response.message.content, usage))
     }
 
-    /// Sends a request and reads the response to it.
-    fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        request: &impl serde::Serialize,
-        bytes_max: usize,
-    ) -> Result<T, Fault> {
-        let address = format!("{}{path}", self.server.url);
-        let request = self.client.post(address).json(request);
-        let given = self.runtime.block_on(http::exchange(request, bytes_max));
-        let given = given.map_err(|problem| self.fault(problem))?;
-        serde_json::from_slice(&given).map_err(|error| Fault::Answer(error.to_string()))
-    }
-
-    fn fault(&self, problem: Problem) -> Fault {
-        match problem {
-            Problem::Http(error) => http::fault(error, &self.server, HINT, self.most),
-            Problem::Long { bytes_max } => http::long(bytes_max),
-            Problem::Refused(refusal) => self.refusal(refusal),
+    fn fault(&self, error: OllamaError) -> Fault {
+        match error {
+            OllamaError::ReqwestError(error) => http::fault(error, &self.server, HINT, self.most),
+            OllamaError::JsonError(error) => Fault::Answer(error.to_string()),
+            OllamaError::InternalError(refusal) => self.refusal(&refusal.message),
+            OllamaError::Other(text) => self.refusal(&text),
+            OllamaError::ToolCallError(error) => Fault::Answer(error.to_string()),
         }
     }
 
-    fn refusal(&self, refusal: Refusal) -> Fault {
-        let message = &refusal.message;
+    /// Returns the fault of what the server sent under a status of failure. Which one it was the library does not
+    /// pass on.
+    fn refusal(&self, text: &str) -> Fault {
+        let message = http::message(text);
         if message.contains("not found") && message.contains("model") {
             let hint = format!("get it with `ollama pull {}`", self.model);
             return Fault::NoModel { model: self.model.clone(), server: self.server.name(), hint };
         }
-        refusal.fault()
+        // Ollama's words when too many requests wait.
+        if message.contains("server busy") {
+            return Fault::Busy { message, wait: None };
+        }
+        let message = if message.is_empty() { "it gave no reason".to_owned() } else { message };
+        Fault::Server { status: None, message }
     }
 }
 
@@ -167,17 +174,17 @@ pub fn seconds(setting: u32) -> Duration {
     Duration::from_secs(u64::from(setting.max(1)))
 }
 
-/// The names of the models on a server; `None` when nobody answers there.
+/// The names of the models on a server, best first; `None` when nobody answers there.
 pub fn models(server: &Server) -> Option<Vec<String>> {
-    let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
-    let request = client.get(format!("{}api/tags", server.url));
-    let given = http::runtime().ok()?.block_on(http::exchange(request, MODELS_BYTES_MAX)).ok()?;
-    let listed: ModelList = serde_json::from_slice(&given).ok()?;
-    Some(listed.models.into_iter().map(|model| model.name).collect())
+    let client = client(server, http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?);
+    let listed = http::runtime().ok()?.block_on(client.list_local_models()).ok()?;
+    let listed = listed.into_iter().take(MODELS_MAX).map(|model| (model.name, model.size));
+    let mut models: Vec<(String, u64)> = listed.collect();
+    let memory = local_models::memory_bytes().filter(|_| server.is_local());
+    local_models::sort_best_first(&mut models, memory);
+    Some(models.into_iter().map(|(name, _)| name).collect())
 }
 
-/// The models that a server lists.
-#[derive(Deserialize)]
-struct ModelList {
-    models: Vec<LocalModel>,
+fn client(server: &Server, http: Client) -> ollama_rs::Ollama {
+    ollama_rs::Ollama::builder().url(server.url.as_str()).reqwest_client(http).build()
 }

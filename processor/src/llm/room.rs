@@ -1,7 +1,7 @@
 //! Room: how much of a model's context each part of a question may take.
 //!
 //! A model with a small context is asked about smaller windows, with less of the session's end and a
-//! shorter answer, and below [`EXAMPLE_TOKENS_MIN`] without the worked example.
+//! shorter answer. Where the settings name a context below [`WHOLE_TOKENS_MIN`], the instructions are the short ones.
 
 use memory_store::settings::Llm;
 
@@ -16,8 +16,8 @@ pub const CONTEXT_TOKENS: u32 = 14_336;
 const ANSWER_TOKENS_MAX: u32 = 2_048;
 /// Share of the context that an answer may take.
 const ANSWER_SHARE: u32 = 4;
-/// Context from which the instructions hold the worked example: below, it would take half of the room.
-const EXAMPLE_TOKENS_MIN: u32 = 8_192;
+/// Context of the settings from which the instructions are whole: below, they would take a sixth of the room or more.
+const WHOLE_TOKENS_MIN: u32 = 16_000;
 /// Tokens around instructions and texts: chat template, tags, and the question itself.
 const AROUND_TOKENS: u32 = 64;
 /// Characters of a token in sessions, at least: in prose there are four, in code and logs fewer.
@@ -42,8 +42,8 @@ pub struct Room {
     pub window_chars: usize,
     /// Characters of the session's end.
     pub ending_chars: usize,
-    /// Whether the instructions hold the worked example.
-    pub has_example: bool,
+    /// Whether the instructions for a window are the short ones.
+    pub is_short: bool,
     /// Notes of a session, and earlier ones, in one question how they relate.
     pub notes: (usize, usize),
 }
@@ -51,17 +51,17 @@ pub struct Room {
 impl Room {
     /// Returns the room in the context that the settings name, or in the usual one.
     pub fn of(llm: &Llm) -> Self {
-        Self::within(llm.context.unwrap_or(CONTEXT_TOKENS))
+        let is_short = llm.context.is_some_and(|tokens| tokens < WHOLE_TOKENS_MIN);
+        Self::within(llm.context.unwrap_or(CONTEXT_TOKENS), is_short)
     }
 
-    fn within(context_tokens: u32) -> Self {
-        let has_example = context_tokens >= EXAMPLE_TOKENS_MIN;
+    fn within(context_tokens: u32, is_short: bool) -> Self {
         let answer_tokens = ANSWER_TOKENS_MAX.min(context_tokens / ANSWER_SHARE);
         let asked = context_tokens.saturating_sub(answer_tokens + AROUND_TOKENS) as usize;
         let texts = |instructions: &str| {
             asked.saturating_sub(instruction_tokens(instructions)) * TOKEN_CHARS_MIN
         };
-        let chars = texts(ask::window_instructions(has_example));
+        let chars = texts(ask::window_instructions(is_short));
         let ending_chars = ENDING_CHARS_MAX.min(chars / ENDING_SHARE);
         let notes = texts(ask::RELATIONS) / NOTE_CHARS;
         let earlier = (notes / 2).clamp(near::NEAR_MAX, near::EARLIER_MAX);
@@ -71,7 +71,7 @@ impl Room {
             answer_tokens,
             window_chars: WINDOW_CHARS_MAX.min(chars - ending_chars),
             ending_chars,
-            has_example,
+            is_short,
             notes: (new, earlier),
         }
     }
@@ -83,7 +83,8 @@ impl Room {
 
     /// Returns what tells answers in this room from those in the usual one; empty for the usual one.
     pub fn mark(&self) -> String {
-        let usual = Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS) };
+        let usual =
+            Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS, false) };
         if *self == usual { String::new() } else { format!("@{}", self.context_tokens) }
     }
 }
@@ -100,7 +101,7 @@ mod tests {
     fn everything_fits_into_the_context_that_is_named() {
         for context in [4_096, 6_000, 8_191, 8_192, 14_336, 131_072] {
             let room = Room::of(&Llm { context: Some(context), ..Llm::default() });
-            let instructions = instruction_tokens(ask::window_instructions(room.has_example));
+            let instructions = instruction_tokens(ask::window_instructions(room.is_short));
             let tokens = instructions + (room.window_chars + room.ending_chars) / TOKEN_CHARS_MIN;
             let all = u32::try_from(tokens).unwrap() + room.answer_tokens + AROUND_TOKENS;
             assert!(all <= context, "{all} of {context}: {room:?}");
@@ -113,8 +114,10 @@ mod tests {
         let usual = Room::of(&Llm::default());
         assert_eq!((usual.window_chars, usual.notes), (16_000, (8, 16)));
         assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
-        assert_eq!(Room::within(131_072).mark(), "");
-        assert_eq!(Room::within(4_096).mark(), "@4096");
-        assert_eq!((usual.usual_windows(3), Room::within(4_096).usual_windows(0)), (3, 0));
+        let of = |context| Room::of(&Llm { context: Some(context), ..Llm::default() });
+        assert_eq!((of(131_072).mark(), of(16_000).is_short), (String::new(), false));
+        // The same context by the settings has other instructions, so answers are not taken for one another.
+        assert_eq!((of(14_336).mark(), of(4_096).mark()), ("@14336".into(), "@4096".into()));
+        assert_eq!((usual.usual_windows(3), of(4_096).usual_windows(0)), (3, 0));
     }
 }

@@ -47,7 +47,8 @@ pub struct MemoryStates<'a> {
 }
 
 /// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
-/// changes, and those that the last session wrote. A memory whose files are gone is left out, unless it is pinned.
+/// changes, and those that the last session wrote. A memory whose files are gone, or a name in it, is left out, unless it
+/// is pinned.
 pub fn plan(
     stored: &[Stored],
     known: &MemoryStates<'_>,
@@ -74,8 +75,8 @@ pub fn plan(
         })
         .filter_map(|stored| {
             let change = stale.get(&stored.memory.id).map(|staleness| staleness.change);
-            let is_of_gone = change == Some(Change::Gone) || is_by_retired_rules(&stored.memory);
-            if is_of_gone && !stored.memory.pinned {
+            let is_of_gone = matches!(change, Some(Change::Gone | Change::NameGone));
+            if (is_of_gone || is_by_retired_rules(&stored.memory)) && !stored.memory.pinned {
                 return None;
             }
             let stale = change.is_some();
@@ -276,13 +277,15 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_whose_files_are_gone_is_not_planned() {
+    fn a_memory_of_what_is_gone_is_not_planned() {
         let of = |number, title: &str| stored(number, Kind::Convention, title, 1);
-        let all = [of(1, "Routes are plural"), of(2, "Amounts are cents")];
-        let change = |change| Staleness { change, path: "src/a.rs".to_owned(), target: None };
+        let all =
+            [of(1, "Routes are plural"), of(2, "Amounts are cents"), of(3, "Builds are cold")];
+        let change = |change| Staleness { change, name: "src/a.rs".to_owned(), target: None };
         let stale = BTreeMap::from([
             (all[0].memory.id, change(Change::Gone)),
             (all[1].memory.id, change(Change::Rewritten)),
+            (all[2].memory.id, Staleness::without("--cold".to_owned())),
         ]);
         let (none, said) = (BTreeSet::new(), BTreeSet::new());
         let states = MemoryStates { stale: &stale, ..known(&said, &|_| false) };

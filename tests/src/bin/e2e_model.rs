@@ -326,7 +326,7 @@ impl ModelWorld<'_> {
         checks.contains("the sync says so", &report["warnings"].to_string(), "nothing answers at");
         let text = self.run(&["status"])?;
         checks.contains("`status` says why", &text, "nothing answers at");
-        checks.contains("and what waits", &text, "sessions wait to be read");
+        checks.contains("and what waits", &text, " to be read");
         Ok(())
     }
 }

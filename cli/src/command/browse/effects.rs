@@ -95,13 +95,9 @@ impl<'a> Source<'a> {
 
     fn memory_row(&self, stored: &Stored, is_aside: bool) -> Result<BrowseRow> {
         let memory = &stored.memory;
-        let is_stale = self.known.recall.staleness(memory.id).is_some();
         let mut marks = self.marks.words(stored);
         if !is_aside {
             marks.push_str(listing::standing_word(memory, self.world.now));
-        }
-        if is_stale {
-            marks.push_str(" [files changed]");
         }
         let mut line = Vec::new();
         view::marked_line(memory, &marks, &mut line)?;
@@ -121,7 +117,7 @@ impl<'a> Source<'a> {
             scope: memory.scope,
             paths,
             is_held: self.marks.is_held(stored),
-            is_stale,
+            is_stale: self.marks.staleness(stored).is_some(),
         };
         let title = format!("{} {}", memory.id.short(), plain(&memory.title));
         let key = RowKey::Memory(memory.id);

@@ -29,7 +29,7 @@ pub struct Traits {
     pub paths: Vec<String>,
     /// Whether it is held back.
     pub is_held: bool,
-    /// Whether its files changed much since it was learned.
+    /// Whether it may be out of date.
     pub is_stale: bool,
 }
 
@@ -43,7 +43,7 @@ pub enum StatusFilter {
     Waits,
     /// Memories that are held back.
     Held,
-    /// Memories whose files changed.
+    /// Memories that may be out of date.
     Stale,
     /// Memories that were replaced or turned down, or expired.
     Replaced,
@@ -75,7 +75,7 @@ impl StatusFilter {
             Self::Current => "current",
             Self::Waits => "waits for review",
             Self::Held => "held back",
-            Self::Stale => "files changed",
+            Self::Stale => "may be out of date",
             Self::Replaced => "replaced or expired",
             Self::Aside => "put aside",
             Self::Every => "every",

@@ -1,6 +1,7 @@
 //! Whether a local Ollama answers, so that it can be offered.
 
 use memory_store::settings::Llm;
+use processor::llm::local_models;
 
 use super::check::Check;
 use crate::command::{config, view};
@@ -21,8 +22,25 @@ pub fn offer(world: &World) -> Option<String> {
             "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({}).",
             view::plural(models.len(), "model")
         ),
-        None => "A local Ollama answers, but has no model: `ollama pull <model>`.".to_owned(),
+        None => format!("A local Ollama answers, but has no model. {}", models_to_get()),
     })
+}
+
+/// Names models that fit into this machine's memory, with the commands that get them.
+pub fn models_to_get() -> String {
+    let memory = local_models::memory_bytes();
+    let proposed = memory.map(local_models::proposed).unwrap_or_default();
+    if proposed.is_empty() {
+        return "Get a model that fits into this machine's memory with `ollama pull <model>`."
+            .to_owned();
+    }
+    let commands: Vec<String> =
+        proposed.iter().map(|model| format!("`ollama pull {model}`")).collect();
+    format!(
+        "These fit into this machine's memory ({} GiB), and none is measured here: {}.",
+        memory.unwrap_or_default() >> 30,
+        commands.join(", ")
+    )
 }
 
 /// The models of the Ollama at `host`; of that in the usual place when it is empty. `Err` says why another machine is

@@ -232,7 +232,7 @@ fn check(overall: &Overall) -> Html {
     }
     html.tag("<h3>Perhaps true no longer</h3>\n");
     if stale.is_empty() {
-        html.tag("<p>No memory's files changed much since it was learned.</p>\n");
+        html.tag("<p>No memory's files changed much since it was learned, and no name in one is gone.</p>\n");
     } else {
         html.tag("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Memory</th><th scope=\"col\">Why</th><th scope=\"col\">If it still holds</th></tr></thead>\n<tbody>\n");
         for entry in stale.iter().take(CHECKED_MAX) {

@@ -443,7 +443,7 @@ mod tests {
             turn: 7,
             staleness: Some(Staleness {
                 change: Change::Moved,
-                path: "src/a.rs".into(),
+                name: "src/a.rs".into(),
                 target: Some("src/c.rs".into()),
             }),
             from_repository: true,
