@@ -102,7 +102,7 @@ fn a_failed_command_tells_what_cured_it() {
     let cured = &found[1];
     assert_eq!(
         cured.text,
-        "`cargo build -p desk` failed: error: cannot find macro 'money_fmt' in this scope\n\
+        "`cargo build -p desk` failed: error: cannot find macro 'money_fmt' in this scope.\n\
          It passed after a change in src/lib.rs: `use money::money_fmt;`."
             .replace('\'', "`")
     );
