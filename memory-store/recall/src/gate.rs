@@ -110,14 +110,18 @@ const SEARCH_EASE: f32 = 0.75;
 /// them.
 const SEARCHED_COVERED: f32 = 0.5;
 
-/// Nearness in meaning that counts as evidence beside less than two words in common.
+/// Nearness in meaning, and share of the search's rarity, that count as evidence beside less than two words in common.
 const SEARCHED_COSINE: f32 = 0.3;
+/// See [`SEARCHED_COSINE`].
+const SEARCHED_SHARE: f32 = 0.3;
 
 /// Returns whether a memory shows that a store knows what an explicit search is about.
 pub(crate) fn answers(candidate: &Candidate) -> bool {
     let Features { cosine, covered, second, .. } = candidate.features;
     // One word in common may be chance, and the threshold of a small store is low.
-    let has_evidence = second > 0.0 || cosine.is_some_and(|cosine| cosine >= SEARCHED_COSINE);
+    let has_evidence = second > 0.0
+        || covered >= SEARCHED_SHARE
+        || cosine.is_some_and(|cosine| cosine >= SEARCHED_COSINE);
     candidate.named.is_some()
         || has_evidence && candidate.gate > candidate.threshold - SEARCH_EASE
         || covered >= SEARCHED_COVERED
