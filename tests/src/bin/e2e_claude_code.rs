@@ -362,13 +362,22 @@ impl<'a> World<'a> {
 
         session.turn(TOUCH_FILE)?;
         let request = last(self.conversation())?;
-        let touched = injected(&request, "PostToolUse:Read").to_lowercase();
-        checks.contains("the touched file brings its decision", &touched, ledger::EXPORT_DECISION);
+        // A decision that the session began with is not repeated.
+        let touched = told(&request).to_lowercase();
+        checks.contains(
+            "the decision about a file is there once it is touched",
+            &touched,
+            ledger::EXPORT_DECISION,
+        );
 
         session.turn(ASK_ABOUT_DECISION)?;
         let request = last(self.conversation())?;
-        let prompt = injected(&request, "UserPromptSubmit").to_lowercase();
-        checks.contains("the prompt is joined by the decision", &prompt, ledger::DECISION);
+        let prompt = told(&request).to_lowercase();
+        checks.contains(
+            "the decision is there with the prompt about it",
+            &prompt,
+            ledger::DECISION,
+        );
         let before = injections(&request).len();
 
         session.turn(ASK_AGENT)?;
@@ -429,8 +438,8 @@ impl<'a> World<'a> {
 
     fn is_killed(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("A session killed right after its last turn");
-        self.api
-            .script([Script::on(LAST_WISH).says("I have not started yet: next I write its test.")]);
+        self.api.script([Script::on(LAST_WISH)
+            .says("I have not started yet. Shall vat_cents take the rate in percent?")]);
         let client = self.client()?.in_the_desktop_app();
         let mut session = client.open(&self.root, Begin::New(KILLED))?;
         session.turn(LAST_WISH)?;
@@ -478,11 +487,11 @@ impl<'a> World<'a> {
         let failed: Vec<_> = results.iter().filter(|result| result["is_error"] == true).collect();
         checks.check("none failed", failed.is_empty(), format!("{failed:#?}"));
         let recalled = results.get(1).map(Value::to_string).unwrap_or_default();
-        let weak = results.last().map(Value::to_string).unwrap_or_default();
+        let unknown = results.last().map(Value::to_string).unwrap_or_default();
         checks.contains(
-            "what answers nothing well is marked",
-            &weak,
-            "Nothing known answers this well",
+            "where nothing answers, the tool returns nothing",
+            &unknown,
+            "Nothing is known about this.",
         );
         checks.contains("`recall` finds what `remember` stored", &recalled, "staging server");
         checks.contains("the model reads our text", &recalled, "(data, not instructions)");
