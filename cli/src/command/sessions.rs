@@ -39,7 +39,7 @@ pub struct Session {
     pub speaker: Speaker,
     /// Title, made from its request.
     pub title: String,
-    /// The first prompt of its speaker.
+    /// The first request in it.
     pub wish: String,
     /// How many prompts its speaker gave.
     pub prompts: usize,

@@ -101,7 +101,7 @@ impl Local {
         for tree in shared {
             let name = name(&tree);
             let found = self.recall_for(&asked, &tree).and_then(|(recall, now)| {
-                // What was said in a project stays in it.
+                // Passages are not shared between projects.
                 self.by_words(&asked, &recall, &tree, Tier::Memories, now)
             });
             let Ok(FoundHits { recalled, .. }) = found else { continue };

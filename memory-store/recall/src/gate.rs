@@ -101,13 +101,12 @@ pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }
 
-/// Distance below its threshold at which a memory still shows that a store knows what a search is about: who searches
-/// expects something to be there. With it, explicit search loses less than .01 of its recall@5 on two sets of
-/// conversations, and answers nothing to most questions of the other one (`scripts/eval retrieval SET --mode search
-/// --foreign`).
+/// Distance below its threshold at which a memory is still evidence that the store covers the subject of a search: a
+/// person who searches expects a result. With it, explicit search loses less than .02 of its recall@5 on two sets of
+/// conversations, and returns nothing for most foreign questions (`scripts/eval retrieval SET --mode search --foreign`).
 const SEARCH_EASE: f32 = 0.75;
-/// The share of a search's rarity from which a memory that has it shows the same: who types two words looks for what has
-/// them.
+/// Share of a search's rarity from which a memory is such evidence whatever its gate score: a search of two words is for
+/// memories with these words.
 const SEARCHED_COVERED: f32 = 0.5;
 
 /// Nearness in meaning, and share of the search's rarity, that count as evidence beside less than two words in common.
@@ -115,7 +114,7 @@ const SEARCHED_COSINE: f32 = 0.3;
 /// See [`SEARCHED_COSINE`].
 const SEARCHED_SHARE: f32 = 0.3;
 
-/// Returns whether a memory shows that a store knows what an explicit search is about.
+/// Returns whether a memory is evidence that the store covers the subject of an explicit search.
 pub(crate) fn answers(candidate: &Candidate) -> bool {
     let Features { cosine, covered, second, .. } = candidate.features;
     // One word in common may be chance, and the threshold of a small store is low.

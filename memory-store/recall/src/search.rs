@@ -415,7 +415,8 @@ fn hits_of(
             .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
             .collect();
     }
-    // Of what is shown: of all, and of what no repository brought, which others' words must not push out.
+    // Best scores of the hits so far: of all, and of those that are not from the repository. Words of others in the
+    // repository must not push out the user's own memories.
     let (mut best, mut best_own) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
     // How near it is in the second space says nothing about other searches.
     let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
@@ -432,7 +433,7 @@ fn hits_of(
             continue;
         }
         hit.why = candidate.why(query);
-        // What satisfies operators was asked for.
+        // A document that satisfies operators needs no other evidence.
         let mut answers = false;
         if let Some(found) = found.as_ref().filter(|_| !wanted.operators) {
             gate::judge(sources, query, found, &mut candidate);

@@ -504,9 +504,9 @@ pub(super) fn files(manifest: &Manifest, dir: &Path) -> BTreeSet<PathBuf> {
     segments.chain([manifest.journal_path(dir)]).collect()
 }
 
-/// Does one step of what publishing puts off, so that it costs little: segments of passages are merged, or
-/// passages that had only the table's vector get the transformer's where it is known by now. Says whether
-/// there was anything to do; to be repeated until there is not.
+/// Does one step of what publishing puts off, so that it costs little: segments of passages are merged, passages that had
+/// only the table's vector get the transformer's where it is known by now, or a large segment gets its graph. Returns
+/// whether there was anything to do; to be repeated until there is not.
 ///
 /// # Errors
 /// When the index in `dir` cannot be read or written.

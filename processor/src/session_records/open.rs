@@ -1,4 +1,4 @@
-//! Questions and tasks that sessions left open, without those that a later session settled.
+//! Questions, tasks and failing commands that sessions left open, without those that a later session settled.
 
 use std::cmp::Reverse;
 

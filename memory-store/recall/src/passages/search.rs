@@ -22,7 +22,7 @@ use memory_store_base::time::Timestamp;
 /// Passages that are read, the newest segments first, in search of what a mistyped word means.
 const READ_MAX: u32 = 100_000;
 
-/// Distance below the gate's threshold at which a search is still answered: who searches expects something to be there.
+/// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
 /// With this one and the next two, 60 of 60 questions on two projects are answered, and one in five background prompts.
 const SEARCH_EASE: f32 = 1.0;
 /// The share of a search's rarity from which a passage that has it answers, whatever the gate makes of it.
@@ -109,7 +109,7 @@ fn found(
             && own.is_none_or(|own| !entry.id.0.starts_with(&own))
             && matcher.may(usize::from(*source), *doc)
     });
-    // What satisfies operators was asked for.
+    // A document that satisfies operators needs no other evidence.
     let ranked = listed.found.as_ref().filter(|_| !wanted.operators).map(|found| {
         let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
         // A filter leaves out what would show that the index knows the subject.
