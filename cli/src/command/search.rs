@@ -168,7 +168,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     }
     let recalled = args.search_in(&tree, &wanted, world);
     let finds_nothing = recalled.hits.is_empty();
-    // Memories lie in files as well; passages lie nowhere else where a search looks.
+    // Memories are read from their files where the index is damaged; passages are in the index alone.
     let damage = recalled.degraded.clone().filter(|_| wanted.tier != Tier::Both);
     if args.json {
         view::json(&found(recalled), out)?;
@@ -272,13 +272,16 @@ pub fn as_typed(text: &str, recall: &Recall, now: Timestamp) -> Result<Vec<Memor
     }
 }
 
+/// Returns the turn that a passage is of.
+fn turn_of(hit: &Hit) -> (Collection, Option<&str>, u32) {
+    (hit.collection, hit.session.as_deref(), hit.turn)
+}
+
 /// Puts whole turns in the place of their passages, as far as the archive has them.
 fn tell_whole_turns(home: &ProjectDir, hits: &mut Vec<Hit>) {
     // Passages of a turn are beside one another.
     hits.dedup_by(|hit, before| {
-        hit.collection == Collection::Passages
-            && (hit.collection, &hit.session, hit.turn)
-                == (before.collection, &before.session, before.turn)
+        hit.collection == Collection::Passages && turn_of(hit) == turn_of(before)
     });
     for hit in hits.iter_mut().filter(|hit| hit.collection == Collection::Passages) {
         let session = hit.session.as_deref().unwrap_or_default();
@@ -387,16 +390,15 @@ fn show(recalled: &Recalled, args: &Search, out: &mut dyn Write) -> Result {
     let mut room = if is_limited { u32::MAX } else { ANSWER_TOKENS_MAX };
     let mut before = None;
     for (number, hit) in recalled.hits.iter().enumerate() {
-        let turn = (hit.collection, hit.session.as_deref(), hit.turn);
         let mut text = Vec::new();
-        show_hit(hit, before == Some(turn), &asked, full, &mut text)?;
+        show_hit(hit, before.map(turn_of) == Some(turn_of(hit)), &asked, full, &mut text)?;
         let tokens = tokens(&String::from_utf8_lossy(&text));
         if tokens > room && number > 0 {
             break;
         }
         room = room.saturating_sub(tokens);
         out.write_all(&text)?;
-        before = Some(turn);
+        before = Some(hit);
     }
     if recalled.stale {
         writeln!(

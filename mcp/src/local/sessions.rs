@@ -44,11 +44,11 @@ impl Local {
         let request = &request;
         let (response, given) = match (&request.query, &request.session) {
             (Some(query), _) if request.turns.is_none() && !request.outline => {
-                self.search_turns(query, request, &recall, &tree)?
+                self.search(query, request, &recall, &tree)?
             }
             (_, Some(session)) => read(session, request, &recall, &tree)?,
-            (Some(query), None) => self.search_turns(query, request, &recall, &tree)?,
-            (None, None) => (self.list(request, &tree)?, GivenTurns::default()),
+            (Some(query), None) => self.search(query, request, &recall, &tree)?,
+            (None, None) => (self.list(request, &tree)?, Given::default()),
         };
         self.gave(&Told {
             tree: &tree,
@@ -89,18 +89,18 @@ impl Local {
         Ok(listed)
     }
 
-    fn search_turns(
+    fn search(
         &self,
         query: &str,
         request: &SessionsRequest,
         recall: &Recall,
         tree: &Tree,
-    ) -> Result<(SessionsResponse, GivenTurns), Failure> {
+    ) -> Result<(SessionsResponse, Given), Failure> {
         let Span { since, until } =
             self.span(request.since.as_deref(), request.before.as_deref())?;
         let of = self.sessions_of(request, tree)?;
         if of.as_ref().is_some_and(Vec::is_empty) {
-            return Ok((no_sessions(request), GivenTurns::default()));
+            return Ok((no_sessions(request), Given::default()));
         }
         let mut sessions: Vec<String> =
             of.into_iter().flatten().map(|session| session.session).collect();
@@ -146,7 +146,7 @@ impl Local {
         let memories = memories.collect();
         // A thought has the name of its turn, which was not given.
         let pieces = if request.thinking { Vec::new() } else { rendered.pieces };
-        let given = GivenTurns { pieces, hits };
+        let given = Given { pieces, hits };
         Ok((
             SessionsResponse { hits: turns, memories, rest, text, ..SessionsResponse::default() },
             given,
@@ -230,9 +230,9 @@ impl Local {
     }
 }
 
-/// Turns that an answer has in it, and where.
+/// Turns and memories that an answer contains, and their places in its text.
 #[derive(Default)]
-struct GivenTurns {
+struct Given {
     hits: Vec<Hit>,
     pieces: Vec<Piece>,
 }
@@ -286,7 +286,7 @@ fn read(
     request: &SessionsRequest,
     recall: &Recall,
     tree: &Tree,
-) -> Result<(SessionsResponse, GivenTurns), Failure> {
+) -> Result<(SessionsResponse, Given), Failure> {
     let session = recall.session_named(session).ok_or_else(|| no_such_session(session))?;
     let outlines = request.outline || request.turns.is_none();
     let (first, asked) = request.turns.unwrap_or((1, u32::MAX));
@@ -376,7 +376,7 @@ fn read(
     for turn in &mut turns {
         turn.why = "read by its number".to_owned();
     }
-    let given = GivenTurns { hits: turns, pieces };
+    let given = Given { hits: turns, pieces };
     Ok((SessionsResponse { hits, rest, text, ..SessionsResponse::default() }, given))
 }
 

@@ -26,11 +26,9 @@ pub struct Listed {
     first: Timestamp,
     last: Timestamp,
     branch: String,
-    title: String,
     goal: String,
     done: Vec<String>,
     open: Vec<String>,
-    decisions: Vec<String>,
     files: Vec<String>,
 }
 
@@ -61,11 +59,9 @@ impl From<SessionRecord> for Listed {
             first: record.first,
             last: record.last,
             branch: record.branch,
-            title: record.title,
             goal: record.last_request,
             done,
             open,
-            decisions: record.decisions,
             files,
         }
     }

@@ -1,12 +1,10 @@
 //! The end of a session, as every window of it is shown: a part read alone does not know what was
 //! fixed, finished or taken back later.
 
-use std::collections::BTreeSet;
-
 use super::window::cut_middle;
 use crate::extract::Landed;
-use crate::extract::session_record::{is_done, todos};
-use crate::transcript::session::{Input, Session, StepKind, Turn};
+use crate::extract::session_record::{is_done, last_text, todos};
+use crate::transcript::session::{Input, Session, StepKind};
 
 /// Commits that are named, the last ones.
 const COMMITS_MAX: usize = 16;
@@ -35,11 +33,6 @@ impl Ending {
     pub fn of(session: &Session) -> Self {
         let commits = Landed::of(session).into_iter();
         let mut commits: Vec<String> = commits.map(|commit| line(&commit.subject)).collect();
-        // An amended commit is told once, where it stands at the end.
-        let mut seen = BTreeSet::new();
-        commits.reverse();
-        commits.retain(|subject| seen.insert(subject.clone()));
-        commits.reverse();
         commits.drain(..commits.len().saturating_sub(COMMITS_MAX));
         let open = todos(&session.turns).iter().filter(|item| !is_done(item)).take(OPEN_MAX);
         let open = open.map(|item| line(&item.text)).collect();
@@ -82,7 +75,7 @@ impl Ending {
 
 /// The last answer that says something; a short one ("Pushed.") only where there is no other.
 fn answer(session: &Session) -> &str {
-    let mut answers = session.turns.iter().rev().filter_map(last_text);
+    let mut answers = session.turns.iter().rev().filter_map(last_text).map(str::trim);
     let last = answers.next().unwrap_or_default();
     let says = |answer: &&str| answer.chars().count() >= ANSWER_CHARS_MIN;
     if says(&last) { last } else { answers.take(ANSWERS_MAX).find(says).unwrap_or(last) }
@@ -92,13 +85,6 @@ fn answer(session: &Session) -> &str {
 const ANSWER_CHARS_MIN: usize = 240;
 /// Answers that are looked at for one that does.
 const ANSWERS_MAX: usize = 8;
-
-fn last_text(turn: &Turn) -> Option<&str> {
-    turn.steps.iter().rev().find_map(|step| match &step.what {
-        StepKind::Text { text } => Some(text.trim()).filter(|text| !text.is_empty()),
-        StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
-    })
-}
 
 /// The last shell command of a session, if it failed.
 fn failing(session: &Session) -> Option<String> {
@@ -123,7 +109,7 @@ mod tests {
     use memory_store::Timestamp;
 
     use super::*;
-    use crate::transcript::session::{Call, Prompt, Step, Todo};
+    use crate::transcript::session::{Call, Prompt, Step, Todo, Turn};
 
     #[test]
     fn the_end_has_commits_open_items_the_failure_and_the_answer() {

@@ -58,13 +58,10 @@ impl Recall {
         }
         let query = self.with_vector(query, &passages);
         let ranked = rank(&passages, &query, now);
-        let mut hits = match ranked.judgement.score > self.passage_threshold() {
-            true => self.given(&passages, &ranked, already, PLACES, text),
+        let hits = match ranked.judgement.score > self.passage_threshold() {
+            true => self.given(&passages, &ranked, already, PLACES, Some(text)),
             false => Vec::new(),
         };
-        for hit in &mut hits {
-            hit.text = excerpt(&hit.text, text, GIVEN_CHARS_MAX);
-        }
         self.note_damage_of(&passages);
         hits
     }
@@ -102,7 +99,7 @@ impl Recall {
             let mut ranked = rank(&passages, &query, now);
             let is_open = ranked.judgement.score > self.passage_threshold();
             if keep_quoting(&query, &mut ranked) || is_open {
-                self.given(&passages, &ranked, already, 1, "").pop()
+                self.given(&passages, &ranked, already, 1, None).pop()
             } else {
                 None
             }
@@ -133,7 +130,8 @@ impl Recall {
         ranked.passages.retain(names);
         // Where the best one was given, the file was touched before.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
-        let hit = is_first.then(|| self.given(&passages, &ranked, already, 1, "").pop()).flatten();
+        let hit =
+            is_first.then(|| self.given(&passages, &ranked, already, 1, None).pop()).flatten();
         self.note_damage_of(&passages);
         hit
     }
@@ -160,7 +158,7 @@ impl Recall {
         ranked: &Ranked,
         already: &Already<'_>,
         places: usize,
-        prompt: &str,
+        prompt: Option<&str>,
     ) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
@@ -188,9 +186,14 @@ impl Recall {
             };
             let hit = hit(&passage.candidate.entry, record, passage.score);
             // What the prompt repeats of an earlier session is in front of the model already.
-            let is_echo = !prompt.is_empty() && likeness(prompt, &hit.text) >= SAME;
+            let is_echo = prompt.is_some_and(|prompt| likeness(prompt, &hit.text) >= SAME);
             if !is_echo && kept.says(&hits, &hit).is_none() {
                 hits.push(Hit { why: "said in a session".to_owned(), ..hit });
+            }
+        }
+        if let Some(prompt) = prompt {
+            for hit in &mut hits {
+                hit.text = excerpt(&hit.text, prompt, GIVEN_CHARS_MAX);
             }
         }
         hits

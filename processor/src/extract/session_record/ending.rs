@@ -16,8 +16,8 @@ const QUESTION_CHARS_MAX: usize = 280;
 /// Exit status of a command of which only its failure is known.
 const FAILED: i32 = 1;
 
-/// Returns the last message of a turn.
-fn last_text(turn: &Turn) -> Option<&str> {
+/// Returns the last message of a turn; the reader of transcripts leaves blank ones out.
+pub fn last_text(turn: &Turn) -> Option<&str> {
     turn.steps.iter().rev().find_map(|step| match &step.what {
         StepKind::Text { text } => Some(text.as_str()),
         StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,

@@ -22,7 +22,7 @@ use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo, Turn};
 use ending::{open_question, rejected, stopped};
 
-pub use ending::{answer_of, question_of};
+pub use ending::{answer_of, last_text, question_of};
 pub use requests::title_of_plan;
 
 /// Format of a record; another one has all records made again.
