@@ -3,15 +3,14 @@
 //! in code and nearly all of them are assigned something harmless.
 
 mod form;
-mod keywords;
 mod promise;
 mod said;
 
 use std::ops::{Range, RangeInclusive};
 
+use super::vocabulary::WORDS;
 use super::{cue, drawn, shape};
-pub(super) use keywords::KEYWORDS;
-use keywords::NAMES_ABROAD;
+pub(crate) use form::Form;
 use promise::{Promise, promise, promise_of, words};
 
 /// The longest name that is looked at.
@@ -209,7 +208,7 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }
-    let names = NAMES_ABROAD.find_iter(text);
+    let names = WORDS.name_abroad.automaton().find_iter(text);
     // `lösenordet`
     let ending =
         |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -596,56 +595,8 @@ fn is_telling_secret(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Key && value.contains(&b'#') && !value.starts_with(b"#")
 }
 
-/// Words of messages about passwords and keys.
-const SAYING: [&str; 44] = [
-    "a",
-    "an",
-    "the",
-    "is",
-    "are",
-    "be",
-    "your",
-    "you",
-    "my",
-    "this",
-    "that",
-    "to",
-    "for",
-    "of",
-    "in",
-    "on",
-    "at",
-    "must",
-    "should",
-    "please",
-    "enter",
-    "not",
-    "no",
-    "or",
-    "if",
-    "it",
-    "least",
-    "characters",
-    "required",
-    "invalid",
-    "wrong",
-    "forgot",
-    "reset",
-    "change",
-    "new",
-    "old",
-    "password",
-    "passwords",
-    "token",
-    "key",
-    "secret",
-    "api",
-    "was",
-    "cannot",
-];
-
 fn is_saying(word: &[u8]) -> bool {
-    SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying.as_bytes()))
+    WORDS.message.has(word)
 }
 
 /// Returns whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.

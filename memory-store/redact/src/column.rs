@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::vocabulary::WORDS;
 use super::{assignment, drawn};
 
 /// Rows that are looked at below a heading.
@@ -272,48 +273,6 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
 /// Separators of the fields of a line, of which a heading names each.
 const FIELD_SEPARATORS: &[u8] = b":;,\t=|/ ";
 
-/// Fields of a line that stand before its password, or behind.
-const FIELDS: [&str; 38] = [
-    "user",
-    "username",
-    "users",
-    "login",
-    "logins",
-    "name",
-    "account",
-    "email",
-    "mail",
-    "id",
-    "host",
-    "hostname",
-    "server",
-    "machine",
-    "ip",
-    "port",
-    "db",
-    "database",
-    "realm",
-    "domain",
-    "service",
-    "site",
-    "client",
-    "nutzer",
-    "benutzer",
-    "benutzername",
-    "utilisateur",
-    "identifiant",
-    "usuario",
-    "utente",
-    "gebruiker",
-    "uid",
-    "gid",
-    "group",
-    "role",
-    "shell",
-    "comment",
-    "plain",
-];
-
 /// Finds the passwords of lines whose fields a comment or a first line names: `# user:password`.
 fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     const MARKS: &[u8] = b"#;/-%!*( \t";
@@ -383,7 +342,7 @@ fn is_behind_field(before: &[u8]) -> bool {
 fn is_field(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let word = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
-    FIELDS.iter().any(|field| word.eq_ignore_ascii_case(field.as_bytes()))
+    WORDS.column_field.has(word)
 }
 
 /// Returns whether a name in a heading is that of a password, with a word before it or some behind.

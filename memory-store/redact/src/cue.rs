@@ -3,143 +3,9 @@
 //! password does, so the value has to tell by itself that it is one, and nothing beside it may say that it is an id.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
-use super::{assignment, drawn, words as automata};
-
-/// Cues, in any case, at the beginning of a word.
-pub(super) const KEYWORDS: [&str; 85] = [
-    // Ways in, and their users.
-    "login",
-    "logon",
-    "logged",
-    "log in",
-    "log on",
-    "logs in",
-    "sign in",
-    "signin",
-    "signed in",
-    "lets ",
-    "get in",
-    "gets in",
-    "got in",
-    "into the",
-    "auth",
-    "account",
-    "user",
-    "admin",
-    "cred",
-    "access",
-    "ssh ",
-    "sudo",
-    "root@",
-    "registr",
-    "prompt",
-    " asks",
-    "asked",
-    "connect",
-    "client",
-    "session(",
-    "pool(",
-    "wants",
-    // Locks.
-    "unlock",
-    "locked",
-    "decrypt",
-    "encrypt",
-    "protected",
-    "guarded",
-    "seal",
-    "unseal",
-    "unzip",
-    "opens",
-    " pin ",
-    " pin:",
-    " pin=",
-    " pin is",
-    "pin_",
-    "\"pin",
-    "pincode",
-    "otp",
-    "psk",
-    "wifi",
-    "wi-fi",
-    "wlan",
-    "hotspot",
-    "ssid",
-    "vnc",
-    "rdp",
-    "restic",
-    "bitlocker",
-    "one-time",
-    "gate code",
-    "alarm",
-    "mounts",
-    "typing",
-    "door",
-    "magic word",
-    "network key",
-    "passkey",
-    "verification",
-    "root",
-    "dialog",
-    // Such words in other languages.
-    "zugang",
-    "anmeld",
-    "benutzer",
-    "entsperr",
-    "entpack",
-    "utilisat",
-    "connexion",
-    "usuario",
-    "acces",
-    "toegang",
-    "inlog",
-    "accedi",
-    "desbloque",
-];
-
-/// Cues that are not ASCII, which are looked for in texts that are not.
-const ABROAD: [&str; 34] = [
-    "verschlüsselt",
-    "entschlüssel",
-    "geschützt",
-    "öffn",
-    "protégé",
-    "chiffré",
-    "déverrouill",
-    "déchiffr",
-    "ouvre",
-    "abre",
-    "ábre",
-    "contraseñ",
-    "protegid",
-    "cifrad",
-    "войти",
-    "вход",
-    "Вход",
-    "логин",
-    "Логин",
-    "доступ",
-    "Доступ",
-    "разблок",
-    "расшифр",
-    "пользовател",
-    "увійти",
-    "доступу",
-    "ログイン",
-    "ユーザー",
-    "解除",
-    "登录",
-    "登錄",
-    "用户",
-    "解锁",
-    "로그인",
-];
-
-static CUES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
+use super::vocabulary::WORDS;
+use super::{assignment, drawn};
 
 /// Text before and behind a cue in which its value may stand.
 const BEFORE_BYTES_MAX: usize = 48;
@@ -193,7 +59,12 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let mut reader = Reader::default();
-    CUES_ABROAD.find_iter(text).flat_map(|cue| reader.next(text, &cue.range())).collect()
+    WORDS
+        .cue_abroad
+        .automaton()
+        .find_iter(text)
+        .flat_map(|cue| reader.next(text, &cue.range()))
+        .collect()
 }
 
 /// The shortest value.
@@ -316,40 +187,11 @@ pub(super) fn is_value(value: &[u8]) -> bool {
         && assignment::is_drawn_in_code(value)
 }
 
-/// Words right before a value that a sentence gives.
-const GIVING: [&str; 25] = [
-    " with ",
-    " using ",
-    " and then ",
-    ", then ",
-    " mit ",
-    " avec ",
-    " con ",
-    " com ",
-    " met ",
-    " type ",
-    " enter ",
-    " / ",
-    " (",
-    "cred=",
-    " and ",
-    " by ",
-    " is ",
-    " ist ",
-    " est ",
-    " es ",
-    " to ",
-    ": ",
-    "=",
-    ", ",
-    "/",
-];
-
 /// Returns whether the words before a value say that it is given.
 fn is_given(lead: &[u8]) -> bool {
     let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
     let lead = &lead[..lead.len() - quotes];
-    GIVING.iter().any(|words| lead.ends_with(words.as_bytes()))
+    WORDS.cue_giving.end(lead)
 }
 
 /// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
@@ -387,42 +229,6 @@ fn is_id(value: &[u8]) -> bool {
 /// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.
 fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES: usize = 40;
-    const NAMES: [&str; 34] = [
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "guid",
-        "gid",
-        "sha",
-        "hash",
-        "etag",
-        "digest",
-        "integrity",
-        "checksum",
-        "commit",
-        "revision",
-        "rev",
-        "ref",
-        "version",
-        "nonce",
-        "salt",
-        "trace",
-        "span",
-        "request",
-        "cursor",
-        "slug",
-        "file",
-        "path",
-        "url",
-        "uri",
-        "image",
-        "video",
-        "tag",
-        "branch",
-        "build",
-        "class",
-    ];
     let lead = &text[at.saturating_sub(LEAD_BYTES)..at];
     let is_sign = |byte: &&u8| b" \"'`\\:=>([{#@".contains(byte);
     let signs = lead.iter().rev().take_while(is_sign).count();
@@ -435,7 +241,7 @@ fn is_named_otherwise(text: &[u8], at: usize) -> bool {
         .rposition(u8::is_ascii_uppercase)
         .filter(|at| *at > 0 && name[*at - 1].is_ascii_lowercase());
     let last = last.map_or(name, |at| &name[at..]);
-    let is = |word: &[u8]| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    let is = |word: &[u8]| WORDS.cue_id.has(word);
     is(name) || is(last) || name.ends_with(b"ID")
 }
 

@@ -3,6 +3,7 @@
 //! in code that are made of such words.
 
 use super::shape;
+use super::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
 /// Bytes of an odd value, at least and at most.
@@ -206,15 +207,12 @@ fn is_word(segment: &[u8]) -> bool {
 /// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
 /// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
 pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
-    const WORDS: std::ops::RangeInclusive<usize> = 4..=8;
+    const PARTS: std::ops::RangeInclusive<usize> = 4..=8;
     const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
     const END_BYTES_MAX: usize = 4;
     // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
     const IDF_UNCOMMON: f32 = 6.0;
     const IDF_MIN: f32 = 3.5;
-    // Words by which a secret is named, not told.
-    const NAMING: [&[u8]; 6] =
-        [b"password", b"passwords", b"secret", b"secrets", b"token", b"credentials"];
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
     let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
     // A number, a sign or a letter that somebody asked for may stand at the end.
@@ -234,10 +232,10 @@ pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
     };
     let uncommon = parts.iter().filter(|part| is_rarer(part, IDF_UNCOMMON)).count();
     let differ = parts.iter().enumerate().all(|(at, part)| !parts[..at].contains(part));
-    WORDS.contains(&parts.len())
+    PARTS.contains(&parts.len())
         && parts.iter().all(is_told)
         && differ
-        && !parts.iter().any(|part| NAMING.iter().any(|word| part.eq_ignore_ascii_case(word)))
+        && !parts.iter().any(|part| WORDS.naming.has(part))
         && uncommon * 4 >= parts.len() * 3
         && parts.iter().all(|part| is_rarer(part, IDF_MIN))
 }

@@ -10,6 +10,7 @@ mod block;
 mod checksum;
 mod column;
 mod command;
+mod contexts;
 mod cookie;
 mod cue;
 mod deny;
@@ -30,7 +31,7 @@ mod shape;
 mod stream;
 pub mod texts;
 mod together;
-mod words;
+mod vocabulary;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -50,6 +51,7 @@ pub use personal::{Class, Personal, Policy};
 pub use printed::{is_secrets_file, prints_secret, reads_secrets};
 use rule::Rule;
 pub use stream::OVERLAP_BYTES;
+use vocabulary::WORDS;
 
 /// The beginning of what stands where a secret stood.
 pub const PLACEHOLDER_OPEN: &str = "[redacted:";
@@ -253,7 +255,7 @@ enum Detector {
 
 /// The built-in rules, ready to run.
 struct Engine {
-    rules: Vec<Rule>,
+    rules: Vec<&'static Rule>,
     keywords: AhoCorasick,
     /// Detectors by keyword.
     detectors: Vec<Vec<Detector>>,
@@ -263,11 +265,10 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
 
 impl Engine {
     fn new() -> Self {
-        // Proved by the test `the_table_of_rules_is_sound`.
-        let rules = rule::built_in().expect("the built-in rules are valid");
-        let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
-        let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
-        let cues = cue::KEYWORDS.iter().map(|word| (*word, Detector::Cue));
+        let rules: Vec<&'static Rule> = rule::built_in().collect();
+        let cookies = WORDS.cookie_part.iter().map(|word| (word, Detector::Cookie));
+        let own = WORDS.name_part.iter().map(|word| (word, Detector::Assignment));
+        let cues = WORDS.cue.iter().map(|word| (word, Detector::Cue));
         let own = cookies.chain(own).chain(cues);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),

@@ -1,9 +1,8 @@
-//! The rules for providers' tokens: a table of data (`rules.toml`) and how one rule is applied.
+//! The rules for providers' tokens: a table of data (`data/rules.toml`) and how one rule is applied.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
@@ -11,9 +10,10 @@ use serde::Deserialize;
 use super::assignment;
 use super::checksum;
 use super::command;
+use super::contexts::CONTEXTS;
 use super::drawn;
 use super::shape;
-use super::words;
+use super::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
 /// again with a longer window.
@@ -32,32 +32,10 @@ const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 /// The longest left edge.
 const LEFT_EDGE_BYTES: usize = 3;
 
-/// Words that say that what looks like a provider's key is the name of a content or of a state.
-const CONTENT_WORDS: [&str; 15] = [
-    "sha1",
-    "sha2",
-    "sha5",
-    "sha-",
-    "hash",
-    "commit",
-    "digest",
-    "integrity",
-    "checksum",
-    "revision",
-    "etag",
-    "md5",
-    "version",
-    "public",
-    " h1:",
-];
-
-static HOLDS_CONTENT_WORD: LazyLock<AhoCorasick> =
-    LazyLock::new(|| words::automaton(&CONTENT_WORDS));
-
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// Name in the placeholder.
     pub name: String,
     /// A match contains at least one of these, or stands near it.
@@ -126,24 +104,21 @@ pub(super) struct Rule {
     finder: OnceLock<Finder<'static>>,
 }
 
-/// The file of rules.
+/// The file of providers' formats.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
     rule: Vec<Rule>,
 }
 
-/// The built-in rules: formats first, which tell more than what stands around a secret.
-pub(super) fn built_in() -> Result<Vec<Rule>, toml::de::Error> {
-    let mut rules = parse(include_str!("rules.toml"))?;
-    rules.extend(parse(include_str!("contexts.toml"))?);
-    rules.extend(parse(include_str!("places.toml"))?);
-    Ok(rules)
-}
+static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
+    // Proved by the test `the_table_of_rules_is_sound`.
+    toml::from_str(include_str!("../data/rules.toml")).expect("the built-in rules are valid")
+});
 
-/// Reads a table of rules.
-fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
-    Ok(toml::from_str::<RuleFile>(text)?.rule)
+/// Returns the built-in rules: formats first, which tell more than what stands around a secret.
+pub(super) fn built_in() -> impl Iterator<Item = &'static Rule> {
+    PROVIDERS.rule.iter().chain(&CONTEXTS.rule)
 }
 
 impl Rule {
@@ -299,7 +274,7 @@ fn has_left_edge(before: &[u8]) -> bool {
 
 /// Returns whether the words before a value say that it names a content.
 pub(super) fn is_content(lead: &[u8]) -> bool {
-    HOLDS_CONTENT_WORD.is_match(lead)
+    WORDS.content.occur_in(lead)
 }
 
 fn is_mixed(secret: &[u8]) -> bool {

@@ -1,123 +1,7 @@
 //! Shape of a value: a placeholder, a reference, a path, a word, or something random.
 
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
-
-use super::{drawn, words};
-
-/// Parts of text that somebody put where a secret belongs.
-const PLACEHOLDERS: [&str; 14] = [
-    "xxxx",
-    "****",
-    "....",
-    "example",
-    "placeholder",
-    "redacted",
-    "your",
-    "changeme",
-    "change-me",
-    "change_me",
-    "dummy",
-    "process.env",
-    // Both keys for tests that the documentation of reCAPTCHA gives.
-    "6leixactaaaaa",
-    "os.environ",
-];
-
-/// Beginnings of references to a secret that lies elsewhere.
-const REFERENCES: [&str; 12] = [
-    "<",
-    "[redacted:",
-    "env.",
-    "env:",
-    "getenv",
-    "secrets.",
-    "vault:",
-    "op://",
-    "arn:",
-    "file:",
-    "keyring:",
-    "replace",
-];
-
-/// Words that stand where a secret would, and say nothing.
-const STOP_WORDS: [&str; 68] = [
-    "string",
-    "str",
-    "text",
-    "password",
-    "passwd",
-    "passphrase",
-    "token",
-    "secret",
-    "bearer",
-    "basic",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "default",
-    "hidden",
-    "keyword",
-    "identifier",
-    "number",
-    "integer",
-    "boolean",
-    "bool",
-    "object",
-    "value",
-    "empty",
-    "missing",
-    "invalid",
-    "unknown",
-    "prompt",
-    "plain",
-    "input",
-    "field",
-    "label",
-    "type",
-    "name",
-    "user",
-    "admin",
-    "root",
-    "login",
-    "api_key",
-    "apikey",
-    "key",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "argon2",
-    "argon2i",
-    "argon2id",
-    "pbkdf2",
-    "bcrypt",
-    "scrypt",
-    "base64",
-    "utf8",
-    "utf-8",
-    "uuid4",
-    "u128",
-    "int32",
-    "int64",
-    "uint32",
-    "uint64",
-    "varchar2",
-    "nvarchar2",
-];
-
-/// Words that say of a value that it is made up.
-const FAKE: [&str; 4] = ["fake", "notreal", "not-real", "not_real"];
-
-static HOLDS_PLACEHOLDER: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&PLACEHOLDERS));
-static HOLDS_FAKE: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&FAKE));
+use super::drawn;
+use super::vocabulary::WORDS;
 
 /// Shannon entropy in bits per byte.
 pub(super) fn entropy(text: &[u8]) -> f32 {
@@ -143,11 +27,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
         _ => value,
     };
-    let begins_with = |start: &&str| {
-        value.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
-    };
-    HOLDS_PLACEHOLDER.is_match(value) && !is_long_beside_words(value)
-        || REFERENCES.iter().any(begins_with)
+    WORDS.placeholder.occur_in(value) && !is_long_beside_words(value)
+        || WORDS.reference.begin(value)
         || is_template(value)
         || is_call_in_braces(value)
         || is_variable(value)
@@ -257,9 +138,9 @@ fn is_expression(inside: &[u8]) -> bool {
 /// of characters is left.
 fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
-    const WORDS: [&str; 4] = ["example", "your", "dummy", "redacted"];
+    const CHANCE: [&str; 4] = ["example", "your", "dummy", "redacted"];
     let lower = value.to_ascii_lowercase();
-    let words: usize = WORDS
+    let words: usize = CHANCE
         .iter()
         .map(|word| memchr::memmem::find_iter(&lower, word.as_bytes()).count() * word.len())
         .sum();
@@ -280,7 +161,7 @@ pub(super) fn is_fake(value: &[u8]) -> bool {
     };
     let is_joined =
         || value.strip_prefix(b"$").is_some_and(|rest| rest.split(|b| *b == b'$').all(is_name));
-    HOLDS_FAKE.is_match(value) || is_joined()
+    WORDS.fake.occur_in(value) || is_joined()
 }
 
 /// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
@@ -315,14 +196,13 @@ fn has_few_characters(value: &[u8]) -> bool {
 
 /// Returns whether this is a word that says nothing about a secret.
 pub(super) fn is_stop_word(value: &[u8]) -> bool {
-    STOP_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    WORDS.stop.has(value)
 }
 
 /// `bcrypt14`, `argon2`: a way to hash with its strength.
 pub(super) fn is_numbered_algorithm(value: &[u8]) -> bool {
-    const NAMES: [&[u8]; 6] = [b"sha", b"aes", b"pbkdf", b"argon", b"bcrypt", b"scrypt"];
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    NAMES.iter().any(|name| value[..letters].eq_ignore_ascii_case(name))
+    WORDS.hash_name.has(&value[..letters])
         && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::super::drawn;
 use super::{Promise, shape};
+use crate::vocabulary::WORDS;
 
 /// The longest value that is looked at.
 const VALUE_BYTES_MAX: usize = 128;
@@ -18,177 +19,6 @@ const WORDS_MAX: usize = 8;
 /// Signs that passwords have and names in code have not.
 const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
-/// The words that say what the value is.
-const COPULAS: [&[u8]; 19] = [
-    b"is",
-    b"was",
-    b"are",
-    b"=",
-    b":",
-    b"lautet",
-    b"ist",
-    b"est",
-    b"es",
-    b"luidt",
-    b"este",
-    "heißt".as_bytes(),
-    "c'est".as_bytes(),
-    b"set",
-    b"now",
-    b"be",
-    "→".as_bytes(),
-    "è".as_bytes(),
-    "é".as_bytes(),
-];
-
-/// Names of passwords that are no English.
-const ABROAD: [&[u8]; 26] = [
-    b"passwort",
-    b"passord",
-    b"passordet",
-    b"passe",
-    b"contrasena",
-    b"senha",
-    b"wachtwoord",
-    b"salasana",
-    b"heslo",
-    b"adgangskode",
-    b"adgangskoden",
-    b"kennwort",
-    b"clave",
-    b"parola",
-    b"parolasi",
-    b"kodeord",
-    b"sandi",
-    b"mdp",
-    b"chave",
-    b"chiave",
-    b"klucz",
-    b"anahtar",
-    b"sleutel",
-    b"nyckel",
-    b"kulcs",
-    b"jeton",
-];
-
-/// Copulas abroad that are other words in English, looked for behind names that are not English.
-const COPULAS_ABROAD: [&[u8]; 21] = [
-    b"er",
-    b"jest",
-    b"on",
-    b"je",
-    b"to",
-    b"brzmi",
-    b"adalah",
-    "är".as_bytes(),
-    "это".as_bytes(),
-    "—".as_bytes(),
-    "-".as_bytes(),
-    "це".as_bytes(),
-    "є".as_bytes(),
-    "теперь".as_bytes(),
-    "тепер".as_bytes(),
-    "là".as_bytes(),
-    "είναι".as_bytes(),
-    "هي".as_bytes(),
-    "هو".as_bytes(),
-    "היא".as_bytes(),
-    "คือ".as_bytes(),
-];
-
-/// Words behind one of these that say nothing more.
-const FILLERS: [&[u8]; 24] = [
-    b"now",
-    b"currently",
-    b"still",
-    b"just",
-    b"set",
-    b"reset",
-    b"changed",
-    b"been",
-    b"rotated",
-    b"updated",
-    b"from",
-    b"to",
-    b"old",
-    b"new",
-    b"one",
-    b"temporarily",
-    b"jetzt",
-    b"maintenant",
-    b"ahora",
-    b"agora",
-    "übrigens".as_bytes(),
-    b"nun",
-    b"auch",
-    "désormais".as_bytes(),
-];
-
-/// Verbs for a password in sentences that go on with `to`.
-const SETTING: [&[u8]; 41] = [
-    b"set",
-    b"sets",
-    b"setting",
-    b"change",
-    b"changed",
-    b"changes",
-    b"changing",
-    b"reset",
-    b"update",
-    b"updated",
-    b"rotate",
-    b"rotated",
-    b"make",
-    b"made",
-    b"switch",
-    b"switched",
-    b"put",
-    b"mets",
-    b"setze",
-    b"pon",
-    "ändere".as_bytes(),
-    b"cambia",
-    b"cambiar",
-    b"cambiare",
-    b"cambie",
-    b"imposta",
-    b"modifie",
-    b"changer",
-    b"remplace",
-    b"mude",
-    b"altere",
-    b"troque",
-    "zmień".as_bytes(),
-    b"ustaw",
-    b"zet",
-    b"wijzig",
-    "ändra".as_bytes(),
-    "смени".as_bytes(),
-    "поменяй".as_bytes(),
-    "измени".as_bytes(),
-    "установи".as_bytes(),
-];
-
-/// Words before the value that something is set to, or was before.
-const TOWARDS: [&[u8]; 16] = [
-    b"to",
-    b"from",
-    b"auf",
-    b"en",
-    b"a",
-    b"in",
-    b"na",
-    b"para",
-    b"por",
-    b"par",
-    b"op",
-    b"naar",
-    b"till",
-    b"til",
-    "à".as_bytes(),
-    "на".as_bytes(),
-];
-
 /// Quotes that are not ASCII, before a value.
 const QUOTES: [&[u8]; 8] = [
     "「".as_bytes(),
@@ -199,56 +29,6 @@ const QUOTES: [&[u8]; 8] = [
     "‘".as_bytes(),
     "”".as_bytes(),
     "👉".as_bytes(),
-];
-
-/// Copulas directly behind the name, in scripts without spaces.
-const PARTICLES: [&[u8]; 12] = [
-    "は".as_bytes(),
-    "是".as_bytes(),
-    "为".as_bytes(),
-    "為".as_bytes(),
-    "：".as_bytes(),
-    "を".as_bytes(),
-    "が".as_bytes(),
-    "成".as_bytes(),
-    "到".as_bytes(),
-    "即".as_bytes(),
-    "는".as_bytes(),
-    "은".as_bytes(),
-];
-
-/// Words beside [`super::SAYING`] of which sentences about a password are made, but no passphrase.
-const PROSE: [&[u8]; 30] = [
-    b"and",
-    b"as",
-    b"by",
-    b"can",
-    b"case",
-    b"check",
-    b"created",
-    b"default",
-    b"encrypted",
-    b"from",
-    b"generated",
-    b"has",
-    b"hashed",
-    b"have",
-    b"here",
-    b"keep",
-    b"now",
-    b"only",
-    b"optional",
-    b"same",
-    b"sent",
-    b"set",
-    b"store",
-    b"stored",
-    b"then",
-    b"too",
-    b"used",
-    b"using",
-    b"when",
-    b"with",
 ];
 
 /// The words that a passphrase has when it is told.
@@ -278,7 +58,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         rest.iter().take(ENDING_BYTES_MAX).take_while(is_letter).count()
     };
     let at = hit.end + ending + purpose(&rest[ending..]);
-    let says = PARTICLES.iter().any(|it| memchr::memmem::find(&rest[..ending], it).is_some());
+    let says = WORDS.particle.occur_in(&rest[..ending]);
     let spaces = text[at..].iter().take(3).take_while(|byte| b" *`".contains(byte)).count();
     let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
     let is_given = assigned || unspaced && says;
@@ -312,7 +92,7 @@ fn purpose(rest: &[u8]) -> usize {
 /// Returns whether this names a password in a language in which no program is written.
 pub(super) fn is_abroad(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
-    ABROAD.iter().any(|word| name.ends_with(word))
+    WORDS.name_foreign.end(&name)
 }
 
 /// The password at `at`, behind a name and a sign.
@@ -350,10 +130,10 @@ fn told(
         let word = next_word(text, at)?;
         let value = bare(text, &word);
         let told = &text[value.clone()];
-        let is_copula = is_one_of(&COPULAS, told)
-            || is_abroad && is_one_of(&COPULAS_ABROAD, told)
+        let is_copula = WORDS.copula_told.has(told)
+            || is_abroad && WORDS.copula_foreign.has(told)
             || place == 0 && matches!(told, b"use" | b"enter" | b"type")
-            || is_setting && is_one_of(&TOWARDS, told);
+            || is_setting && WORDS.towards.has(told);
         if is_copula {
             if let Some(value) = value_behind(text, word.end, promise) {
                 return Some(value);
@@ -421,7 +201,7 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
         if is_told_secret(told, promise) || is_plain() || is_number(told, promise) {
             return Some(value);
         }
-        if !is_one_of(&FILLERS, &text[value]) {
+        if !WORDS.filler.has(&text[value]) {
             return None;
         }
         at = word.end;
@@ -520,7 +300,7 @@ fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
     let line = lead.rsplit(|byte| b"\n.;:".contains(byte)).next().unwrap_or_default();
     let words = line.rsplit(|byte| b" *`\"'(".contains(byte)).filter(|word| !word.is_empty());
-    words.take(WORDS_MAX).any(|word| is_one_of(&SETTING, word))
+    words.take(WORDS_MAX).any(|word| WORDS.setting.has(word))
 }
 
 /// Words that a passphrase has at least behind `is:`.
@@ -540,7 +320,7 @@ pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<u
         word.first().is_some_and(u8::is_ascii_alphabetic)
             && letters.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             && !super::is_saying(word)
-            && !PROSE.iter().any(|prose| word.eq_ignore_ascii_case(prose))
+            && !WORDS.phrase_prose.has(word)
             && !shape::is_stop_word(word)
     };
     let mut start = rest[..line].iter().take_while(|byte| **byte == b' ').count();
@@ -637,8 +417,9 @@ fn chosen_word(text: &[u8], start: usize, line: usize) -> Option<Range<usize>> {
     let length = length - value.iter().rev().take_while(|byte| b".,;:\"')".contains(byte)).count();
     let lead = &text[start.saturating_sub(LEAD_BYTES)..start];
     let word = lead.strip_suffix(b" ")?.rsplit(|byte| b" (".contains(byte)).next()?;
-    (drawn::is_chosen(&value[..length]) && (is_one_of(&GIVING, word) || is_one_of(&COPULAS, word)))
-        .then_some(start..start + length)
+    (drawn::is_chosen(&value[..length])
+        && (is_one_of(&GIVING, word) || WORDS.copula_told.has(word)))
+    .then_some(start..start + length)
 }
 
 /// Returns whether a value in quotes is one that people choose, or words drawn by lot.

@@ -1,5 +1,5 @@
 //! Forms of sentences that give a credential by what surrounds the value, whatever the value looks like: an option, a
-//! variable, the answer to a question. The rows are in `gate.toml`.
+//! variable, the answer to a question. The rows are in `contexts.toml`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,12 +9,13 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::{Looks, is_rare, is_template};
+use crate::contexts::CONTEXTS;
 use crate::{drawn, shape};
 
-/// A row of `gate.toml`.
-#[derive(Deserialize)]
+/// A row of `contexts.toml`.
+#[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(crate) struct Row {
     reason: String,
     /// Expression; its first group that takes part in a match is the value.
     pattern: String,
@@ -26,7 +27,7 @@ pub(super) struct Row {
 }
 
 /// Test that a value has to pass.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, Debug)]
 #[serde(rename_all = "lowercase")]
 enum Judge {
     /// Anything but a placeholder, a path or a number.
@@ -44,7 +45,7 @@ enum Judge {
 }
 
 struct Form {
-    row: Row,
+    row: &'static Row,
     pattern: Regex,
     near: Option<Regex>,
 }
@@ -52,9 +53,12 @@ struct Form {
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     // Proved by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
-    let form =
-        |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
-    super::rows().form.into_iter().map(form).collect()
+    let form = |row: &'static Row| Form {
+        pattern: regex(&row.pattern),
+        near: row.near.as_ref().map(regex),
+        row,
+    };
+    CONTEXTS.suspect.iter().map(form).collect()
 });
 
 /// Returns each example with its reason.
@@ -119,7 +123,7 @@ fn is_refused(value: &str) -> bool {
         || value.is_ascii() && drawn::stands_for_something(value.as_bytes())
         || shape::is_numbered_algorithm(value.as_bytes())
         || text::is_stop_word(&lowered)
-        || super::WORDS.kinds.is_in_whole(&lowered)
+        || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }
 
 /// Returns whether a value is no word of plain language.

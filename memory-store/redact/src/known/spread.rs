@@ -1,6 +1,7 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
+use crate::vocabulary::WORDS;
 use crate::{drawn, shape};
 use memory_store_base::text::{self, rarity};
 
@@ -13,82 +14,6 @@ const RARE_LETTERS_MIN: usize = 9;
 
 /// Digits behind an everyday word that make nothing else of it: `postgres16`, `release2024`.
 const EVERYDAY_DIGITS_MAX: usize = 4;
-
-/// Words that name users, programs, places and stages, and stand where passwords stand in examples.
-const EVERYDAY: [&str; 72] = [
-    "account",
-    "admin",
-    "administrator",
-    "alpine",
-    "android",
-    "app",
-    "application",
-    "backend",
-    "backup",
-    "base",
-    "beta",
-    "build",
-    "change",
-    "changeit",
-    "changeme",
-    "client",
-    "cluster",
-    "container",
-    "database",
-    "debian",
-    "debug",
-    "default",
-    "demo",
-    "dev",
-    "development",
-    "docker",
-    "elastic",
-    "example",
-    "foobar",
-    "frontend",
-    "grafana",
-    "guest",
-    "host",
-    "http",
-    "https",
-    "kafka",
-    "key",
-    "kubernetes",
-    "letmein",
-    "local",
-    "localhost",
-    "login",
-    "main",
-    "mariadb",
-    "master",
-    "minio",
-    "mongo",
-    "mongodb",
-    "mysql",
-    "node",
-    "oracle",
-    "pass",
-    "passw0rd",
-    "password",
-    "port",
-    "postgres",
-    "postgresql",
-    "prod",
-    "production",
-    "python",
-    "rabbitmq",
-    "redis",
-    "release",
-    "root",
-    "secret",
-    "server",
-    "service",
-    "staging",
-    "test",
-    "testing",
-    "user",
-    "version",
-];
 
 /// Certainty that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,13 +108,13 @@ pub(crate) fn is_everyday(value: &str) -> bool {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let word = word.to_ascii_lowercase();
         part.len() - word.len() <= EVERYDAY_DIGITS_MAX
-            && (word.is_empty() || EVERYDAY.contains(&word.as_str()))
+            && (word.is_empty() || WORDS.everyday.has(word))
     })
 }
 
 /// Returns whether this is the name of a user, a program or a stage, as documentation has it for a password.
 pub(crate) fn is_trade_word(value: &[u8]) -> bool {
-    EVERYDAY.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    WORDS.everyday.has(value)
 }
 
 /// `TestBlendsColour256Fallback`: a name in code, made of words, with a number.
