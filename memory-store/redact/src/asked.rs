@@ -4,9 +4,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{Evidence, may_spread, trimmed};
+use super::known::trimmed;
+use super::value::spread::{Evidence, may_spread};
+use super::value::{Place, judge, shape};
 use super::vocabulary::WORDS;
-use super::{ASSIGNMENT, Finding, Redactor, cue, shape, united};
+use super::{ASSIGNMENT, Finding, Redactor, united};
 use memory_store_base::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
@@ -186,7 +188,7 @@ fn is_about_ids(question: &str) -> bool {
 /// Words of an answer that look drawn at random though nobody asked for such a thing.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
-    let drawn = words.filter(|word| cue::is_value(answer[word.clone()].as_bytes()));
+    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), Place::Cue).is_secret());
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 

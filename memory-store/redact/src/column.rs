@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use super::assignment;
+use super::value::{Place, drawn, judge};
 use super::vocabulary::WORDS;
-use super::{assignment, drawn};
 
 /// Rows that are looked at below a heading.
 const ROWS_MAX: usize = 2_000;
@@ -81,7 +82,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let value = value.start..value.start + length;
-        Some(Some(value).filter(|value| assignment::is_told_secret(&text[value.clone()])))
+        Some(Some(value).filter(|value| judge(&text[value.clone()], Place::Rule).is_secret()))
     })
 }
 
@@ -152,7 +153,7 @@ fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns whether a whole cell below the name of a secret is one.
 fn is_cell(value: &[u8]) -> bool {
-    assignment::is_told_secret(value) || drawn::is_chosen(value)
+    judge(value, Place::Rule).is_secret() || drawn::is_chosen(value)
 }
 
 /// Finds the column of a table of AsciiDoc, whose cells may each have a line.
@@ -224,7 +225,7 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         }
         let mut row = cells(line);
         let cell = (row.len() == heading.len()).then(|| row.swap_remove(place));
-        Some(cell.filter(|cell| assignment::is_told_secret(&text[cell.clone()])))
+        Some(cell.filter(|cell| judge(&text[cell.clone()], Place::Rule).is_secret()))
     })
 }
 
@@ -261,7 +262,7 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
                 break;
             }
             let cell = bare(text, &row[place]);
-            if assignment::is_told_secret(&text[cell.clone()]) {
+            if judge(&text[cell.clone()], Place::Rule).is_secret() {
                 found.push(cell);
             }
         }
@@ -382,7 +383,7 @@ fn passwords(
             let end = if place + 1 == fields { end } else { row[place].end };
             let cell = bare(text, &(row[place].start..end));
             let cell = cell.start..cell.end.max(cell.start);
-            if assignment::is_told_secret(&text[cell.clone()]) {
+            if judge(&text[cell.clone()], Place::Rule).is_secret() {
                 secrets.push(cell);
             }
         }

@@ -1,7 +1,7 @@
 //! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
-use super::shape;
+use super::value::shape;
 use super::vocabulary::{WORDS, Words};
 
 /// Bytes before a command that show whether one may stand there.

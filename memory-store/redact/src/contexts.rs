@@ -1,29 +1,18 @@
-//! Contexts of secrets, read from `data/contexts.toml`: what stands around a secret, as rows of data.
+//! Contexts of secrets as rows of data: the tables of `data/contexts.toml`, each of which one module reads.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::assignment::Form;
-use super::gate;
-use super::printed::Output;
-use super::rule::Rule;
-
-/// The file of contexts.
-#[derive(Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Contexts {
-    /// Secrets that their place tells: pairs, options, dialogues, formats of files.
-    pub rule: Vec<Rule>,
-    /// Values beside a name.
-    pub form: Vec<Form>,
-    /// Sentences that give a credential, for the gate.
-    pub suspect: Vec<gate::Row>,
-    /// Commands and files that contain secrets.
-    pub output: Output,
-}
-
-pub(crate) static CONTEXTS: LazyLock<Contexts> = LazyLock::new(|| {
-    // Proved by the test `the_table_of_rules_is_sound`.
-    toml::from_str(include_str!("../data/contexts.toml")).expect("the built-in contexts are valid")
+static TABLES: LazyLock<Mutex<toml::Table>> = LazyLock::new(|| {
+    // Proved by the tests of the modules that read them.
+    let tables = include_str!("../data/contexts.toml").parse();
+    Mutex::new(tables.expect("the built-in contexts are valid"))
 });
+
+/// Takes the rows of a table out of the file. Each is read once.
+pub(crate) fn rows<T: DeserializeOwned>(table: &str) -> T {
+    let rows = TABLES.lock().unwrap_or_else(PoisonError::into_inner).remove(table);
+    let rows = rows.unwrap_or_else(|| toml::Value::Array(Vec::new())).try_into();
+    rows.expect("the built-in contexts are valid")
+}

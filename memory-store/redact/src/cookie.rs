@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::shape;
+use super::value::shape;
 use super::vocabulary::WORDS;
 
 /// The most letters of options that are joined to `-b`.

@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
+use super::value::{self, Place, drawn, judge};
 use super::vocabulary::WORDS;
-use super::{assignment, drawn};
+use super::word;
 
 /// Text before and behind a cue in which its value may stand.
 const BEFORE_BYTES_MAX: usize = 48;
@@ -128,15 +129,16 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         at = end.max(start + 1);
         let word = &text[start..end];
         let signs = word.iter().rev().take_while(|byte| b".!?".contains(byte)).count();
-        let value = start..end - signs;
-        let told = &text[value.clone()];
+        let found_at = start..end - signs;
+        let told = &text[found_at.clone()];
         let chosen = quoted_choice(text, start);
-        let is_told = is_value(told)
+        let is_told = judge(told, Place::Cue).is_secret()
             || chosen.is_some()
             || drawn::is_lone_phrase(told) && !text[end..].starts_with(b"::")
-            || (is_chosen(told) || assignment::is_chosen_with_sign(text, &value))
+            || (value::is_long_word_with_number(told)
+                || word::is_chosen_with_sign(text, &found_at))
                 && is_given(&text[window.start.min(start)..start]);
-        let value = chosen.unwrap_or(value);
+        let value = chosen.unwrap_or(found_at);
         if is_told
             // Base 64, a name, a call.
             && !text.get(value.end).is_some_and(|next| b"=([".contains(next))
@@ -151,40 +153,8 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
 
 /// The value in quotes at a place that people choose, with the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
-    let value = assignment::quoted(text, start)?;
+    let value = word::quoted(text, start)?;
     drawn::is_chosen(&text[value.clone()]).then_some(value)
-}
-
-/// Returns whether a value looks drawn at random where no name promises a secret: as names in code never do, and with
-/// no signs of code.
-pub(super) fn is_value(value: &[u8]) -> bool {
-    const TURNS_MIN: usize = 4;
-    /// Without a digit before a letter, as names have none.
-    const MANY_TURNS_MIN: usize = 6;
-    const PART_BYTES_MIN: usize = 6;
-    let is_sign = |byte: u8| b"!#$^*?~-_@%&".contains(&byte);
-    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
-    let turns = |part: &[u8]| part.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
-    let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
-    let is_scrambled = |part: &[u8]| {
-        part.len() >= PART_BYTES_MIN
-            && (turns(part) >= TURNS_MIN && part.windows(2).any(is_inside)
-                || turns(part) >= MANY_TURNS_MIN)
-    };
-    let is_encoded = value.windows(3).any(|escape| {
-        escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
-    });
-    (VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&value.len())
-        && value[0].is_ascii_alphanumeric()
-        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || is_sign(*byte))
-        && value.split(|byte| is_sign(*byte)).any(is_scrambled)
-        // `SaslScram256Auth`, `ApikeysV2alpha1`
-        && !drawn::has_word(value)
-        && !is_name_of_words(value)
-        && !is_encoded
-        && !value.starts_with(b"0x")
-        && !is_id(value)
-        && assignment::is_drawn_in_code(value)
 }
 
 /// Returns whether the words before a value say that it is given.
@@ -192,38 +162,6 @@ fn is_given(lead: &[u8]) -> bool {
     let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
     let lead = &lead[..lead.len() - quotes];
     WORDS.cue_giving.end(lead)
-}
-
-/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
-fn is_chosen(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 10;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (3..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && !drawn::has_word(&value[..letters])
-}
-
-/// `Web3Signer`, `isEnrolledIn2Sv`: all words begin with a capital, or one is longer than chance makes it.
-fn is_name_of_words(value: &[u8]) -> bool {
-    const WORD_BYTES_MIN: usize = 3;
-    const LONG_BYTES_MIN: usize = 7;
-    let is_long = |word: &[u8]| word.len() >= LONG_BYTES_MIN;
-    let is_word = |run: &[u8]| run.len() >= WORD_BYTES_MIN && run[0].is_ascii_uppercase();
-    let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
-    let mut letters = runs.filter(|run| run[0].is_ascii_alphabetic());
-    value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
-}
-
-/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it. Node ids of GitHub's GraphQL have it in
-/// capitals: `PR_kwDOABCD12Mz5oXk4Q`.
-fn is_id(value: &[u8]) -> bool {
-    let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
-    let (kind, rest) = (&value[..sign], &value[sign + 1..]);
-    let is_node = rest.starts_with(b"kw") || rest.starts_with(b"kg");
-    sign >= 2 && kind.iter().all(u8::is_ascii_lowercase)
-        || is_node && kind.iter().all(u8::is_ascii_uppercase)
 }
 
 /// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.

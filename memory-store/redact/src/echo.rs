@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::shape;
+use super::value::shape;
 use super::vocabulary::WORDS;
 use super::{ACCOUNT, Finding};
 

@@ -10,13 +10,13 @@ use std::ops::Range;
 
 use memory_store_base::text::{self, is_unspaced, rarity};
 
+use super::value::spread::{Evidence, may_spread};
+use super::value::{drawn, shape};
 use super::vocabulary::WORDS;
-use super::{Redactor, drawn, known, shape, touches, united};
+use super::{Redactor, known, touches, united};
 use crate::Finding;
 
 mod forms;
-
-pub(crate) use forms::Row;
 
 /// What stands in place of a suspect that is not given to a session.
 pub const SUSPECT: &str = "held-back";
@@ -499,7 +499,7 @@ impl Looks {
         }
         let is_drawn = bytes.len() >= DRAWN_BYTES_MIN
             && !is_numbered_name(bytes)
-            && known::may_spread(known::trimmed(value), known::Evidence::Rule)
+            && may_spread(known::trimmed(value), Evidence::Rule)
             && drawn::is_drawn(bytes);
         if is_drawn {
             return Some(if has_kind(bytes) { Self::DrawnId } else { Self::Drawn });
@@ -756,8 +756,7 @@ fn encoded(value: &[u8]) -> Option<Looks> {
         has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let is_random = || {
         let text = str::from_utf8(value).unwrap_or_default();
-        known::may_spread(known::trimmed(text), known::Evidence::Rule)
-            && shape::has_random_part(value, 16)
+        may_spread(known::trimmed(text), Evidence::Rule) && shape::has_random_part(value, 16)
     };
     (is_base64
         && is_mixed

@@ -15,7 +15,6 @@ mod cookie;
 mod cue;
 mod deny;
 mod digits;
-mod drawn;
 mod echo;
 mod encoded;
 mod gate;
@@ -27,11 +26,12 @@ mod options;
 mod personal;
 mod printed;
 mod rule;
-mod shape;
 mod stream;
 pub mod texts;
 mod together;
+mod value;
 mod vocabulary;
+mod word;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -43,7 +43,6 @@ use memchr::memmem;
 pub use asked::{Answer, Given, corrects, request};
 pub use deny::PatternError;
 pub use gate::{SUSPECT, Suspect};
-use known::Evidence;
 pub use memory::MemorySuspect;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
@@ -51,6 +50,7 @@ pub use personal::{Class, Personal, Policy};
 pub use printed::{is_secrets_file, prints_secret, reads_secrets};
 use rule::Rule;
 pub use stream::OVERLAP_BYTES;
+use value::spread::{Evidence, may_spread};
 use vocabulary::WORDS;
 
 /// The beginning of what stands where a secret stood.
@@ -99,7 +99,7 @@ impl Redactor {
         let mut values = Vec::new();
         let mut take = |value: &str| {
             let value = known::trimmed(value);
-            if known::may_spread(value, Evidence::Rule) {
+            if may_spread(value, Evidence::Rule) {
                 values.push(value.to_owned());
             }
         };

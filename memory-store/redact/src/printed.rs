@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::contexts::CONTEXTS;
+use crate::contexts;
 use crate::vocabulary::WORDS;
 
 /// Commands and files that contain secrets, as expressions in `contexts.toml`.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Output {
+struct Output {
     /// Names of secrets in the names of files, settings and variables; `NAME` stands for it in the others.
     name: String,
     /// Commands that print a secret and nothing else.
@@ -24,18 +24,20 @@ pub(crate) struct Output {
     files: Vec<String>,
 }
 
+static OUTPUT: LazyLock<Output> = LazyLock::new(|| contexts::rows("output"));
+
 static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let Output { name, prints, .. } = &CONTEXTS.output;
+    let Output { name, prints, .. } = &*OUTPUT;
     any_of(r"(?:^|[\s;&|($`])", &prints.join("|").replace("NAME", name), "")
 });
 
 static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let files = CONTEXTS.output.files.join("|");
+    let files = OUTPUT.files.join("|");
     any_of(r"(?:^|[\s/'\x22=@<(])", &files, r"(?:$|[\s'\x22)|;&<>])")
 });
 
 static STORE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| any_of(r"(?:^|[\s;&|($`/])", &CONTEXTS.output.stores.join("|"), ""));
+    LazyLock::new(|| any_of(r"(?:^|[\s;&|($`/])", &OUTPUT.stores.join("|"), ""));
 
 fn any_of(before: &str, forms: &str, behind: &str) -> Option<Regex> {
     Regex::new(&format!("(?i){before}(?:{forms}){behind}")).ok()

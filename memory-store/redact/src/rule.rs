@@ -7,12 +7,10 @@ use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::assignment;
 use super::checksum;
 use super::command;
-use super::contexts::CONTEXTS;
-use super::drawn;
-use super::shape;
+use super::contexts;
+use super::value::{Place, Promise, drawn, judge, shape};
 use super::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -35,7 +33,7 @@ const LEFT_EDGE_BYTES: usize = 3;
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rule {
+pub(super) struct Rule {
     /// Name in the placeholder.
     pub name: String,
     /// A match contains at least one of these, or stands near it.
@@ -116,9 +114,11 @@ static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/rules.toml")).expect("the built-in rules are valid")
 });
 
+static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| contexts::rows("rule"));
+
 /// Returns the built-in rules: formats first, which tell more than what stands around a secret.
 pub(super) fn built_in() -> impl Iterator<Item = &'static Rule> {
-    PROVIDERS.rule.iter().chain(&CONTEXTS.rule)
+    PROVIDERS.rule.iter().chain(CONTEXTS.iter())
 }
 
 impl Rule {
@@ -222,7 +222,8 @@ impl Rule {
         let secret = groups.name("secret").map_or(whole.clone(), |group| group.range());
         let judged = groups.name("judged").map_or(secret.clone(), |group| group.range());
         let lead = &text[whole.start..secret.start];
-        (self.accepts(&text[judged]) && !(self.named && is_content(lead))).then_some(secret)
+        (self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
+            .then_some(secret)
     }
 
     fn accepts(&self, secret: &[u8]) -> bool {
@@ -234,10 +235,10 @@ impl Rule {
         (self.even_placeholders || !shape::is_placeholder(secret))
             && (!self.worded || self.command || !shape::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
-            && (!self.mixed || is_mixed(secret))
-            && (!self.told || assignment::is_told_secret(secret))
-            && (!self.chosen || assignment::is_told_secret(secret) || drawn::is_chosen(secret))
-            && (!self.drawn || assignment::is_drawn_secret(secret))
+            && (!self.mixed || has_all_kinds(secret))
+            && (!self.told || judge(secret, Place::Rule).is_secret())
+            && (!self.chosen || judge(secret, Place::Rule).is_secret() || drawn::is_chosen(secret))
+            && (!self.drawn || judge(secret, Place::Beside(Promise::Password)).is_secret())
     }
 
     fn regex(&self) -> Option<&Regex> {
@@ -272,12 +273,8 @@ fn has_left_edge(before: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the words before a value say that it names a content.
-pub(super) fn is_content(lead: &[u8]) -> bool {
-    WORDS.content.occur_in(lead)
-}
-
-fn is_mixed(secret: &[u8]) -> bool {
+/// Returns whether there are capitals, small letters and two digits.
+fn has_all_kinds(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)
         && secret.iter().filter(|byte| byte.is_ascii_digit()).count() >= 2

@@ -5,14 +5,15 @@
 //! promises a secret and no assignment was found, so that it costs ordinary text nothing.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::{Promise, drawn, said, shape};
-use crate::contexts::CONTEXTS;
+use crate::contexts;
+use crate::value::{self, Place, Promise, drawn, judge, shape};
+use crate::word;
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -36,10 +37,10 @@ enum Judge {
     Bytes,
 }
 
-/// Place of the value of a form.
+/// Where the value of a form is.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-enum Place {
+enum Side {
     /// Behind the name.
     Behind,
     /// In a call behind the name and an operator.
@@ -53,8 +54,8 @@ enum Place {
 /// One form: a row of `contexts.toml`.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Form {
-    place: Place,
+struct Form {
+    place: Side,
     /// Characters of which one begins what follows the name, or ends what stands before it.
     edge: String,
     /// Text that is near the name wherever the form is, so that most are told without the pattern.
@@ -69,9 +70,11 @@ pub(crate) struct Form {
     finder: OnceLock<Finder<'static>>,
 }
 
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| contexts::rows("form"));
+
 /// Returns the forms of a place.
-fn forms(place: Place) -> impl Iterator<Item = &'static Form> {
-    CONTEXTS.form.iter().filter(move |form| form.place == place)
+fn forms(place: Side) -> impl Iterator<Item = &'static Form> {
+    FORMS.iter().filter(move |form| form.place == place)
 }
 
 impl Form {
@@ -90,7 +93,7 @@ impl Form {
         let group = groups.name("secret")?.range();
         if promise == Promise::Password
             && self.judge == Judge::Told
-            && let Some(word) = said::drawn_word(text, group.start)
+            && let Some(word) = word::drawn(text, group.start)
         {
             return Some(word);
         }
@@ -108,8 +111,8 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
     let follows = after.first().copied().unwrap_or(b'\n');
     let find = |form: &Form| form.find(after, promise, said);
-    let mut behind = forms(Place::Behind).filter(|form| form.is_beside(follows));
-    let in_call = || is_operator(after).then(|| forms(Place::Call).find_map(find)).flatten();
+    let mut behind = forms(Side::Behind).filter(|form| form.is_beside(follows));
+    let in_call = || is_operator(after).then(|| forms(Side::Call).find_map(find)).flatten();
     if let Some(value) = behind.find_map(find).or_else(in_call) {
         return Some(name.end + value.start..name.end + value.end);
     }
@@ -139,7 +142,7 @@ pub(super) fn bytes(
     }
     let promise = promise()?;
     let value =
-        forms(Place::Bytes).find_map(|form| form.find(after, promise, &text[name.clone()]))?;
+        forms(Side::Bytes).find_map(|form| form.find(after, promise, &text[name.clone()]))?;
     Some(name.end + value.start..name.end + value.end)
 }
 
@@ -149,7 +152,7 @@ pub(super) fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Opti
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
     let before = &text[from..name.start];
     let precedes = before.last().copied().unwrap_or(b'\n');
-    forms(Place::Before)
+    forms(Side::Before)
         .filter(|form| form.is_beside(precedes))
         .find_map(|form| form.find(before, promise, said))
         .map(|value| from + value.start..from + value.end)
@@ -171,23 +174,17 @@ fn compile(pattern: &str) -> Option<Regex> {
 impl Judge {
     fn accepts(self, value: &[u8], behind: &[u8], promise: Promise, name: &[u8]) -> bool {
         let value = value.trim_ascii_end();
-        if value.is_empty()
-            || shape::is_placeholder(value)
-            || shape::is_fake(value)
-            || shape::is_stop_word(value)
-            || shape::is_path(value)
-            || shape::is_version_or_colour(value)
-        {
+        if value.is_empty() || value::is_other_thing(value) {
             return false;
         }
         let upper = !name.iter().any(u8::is_ascii_lowercase);
         match self {
             Self::Quoted => {
-                !shape::is_numeric(value) && super::quoted_is_secret(value, promise, upper)
+                !shape::is_numeric(value) && judge(value, Place::Quoted(promise, upper)).is_secret()
             }
             Self::Argument => {
                 let is_plain = value.iter().all(u8::is_ascii_lowercase);
-                let sets = super::words(str::from_utf8(name).unwrap_or_default())
+                let sets = super::promise::words(str::from_utf8(name).unwrap_or_default())
                     .first()
                     .is_some_and(|word| matches!(word.as_str(), "set" | "with"));
                 let has_digit = value.iter().any(u8::is_ascii_digit);
@@ -195,7 +192,7 @@ impl Judge {
                 (is_told || drawn::is_joined_phrase(value))
                     && !value.contains(&b' ')
                     && !shape::is_numeric(value)
-                    && super::quoted_is_secret(value, promise, upper)
+                    && judge(value, Place::Quoted(promise, upper)).is_secret()
             }
             Self::Told => {
                 let is_code = matches!(behind, [b'(' | b'[' | b'{', ..])
@@ -205,10 +202,12 @@ impl Judge {
                     && value[0].is_ascii_uppercase()
                     && !value.last().is_some_and(u8::is_ascii_digit);
                 let is_type = is_type || memchr::memmem::find(value, b"::").is_some();
-                !is_code && !is_type && said::is_told_secret(trimmed(value), promise)
+                !is_code && !is_type && judge(trimmed(value), Place::Told(promise)).is_secret()
             }
-            Self::Drawn => said::is_secret(trimmed(value), promise, false),
-            Self::Wrapped => said::is_told_secret(value, promise) || drawn::is_chosen(value),
+            Self::Drawn => judge(trimmed(value), Place::Beside(promise)).is_secret(),
+            Self::Wrapped => {
+                judge(value, Place::Told(promise)).is_secret() || drawn::is_chosen(value)
+            }
             Self::Bytes => are_drawn_bytes(value),
         }
     }
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn each_form_is_a_pattern() {
-        for form in &CONTEXTS.form {
+        for form in FORMS.iter() {
             assert!(compile(&form.pattern).is_some(), "{}", form.pattern);
         }
     }

@@ -1,16 +1,32 @@
 //! Promise of a value's name: a password, a key, or nothing.
 
+use std::ops::Range;
+
+use crate::value::Promise;
 use crate::vocabulary::WORDS;
 
-/// Promise of a name about its value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Promise {
-    /// A password, chosen by a person: any value may be one.
-    Password,
-    /// A key or token: drawn at random.
-    Key,
-    /// A key of some kind: the value has to say by itself that it is secret.
-    SomeKey,
+/// Returns the promise of the name at a place: `mot de passe` is one name in three words.
+pub(super) fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 4;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    // At the end of a sentence its stop counts as a part of the name.
+    let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
+    let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
+    promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
+}
+
+/// Returns the promise of a name in prose, whose words have spaces between them: `secret access key`.
+pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 16;
+    let promise = promise_at(text, name)?;
+    if promise != Promise::SomeKey {
+        return Some(promise);
+    }
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let word = lead.strip_suffix(b" ").or_else(|| lead.strip_suffix(b"-"))?;
+    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
+    let word = str::from_utf8(&word).ok()?;
+    promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
 /// Returns the promise of a name, if it is the name of a secret.
@@ -26,7 +42,7 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     promise_of(last, previous)
 }
 
-pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
+fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     match last {
         "pass" | "pw" | "mdp" | "clave" => Some(Promise::Password),
         // `mot_de_passe`, `palavra-passe`

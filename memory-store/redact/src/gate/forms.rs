@@ -9,13 +9,13 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::{Looks, is_rare, is_template};
-use crate::contexts::CONTEXTS;
-use crate::{drawn, shape};
+use crate::contexts;
+use crate::value::{drawn, shape};
 
 /// A row of `contexts.toml`.
-#[derive(Deserialize, Debug)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Row {
+struct Row {
     reason: String,
     /// Expression; its first group that takes part in a match is the value.
     pattern: String,
@@ -27,7 +27,7 @@ pub(crate) struct Row {
 }
 
 /// Test that a value has to pass.
-#[derive(Clone, Copy, Deserialize, Debug)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Judge {
     /// Anything but a placeholder, a path or a number.
@@ -45,7 +45,7 @@ enum Judge {
 }
 
 struct Form {
-    row: &'static Row,
+    row: Row,
     pattern: Regex,
     near: Option<Regex>,
 }
@@ -53,12 +53,9 @@ struct Form {
 static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     // Proved by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
-    let form = |row: &'static Row| Form {
-        pattern: regex(&row.pattern),
-        near: row.near.as_ref().map(regex),
-        row,
-    };
-    CONTEXTS.suspect.iter().map(form).collect()
+    let form =
+        |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
+    contexts::rows::<Vec<Row>>("suspect").into_iter().map(form).collect()
 });
 
 /// Returns each example with its reason.

@@ -1,10 +1,10 @@
 //! Shape of a value: a placeholder, a reference, a path, a word, or something random.
 
 use super::drawn;
-use super::vocabulary::WORDS;
+use crate::vocabulary::WORDS;
 
 /// Shannon entropy in bits per byte.
-pub(super) fn entropy(text: &[u8]) -> f32 {
+pub(crate) fn entropy(text: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &byte in text {
         counts[usize::from(byte)] += 1;
@@ -21,7 +21,7 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
 }
 
 /// Returns whether this stands for a secret instead of being one.
-pub(super) fn is_placeholder(value: &[u8]) -> bool {
+pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     // A shell's quotes end and begin again around a variable.
     let value = match value {
         [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
@@ -110,7 +110,7 @@ fn is_template(value: &[u8]) -> bool {
 
 /// Whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
 /// `userId1` the digits stand behind a word.
-pub(super) fn is_scrambled(word: &[u8]) -> bool {
+pub(crate) fn is_scrambled(word: &[u8]) -> bool {
     const NAME_BYTES_MIN: usize = 4;
     let has = |is_kind: fn(&u8) -> bool| word.iter().any(is_kind);
     let letters = word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -153,7 +153,7 @@ fn is_long_beside_words(value: &[u8]) -> bool {
 }
 
 /// Returns whether the value says of itself that it is made up.
-pub(super) fn is_fake(value: &[u8]) -> bool {
+pub(crate) fn is_fake(value: &[u8]) -> bool {
     // `$first$second`: a text put together of variables.
     let is_name = |part: &[u8]| {
         part.first().is_some_and(u8::is_ascii_alphabetic)
@@ -195,12 +195,12 @@ fn has_few_characters(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a word that says nothing about a secret.
-pub(super) fn is_stop_word(value: &[u8]) -> bool {
+pub(crate) fn is_stop_word(value: &[u8]) -> bool {
     WORDS.stop.has(value)
 }
 
 /// `bcrypt14`, `argon2`: a way to hash with its strength.
-pub(super) fn is_numbered_algorithm(value: &[u8]) -> bool {
+pub(crate) fn is_numbered_algorithm(value: &[u8]) -> bool {
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     WORDS.hash_name.has(&value[..letters])
         && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
@@ -208,7 +208,7 @@ pub(super) fn is_numbered_algorithm(value: &[u8]) -> bool {
 
 /// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
 /// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
-pub(super) fn is_several_words(value: &[u8]) -> bool {
+pub(crate) fn is_several_words(value: &[u8]) -> bool {
     let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
     value.iter().any(separator)
         && value.iter().all(|byte| byte.is_ascii_alphabetic() || separator(byte))
@@ -216,7 +216,7 @@ pub(super) fn is_several_words(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a path of a file: several segments, none of them random.
-pub(super) fn is_path(value: &[u8]) -> bool {
+pub(crate) fn is_path(value: &[u8]) -> bool {
     if let [drive, b':', b'\\' | b'/', rest @ ..] = value
         && drive.is_ascii_alphabetic()
     {
@@ -258,7 +258,7 @@ fn is_relative(value: &[u8]) -> bool {
 }
 
 /// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.
-pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
+pub(crate) fn is_version_or_colour(value: &[u8]) -> bool {
     match value {
         [b'#', digits @ ..] => {
             matches!(digits.len(), 3 | 4 | 6 | 8) && digits.iter().all(u8::is_ascii_hexdigit)
@@ -271,13 +271,13 @@ pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a number, a version or a date.
-pub(super) fn is_numeric(value: &[u8]) -> bool {
+pub(crate) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
 /// Returns whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or long, and with
 /// capitals where no name would have them.
-pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
+pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
         return false;
@@ -300,7 +300,7 @@ pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
 
 /// Returns whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of words and
 /// versions does not.
-pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
+pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
     value.len() >= bytes_min
         && value
@@ -310,7 +310,7 @@ pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
 }
 
 /// Returns how often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
-pub(super) fn case_changes(value: &[u8]) -> usize {
+pub(crate) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)
         .filter(|pair| {
