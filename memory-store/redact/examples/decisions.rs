@@ -2,7 +2,7 @@
 //! `cargo run --release -p memory-store-redact --example decisions -- [--out FILE] FILE...`.
 //!
 //! A file of JSON lines with `text` holds labelled rows: `secret` or `secrets` must not be left in the redacted text, and
-//! a row without one (`"is_secret": false`, or neither key) must stay as it is. Any other file of JSON lines is a
+//! a row without one (`"is_secret": false`, or neither key) must stay as it is, or what `keep` lists. Any other file of JSON lines is a
 //! transcript: each distinct string of it is redacted once, and each finding is printed with its text, to be judged.
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -128,10 +128,13 @@ fn score(
     if row["optional"].as_bool() == Some(true) || row["scope"].as_str() == Some("rule") {
         return;
     }
+    let kept = row["keep"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let kept: Vec<&str> = kept.collect();
     let is_right = match is_secret {
         true if secrets.is_empty() => redacted != text,
         true => !secrets.iter().any(|secret| redacted.contains(secret)),
-        false => redacted == text,
+        false if kept.is_empty() => redacted == text,
+        false => kept.iter().all(|kept| redacted.contains(kept)),
     };
     if misses && !is_right {
         println!("{} {row}\n    {redacted:?}", if is_secret { "LEFT" } else { "CHANGED" });

@@ -180,7 +180,7 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let value = |name: Range<usize>| {
         said::abroad(text, &name)
-            .or_else(|| form::before(text, &name, Promise::Password))
+            .or_else(|| form::find(text, &name, Promise::Password))
             .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
             .or_else(|| cue::before(text, name.start))
             .or_else(|| said::by_means_of(text, &name))

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::assignment;
-use super::value::{Place, drawn, judge};
+use super::value::{Place, Promise, drawn, is_other_thing, judge};
 use super::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
@@ -29,6 +29,7 @@ pub(super) struct Column {
 pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     table(text, hit)
         .filter(|column| !column.secrets.is_empty())
+        .or_else(|| inserted(text, hit))
         .or_else(|| ruled(text, hit))
         .or_else(|| boxed(text, hit))
         .or_else(|| match before_name(text, hit) {
@@ -37,6 +38,81 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
             _ => None,
         })
         .or_else(|| listed(text, hit))
+}
+
+/// Finds the values of a column in an `INSERT` of SQL: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
+fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const LIST_BYTES_MAX: usize = 600;
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_,` \"[]\n\r\t.".contains(byte);
+    // Most names are in no list.
+    let is_end = |byte: &&u8| !byte.is_ascii_alphanumeric() && !b"_` \"]\n\r\t".contains(byte);
+    if !text[hit.end..].iter().take(80).find(is_end).is_some_and(|byte| b",)".contains(byte)) {
+        return None;
+    }
+    let from = hit.start.saturating_sub(LIST_BYTES_MAX);
+    let lead = text[from..hit.start].iter().rev().take_while(|byte| is_name(byte)).count();
+    let open = (hit.start - lead).checked_sub(1).filter(|at| text[*at] == b'(')?;
+    let rest = &text[hit.end..text.len().min(hit.end + LIST_BYTES_MAX)];
+    let close = hit.end + rest.iter().take_while(|byte| is_name(byte)).count();
+    let behind = text.get(close..)?.strip_prefix(b")")?.trim_ascii_start();
+    if !behind.get(..6)?.eq_ignore_ascii_case(b"values") {
+        return None;
+    }
+    let start = text.len() - behind.len() + 6;
+    let names = cells(text, open + 1..close, b',');
+    let index = names.iter().position(|name| name.start <= hit.start && hit.start < name.end)?;
+    if !assignment::names_secret(text, &bare(text, &names[index])) {
+        return None;
+    }
+    let (mut at, mut secrets) = (start, Vec::new());
+    for _ in 0..ROWS_MAX {
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if text.get(at) != Some(&b'(') {
+            break;
+        }
+        let (items, end) = items(text, at + 1);
+        let value = items.get(index).filter(|value| {
+            let place = Place::Quoted(Promise::Password, true);
+            let is_quoted = value.start > 0 && b"'\"".contains(&text[value.start - 1]);
+            is_quoted
+                && !is_other_thing(&text[(*value).clone()])
+                && judge(&text[(*value).clone()], place).is_secret()
+        });
+        secrets.extend(value.cloned());
+        at = end + usize::from(text.get(end) == Some(&b')'));
+        at += usize::from(text.get(at) == Some(&b','));
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
+}
+
+/// The items of a list of literals that begins at a place, without their quotes, and where it ends.
+fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
+    const ITEMS_MAX: usize = 200;
+    let mut items = Vec::new();
+    while items.len() < ITEMS_MAX {
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let quote = text.get(at).filter(|byte| b"'\"".contains(byte));
+        let start = at + usize::from(quote.is_some());
+        at = start;
+        while let Some(byte) = text.get(at) {
+            match quote {
+                // Two quotes are a sign of the value.
+                Some(quote) if byte == quote && text.get(at + 1) == Some(quote) => at += 1,
+                Some(quote) if byte == quote => break,
+                None if b",)".contains(byte) => break,
+                Some(_) | None => {}
+            }
+            at += 1;
+        }
+        items.push(start..at.min(text.len()));
+        let rest = text.get(at..).unwrap_or_default();
+        at += rest.iter().take_while(|byte| !b",)".contains(byte)).count();
+        if text.get(at) != Some(&b',') {
+            break;
+        }
+        at += 1;
+    }
+    (items, at)
 }
 
 /// Finds the column of a table without signs between its cells: below its heading stands a line of dashes, whose runs

@@ -353,6 +353,7 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
     if value.len() < TOLD_BYTES_MIN
         || name.len() > NAME_BYTES_MAX
         || is_attribute()
+        || WORDS.content.occur_in(name)
         || shape::is_placeholder(value)
         || shape::is_fake(value)
         || shape::is_stop_word(value)

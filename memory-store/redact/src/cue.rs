@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::value::{self, Place, drawn, judge};
 use super::vocabulary::WORDS;
-use super::word;
+use super::{gate, word};
 
 /// Text before and behind a cue in which its value may stand.
 const BEFORE_BYTES_MAX: usize = 48;
@@ -22,6 +22,8 @@ const VALUE_BYTES_MAX: usize = 56;
 #[derive(Default)]
 pub(super) struct Reader {
     read: usize,
+    /// End of the line that was judged as a sentence.
+    judged: usize,
 }
 
 impl Reader {
@@ -30,17 +32,65 @@ impl Reader {
         if !begins_word(text, hit) {
             return Vec::new();
         }
+        let mut found = self.sentence(text, hit);
         let start = hit.start.saturating_sub(BEFORE_BYTES_MAX).max(self.read);
         let window = start..window_end(text, hit.end);
         if window.len() < VALUE_BYTES_MIN || !may_hold_value(&text[window.clone()]) {
-            return Vec::new();
+            return found;
         }
         let line = &text[window.start..hit.start.max(window.start)];
         let start = memchr::memrchr(b'\n', line).map_or(window.start, |at| window.start + at + 1);
         let start = word_start(text, start);
         self.read = window.end;
-        values(text, start..window.end)
+        found.extend(values(text, start..window.end));
+        found
     }
+
+    /// Finds the values in the sentences around a name or cue at `hit` that are clearly credentials.
+    pub(super) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
+        const SIDE_BYTES: usize = 160;
+        if hit.start < self.judged {
+            return Vec::new();
+        }
+        let from = hit.start.saturating_sub(SIDE_BYTES);
+        let start = memchr::memrchr(b'\n', &text[from..hit.start]).map_or(from, |at| from + at + 1);
+        let to = text.len().min(hit.end + SIDE_BYTES);
+        let end = memchr::memchr(b'\n', &text[hit.end..to]).map_or(to, |at| hit.end + at);
+        if !has_mixed_word(&text[start..end]) {
+            self.judged = end;
+            return Vec::new();
+        }
+        // Words are not cut, nor are characters.
+        let is_space = |byte: &u8| *byte == b' ' || *byte == b'\n';
+        let start = if start == from && from > 0 {
+            start + text[start..hit.start].iter().position(is_space).unwrap_or(hit.start - start)
+        } else {
+            start
+        };
+        let more = text[end..].iter().take(SIDE_BYTES).position(is_space);
+        let end = end + if end == to { more.unwrap_or(0) } else { 0 };
+        self.judged = end;
+        let Ok(line) = str::from_utf8(&text[start..end]) else { return Vec::new() };
+        let found = gate::clear(line).into_iter();
+        let found = found.map(|range| start + range.start..start + range.end);
+        found.filter(|value| !is_part_or_id(text, value)).collect()
+    }
+}
+
+/// Returns whether a value is a part of base 64, a call or an address, or is named as an id.
+fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
+    text.get(value.end).is_some_and(|next| b"=([".contains(next))
+        || is_named_otherwise(text, value.start)
+        || is_in_address(text, value)
+}
+
+/// Returns whether a word of a line has a digit beside a letter, or a sign beside one, and is long enough for a value.
+fn has_mixed_word(line: &[u8]) -> bool {
+    line.split(|byte| byte.is_ascii_whitespace()).any(|word| {
+        word.len() >= VALUE_BYTES_MIN - 2
+            && word.iter().any(u8::is_ascii_digit)
+            && word.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+    })
 }
 
 /// Finds the value that stands before the name of a password, in its line.
@@ -60,12 +110,12 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let mut reader = Reader::default();
-    WORDS
-        .cue_abroad
-        .automaton()
-        .find_iter(text)
-        .flat_map(|cue| reader.next(text, &cue.range()))
-        .collect()
+    let cues = WORDS.cue_abroad.automaton().find_iter(text);
+    let mut found: Vec<_> = cues.flat_map(|cue| reader.next(text, &cue.range())).collect();
+    let mut reader = Reader::default();
+    let names = WORDS.name_abroad.automaton().find_iter(text);
+    found.extend(names.flat_map(|name| reader.sentence(text, &name.range())));
+    found
 }
 
 /// The shortest value.
@@ -139,12 +189,7 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
                 || word::is_chosen_with_sign(text, &found_at))
                 && is_given(&text[window.start.min(start)..start]);
         let value = chosen.unwrap_or(found_at);
-        if is_told
-            // Base 64, a name, a call.
-            && !text.get(value.end).is_some_and(|next| b"=([".contains(next))
-            && !is_named_otherwise(text, start)
-            && !is_in_address(text, &value)
-        {
+        if is_told && !is_part_or_id(text, &(start..value.end)) {
             found.push(value);
         }
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use memory_store_base::text::{self, is_unspaced, rarity};
 
 use super::value::spread::{Evidence, may_spread};
-use super::value::{drawn, shape};
+use super::value::{self, Place, Promise, drawn, judge, shape};
 use super::vocabulary::WORDS;
 use super::{Redactor, known, touches, united};
 use crate::Finding;
@@ -367,6 +367,73 @@ impl<'t> Sentence<'t> {
     }
 }
 
+/// Returns the words of a line that are so clearly credentials that they are hidden, not only held.
+pub(super) fn clear(line: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for part in sentences(line) {
+        let mut sentence = None;
+        for word in words(line, &part).into_iter().filter(|word| may_be_clear(&line[word.clone()]))
+        {
+            let sentence = sentence.get_or_insert_with(|| Sentence::of(line, part.clone(), ""));
+            let suspect = sentence.judge(&word);
+            let is_clear =
+                |suspect: &Suspect| is_clear(&line[suspect.range.clone()], suspect.points);
+            found.extend(suspect.filter(is_clear).map(|suspect| suspect.range));
+        }
+    }
+    found
+}
+
+/// Returns whether a word is worth a look: cheaper than to judge what is around it.
+fn may_be_clear(word: &str) -> bool {
+    const BYTES: std::ops::RangeInclusive<usize> = 8..=96;
+    let bytes = word.as_bytes();
+    let looks = |value: &str| Looks::of(value).is_some_and(|looks| looks != Looks::Number);
+    BYTES.contains(&bytes.len())
+        && bytes.iter().any(u8::is_ascii_digit)
+        && bytes.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+        && (looks(word) || word.rsplit([':', '/', '=']).next().is_some_and(looks))
+}
+
+/// Returns whether a value with these points is hidden. What ids and hashes look like needs more of them, and a number
+/// is never clear.
+fn is_clear(value: &str, points: i32) -> bool {
+    const BYTES_MIN: usize = 8;
+    const DRAWN_BYTES_MIN: usize = 10;
+    const HASH_BYTES_MIN: usize = 32;
+    let Some(looks) = Looks::of(value) else { return false };
+    let bytes = value.as_bytes();
+    // `Granite~badger_33` is no name in code, whose words have capitals or signs, not both and a number behind them.
+    let is_made = || value::are_words_with_number(value.as_bytes());
+    let points_min = match looks {
+        Looks::CodeSign | Looks::Words if is_made() => 3,
+        Looks::Sign | Looks::CodeSign | Looks::Drawn | Looks::Words | Looks::Spelled => 4,
+        Looks::Digits => 5,
+        Looks::Encoded | Looks::DrawnId => 6,
+        Looks::Number => return false,
+    };
+    // `linux-cargo-` and the hash of a lock file
+    let is_content = bytes.rsplit(|byte| b"-_".contains(byte)).next().is_some_and(|end| {
+        end.len() < bytes.len()
+            && end.len() >= HASH_BYTES_MIN
+            && end.iter().all(u8::is_ascii_hexdigit)
+    });
+    let is_drawn = || {
+        bytes.len() >= DRAWN_BYTES_MIN && judge(bytes, Place::Beside(Promise::Password)).is_secret()
+    };
+    // `2026-11-20T10:02:11Z`
+    let is_time = bytes.windows(8).any(|date| {
+        let is_sign = |at: usize| date[at] == b'-';
+        is_sign(4) && is_sign(7) && date[..4].iter().all(u8::is_ascii_digit)
+    });
+    points >= points_min
+        && bytes.len() >= BYTES_MIN
+        && !is_time
+        && !is_content
+        && (looks != Looks::Drawn || is_drawn())
+        && (looks != Looks::Words || bytes[0].is_ascii_uppercase() || !value.is_ascii())
+}
+
 /// Sum of points, with their reasons.
 #[derive(Default)]
 struct Score {
@@ -579,6 +646,8 @@ fn is_named_thing(value: &str) -> bool {
         && bytes
             .iter()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    // `Ctrl+Shift+F12`
+    let is_shortcut = value.split_once('+').is_some_and(|(key, _)| WORDS.modifier_key.has(key));
     // `ORA-01017`
     let is_numbered = value.split_once('-').is_some_and(|(name, number)| {
         name.bytes().all(|byte| byte.is_ascii_uppercase())
@@ -606,6 +675,7 @@ fn is_named_thing(value: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte));
     is_variable
         || is_numbered
+        || is_shortcut
         || is_serial
         || is_address
         || is_file

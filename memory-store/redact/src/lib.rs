@@ -363,6 +363,10 @@ impl Engine {
                         found.extend(next.map(|secret| (detector, secret)));
                     }
                     Some(secret) => found.push((detector, secret)),
+                    None if detector == Detector::Assignment => {
+                        let values = cues.sentence(text, &range).into_iter();
+                        found.extend(values.map(|value| (Detector::Cue, value)));
+                    }
                     None if self.prefers_one_pass(detector)
                         && failures.are_too_many(detector, self.rules.len()) =>
                     {

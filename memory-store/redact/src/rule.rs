@@ -76,6 +76,9 @@ pub(super) struct Rule {
     /// As [`told`](Self::told), or like one that people choose with its sign: all of it stands apart.
     #[serde(default)]
     chosen: bool,
+    /// True if the secret has to be of a style in which passwords and keys are made.
+    #[serde(default)]
+    styled: bool,
     /// True if the secret has to look drawn at random, since nothing but its place tells it.
     #[serde(default)]
     drawn: bool,
@@ -238,6 +241,7 @@ impl Rule {
             && (!self.mixed || has_all_kinds(secret))
             && (!self.told || judge(secret, Place::Rule).is_secret())
             && (!self.chosen || judge(secret, Place::Rule).is_secret() || drawn::is_chosen(secret))
+            && (!self.styled || judge(secret, Place::Styled).is_secret())
             && (!self.drawn || judge(secret, Place::Beside(Promise::Password)).is_secret())
     }
 

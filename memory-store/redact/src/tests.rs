@@ -7,6 +7,7 @@ use super::*;
 
 mod chosen;
 mod cookies;
+mod corpus;
 mod passwords;
 mod places;
 mod ways_in;

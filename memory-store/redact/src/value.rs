@@ -40,6 +40,8 @@ pub(crate) enum Place {
     Cue,
     /// Where only the place indicates a secret: a rule, a column, an argument.
     Rule,
+    /// Where what is around it opens something: any style in which passwords and keys are made.
+    Styled,
     /// In other texts than the one where it was found.
     Elsewhere(Evidence),
 }
@@ -50,6 +52,7 @@ pub(crate) struct Verdict {
     points: i32,
     /// Reasons that hold, by their place in the table.
     held: u32,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
     table: &'static [Reason],
 }
 
@@ -119,6 +122,7 @@ pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
         Near => (&NEAR, asked(Promise::Password, false)),
         Cue => (&CUE, asked(Promise::Password, false)),
         Rule => (&RULE, asked(Promise::Password, true)),
+        Styled => (&STYLED, asked(Promise::Password, true)),
         Elsewhere(evidence) => {
             (&spread::TABLE, asked(Promise::Password, evidence == Evidence::Answer))
         }
@@ -238,7 +242,7 @@ static QUOTED: [Reason; 8] = [
             it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
         shape::is_several_words(it.bytes)
             && !is_telling
-            && !(it.is_password() && drawn::is_joined_phrase(it.bytes))
+            && !(it.promise != Promise::SomeKey && drawn::is_joined_phrase(it.bytes))
     }),
     no("a word", |it| {
         let is_small = || it.bytes.iter().all(u8::is_ascii_lowercase);
@@ -352,6 +356,29 @@ static RULE: [Reason; 2] = [
     }),
 ];
 
+/// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
+static STYLED: [Reason; 6] = [
+    no("too short, a stand-in or another thing", |it| {
+        it.bytes.len() < 8 || is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
+    }),
+    yes("words drawn by lot", |it| drawn::is_joined_phrase(it.bytes)),
+    yes("a long run of hexadecimal digits", |it| {
+        const DIGITS_MIN: usize = 20;
+        let is_digit = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+        let digits = it.bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+        it.bytes.len() >= DIGITS_MIN && digits >= 4 && it.bytes.iter().all(is_digit)
+    }),
+    yes("looks like a password", |it| {
+        judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+    }),
+    yes("random letters and digits", |it| {
+        it.bytes.len() >= 10
+            && it.bytes.iter().all(u8::is_ascii_alphanumeric)
+            && turns(it.bytes) >= 3
+    }),
+    yes("words with a number", |it| drawn::is_chosen(it.bytes) || are_words_with_number(it.bytes)),
+];
+
 impl<'t> Asked<'t> {
     fn is_password(&self) -> bool {
         self.promise == Promise::Password
@@ -427,6 +454,26 @@ pub(crate) fn is_numbered(value: &[u8]) -> bool {
         && (2..=4).contains(&(value.len() - letters))
         && value[letters..].iter().all(u8::is_ascii_digit)
         && shape::case_changes(value) == 0
+}
+
+/// `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`: two words or more with a number behind them, a capital
+/// or a sign between them that names do not have.
+pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 3;
+    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
+    let segments: Vec<&[u8]> = drawn::segments(value).collect();
+    let Some((number, words)) = segments.split_last() else { return false };
+    let is_word = |word: &&[u8]| word.len() >= LETTERS_MIN && !word[0].is_ascii_digit();
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let is_part = |byte: &u8| is_letter(byte) || b"!#$%^&*+=~?_.-".contains(byte);
+    let has_sign = value.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
+    DIGITS.contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && words.len() >= 2
+        && words.iter().all(is_word)
+        && value.iter().all(is_part)
+        && is_letter(&value[0])
+        && (has_sign || value[0].is_ascii_uppercase() || !value[0].is_ascii())
 }
 
 /// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.

@@ -109,6 +109,7 @@ vocabulary! {
     local_host: "Names of hosts and users that are everybody's.",
     card_number: "Words before the number of a card.",
     phone_number: "Words before a number that is dialled.",
+    modifier_key: "Keys of a keyboard that are held while another is pressed.",
     sample_part: "Parts of names of files that show which settings there are, and contain no secret of anybody.",
     gate_role: "Names of secrets: a value right behind one is probably it.",
     gate_phrase: "Names of secrets that are phrases: right behind one any words are it.",

@@ -8,7 +8,7 @@ const PERSONAL: [&str; 8] =
     ["card", "crypto", "email", "iban", "ip", "mac", "national-id", "phone"];
 
 /// The names of all that is hidden, sorted; the test `each_placeholder_has_a_known_name` compares them with the rules.
-pub const NAMES: [&str; 313] = [
+pub const NAMES: [&str; 314] = [
     "account",
     "adafruit-key",
     "adobe-secret",
@@ -307,6 +307,7 @@ pub const NAMES: [&str; 313] = [
     "url-token",
     "vault-token",
     "vault-unseal-key",
+    "vendor-token",
     "vercel-token",
     "volcengine-key-id",
     "vonage-secret",

@@ -33,6 +33,8 @@ enum Judge {
     Drawn,
     /// A literal in a call that makes the value of it, or looks it up: with a letter and a digit, or words drawn by lot.
     Wrapped,
+    /// In a list of settings or outputs: of a style in which passwords and keys are made.
+    Styled,
     /// Bytes, each as a number.
     Bytes,
 }
@@ -147,7 +149,7 @@ pub(super) fn bytes(
 }
 
 /// The value of the name at `name`, which stands before it in one of the forms.
-pub(super) fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let said = &text[name.clone()];
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
     let before = &text[from..name.start];
@@ -208,6 +210,7 @@ impl Judge {
             Self::Wrapped => {
                 judge(value, Place::Told(promise)).is_secret() || drawn::is_chosen(value)
             }
+            Self::Styled => judge(value, Place::Styled).is_secret(),
             Self::Bytes => are_drawn_bytes(value),
         }
     }

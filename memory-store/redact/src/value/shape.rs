@@ -31,6 +31,7 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
         || WORDS.reference.begin(value)
         || is_template(value)
         || is_call_in_braces(value)
+        || is_expression_for_text(value)
         || is_variable(value)
         || has_few_characters(value)
         || is_filter(value)
@@ -44,6 +45,13 @@ fn is_filter(value: &[u8]) -> bool {
     let [b'[', inner @ .., b']'] = value else { return false };
     let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
+}
+
+/// `kst_[A-Za-z0-9_-]{32,48}`: a regular expression.
+fn is_expression_for_text(value: &[u8]) -> bool {
+    const CLASSES: [&[u8]; 5] = [b"[A-Z", b"[a-z", b"[0-9", b"[^", b"[a-f"];
+    CLASSES.iter().any(|class| memchr::memmem::find(value, class).is_some())
+        && value.iter().any(|byte| b"]-".contains(byte))
 }
 
 /// `{quote(password)}`: a call in a template of Python's.
@@ -239,7 +247,14 @@ fn is_namespaced(value: &[u8]) -> bool {
         !part.is_empty()
             && part.iter().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(byte))
     };
-    !names.is_empty() && names.iter().all(is_name) && !number.is_empty() && is_numeric(number)
+    // `eu3`
+    let is_short = |part: &[u8]| {
+        part.len() <= 4 && part.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
+    let is_number = |part: &[u8]| !part.is_empty() && is_numeric(part);
+    names.first().is_some_and(is_name)
+        && names.iter().all(|part| is_name(part) || is_number(part))
+        && (is_number(number) || names.len() > 1 && is_short(number))
 }
 
 /// `osc7/file`: a path below the folder at hand, of small letters and hardly a digit.
