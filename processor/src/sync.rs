@@ -50,6 +50,7 @@ use memory_store::{Timestamp, identity};
 use crate::collect::forks::Ownership;
 use crate::git;
 use crate::lock::{Busy, Lock};
+use crate::machine::Machine;
 use crate::mining::MinedFile;
 use crate::progress::{Progress, Silent};
 use crate::session_records::often;
@@ -95,6 +96,8 @@ pub struct SyncOptions<'a> {
     pub afresh: bool,
     /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
     pub ollama_host: Option<&'a str>,
+    /// The machine whose battery and load a model on it pauses for, where no person waits; `None` where it never pauses.
+    pub machine: Option<&'a Machine>,
     /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
     pub asked_at_once: Duration,
     /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
@@ -119,6 +122,7 @@ impl<'a> SyncOptions<'a> {
             replacing: Replacing::Few,
             afresh: false,
             ollama_host: None,
+            machine: None,
             asked_at_once: ASKED_AT_ONCE,
             part_bytes: PART_BYTES,
             pack_from: PACK_FROM_BYTES,

@@ -177,6 +177,11 @@ pub(super) fn mine(
         }
         Some(model) => {
             progress.resume("asking", count - stale.len(), count);
+            if let Some(strain) = context.strain().filter(|_| !stale.is_empty()) {
+                progress.note(&format!(
+                    "The model is asked although it would pause in the background ({strain})."
+                ));
+            }
             let rests = |known: &KnownSession| calm.rests(state, &known.name);
             let reading = Reading { context, miner: &miner, roots: &roots, until, rests: &rests };
             read_by(model, &reading, &stale, &mut warnings)?
@@ -251,7 +256,9 @@ fn read_by(
         let prepared: Vec<Option<Prepared>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
-            let is_over = model.is_down() || model.was_asked() && Instant::now() >= until;
+            let is_over = model.is_down()
+                || model.is_paused()
+                || model.was_asked() && Instant::now() >= until;
             if is_over && !is_late {
                 is_late = true;
                 let rest = stale[mined.len()..].iter();
