@@ -16,7 +16,6 @@ mod exit;
 mod failure;
 mod installation;
 mod machine_path;
-mod packages;
 mod printable;
 mod service;
 mod style;

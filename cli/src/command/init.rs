@@ -21,13 +21,12 @@ use serde::Serialize;
 use super::backfill::{self, Backfill};
 use super::doctor::folders;
 use super::guide;
-use super::ignore_lines::Consent;
 use super::init_options::Init;
 use super::plan::{self, Plan};
 use super::reader::{self, Chosen, Offers, WITHOUT_MODEL};
 use super::scene::{self, Scene};
 use super::sync;
-use super::{ask, closing, config, ignore_lines, migrations, old_sessions, preview, view};
+use super::{ask, closing, config, migrations, old_sessions, preview, view};
 use crate::elsewhere::{self, Moved};
 
 use crate::claude::places::Scope;
@@ -50,9 +49,6 @@ struct SetUp {
     registered: Option<Registered>,
     /// Whether Claude Code's plugin brings hooks and server.
     by_plugin: bool,
-    /// Files of packages that got a line which keeps the memory folder out.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ignore_lines: Vec<PathBuf>,
     /// Result of learning from transcripts that were there already.
     #[serde(flatten)]
     backfill: Option<Backfill>,
@@ -62,7 +58,6 @@ struct SetUp {
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
-    ignore_lines::check(args)?;
     // Where nobody can be asked, the plan is that of `--yes`, and is only shown.
     let is_unanswered = !args.yes && !args.preview && !world.interactive;
     let args = &Init { yes: args.yes || is_unanswered, ..args.clone() };
@@ -240,12 +235,6 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
         reader.set(world)?;
         writeln!(out, "  read by     {}", reader.told())?;
     }
-    let is_wanted = args.guides_ignore_lines();
-    let lines = match plan.consent(args) {
-        Consent::Given | Consent::WithAnswer => plan.ignore_lines.as_slice(),
-        Consent::Missing => &[],
-    };
-    let ignore_lines = ignore_lines::put(world, &store, lines, is_wanted, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     decide_earlier(args, world, scene, &tree, out)?;
     // By now sessions that were named may have been taken as this project's.
@@ -271,7 +260,7 @@ fn set_up(args: &Init, world: &World, scene: &Scene, out: &mut dyn Write) -> Res
     closing::show(is_new, is_new && args.guides.is_empty() && registers, for_team, out)?;
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder.clone();
-    Ok(SetUp { root, project, mode, folder, registered, by_plugin, ignore_lines, backfill })
+    Ok(SetUp { root, project, mode, folder, registered, by_plugin, backfill })
 }
 
 /// Fails where the next command would not find what was set up, so that setting up does not end with success then.

@@ -43,14 +43,10 @@ pub struct Init {
     /// Leave Claude Code's settings alone
     #[arg(long)]
     pub no_register: bool,
-    /// Extras for Claude, git and packages: skill, agents and rules tell Claude when to use memory, merge-driver lets
-    /// git merge memory files, ignore-lines keeps packages made here free of memories
+    /// Extras for Claude and git: skill, agents and rules tell Claude when to use memory, merge-driver lets git merge
+    /// memory files
     #[arg(long = "with", value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub guides: Vec<Guide>,
-    /// Add no lines to .npmignore, .dockerignore and Cargo.toml; these lines keep committed memories out of packages
-    /// that are made here
-    #[arg(long, hide_short_help = true, conflicts_with = "register_only")]
-    pub no_ignore_lines: bool,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, hide_short_help = true, conflicts_with_all = ["no_register", "private", "committed"])]
     pub register_only: bool,
@@ -114,15 +110,10 @@ impl Init {
         self.settings.or(scene.registered).unwrap_or(Scope::User)
     }
 
-    /// Returns the files that the extras of `--with` go into, apart from ignore lines.
+    /// Returns the files that the extras of `--with` go into.
     pub fn extras(&self, scene: &Scene, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
         let by_plugin = !self.registers(scene) && scene.plugin.is_on();
         let files = |guide: &Guide| guide.files(by_plugin, world, scope, root);
         self.guides.iter().flat_map(files).collect()
-    }
-
-    /// Whether lines are written that keep the memory folder out of packages.
-    pub fn guides_ignore_lines(&self) -> bool {
-        self.guides.contains(&Guide::IgnoreLines)
     }
 }

@@ -43,7 +43,6 @@ mod glance;
 mod guide;
 mod handoff;
 pub mod help;
-mod ignore_lines;
 mod in_git;
 mod init;
 mod init_options;

@@ -8,7 +8,6 @@ use memory_store::layout::STORE_DIR;
 use memory_store::mode::Mode;
 use serde::Serialize;
 
-use super::ignore_lines::{self, Consent};
 use super::init_options::Init;
 use super::reader::{Chosen, Offers};
 use super::scene::{self, Scene};
@@ -16,7 +15,6 @@ use super::{config, view};
 use crate::claude::hooks::HOOKS;
 use crate::claude::plugin::Plugin;
 use crate::failure::Result;
-use crate::packages::IgnoreLine;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 
@@ -56,8 +54,6 @@ pub struct Plan {
     refused: Vec<String>,
     /// Whether the sessions are read now.
     learns: bool,
-    /// Lines that keep a committed memory folder out of packages.
-    pub ignore_lines: Vec<IgnoreLine>,
     /// Readers that the person is asked to choose from, before anything is written.
     pub asks: Option<Offers>,
 }
@@ -75,12 +71,6 @@ impl Plan {
         let root = scene.observed.root.clone();
         let registers = args.registers(scene);
         let memories = args.mode_in(scene);
-        let ignore_lines = match memories {
-            identity::Mode::Committed => {
-                ignore_lines::planned(args, world, &root, &scene.ignore_lines)
-            }
-            identity::Mode::Private => Vec::new(),
-        };
         let scope = args.scope(scene);
         let refused = offers.as_ref().map_or_else(Vec::new, |offers| offers.refused().to_vec());
         let asks = offers.filter(Offers::is_choice);
@@ -101,21 +91,9 @@ impl Plan {
             drafts_set_in: args.drafts.then(|| world.dirs.config_file()),
             read_by,
             learns: !args.no_sync && world.mode == Mode::Full,
-            ignore_lines,
             refused,
             asks,
             root,
-        }
-    }
-
-    /// Returns the consent to the lines for packages.
-    pub fn consent(&self, args: &Init) -> Consent {
-        if args.yes || args.guides_ignore_lines() {
-            Consent::Given
-        } else if self.asks.is_some() {
-            Consent::WithAnswer
-        } else {
-            Consent::Missing
         }
     }
 
@@ -178,7 +156,6 @@ impl Plan {
         };
         line("then", then)?;
         line("undo", "`throughline uninstall` takes it out again")?;
-        ignore_lines::show(&self.ignore_lines, self.consent(args), out)?;
         writeln!(out, "{}", paint(QUIET, "Nothing was written yet."))?;
         out.flush()?;
         Ok(())

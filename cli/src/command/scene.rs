@@ -12,7 +12,6 @@ use crate::claude::places::Scope;
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
 use crate::failure::Result;
-use crate::packages::{self, IgnoreLine};
 use crate::world::World;
 
 /// A project as it stands before `init` writes anything.
@@ -31,8 +30,6 @@ pub struct Scene {
     pub found: Vec<Transcript>,
     /// Sessions that were recorded here and may be another project's.
     pub unclaimed: Unclaimed,
-    /// Lines that packages lack.
-    pub ignore_lines: Vec<IgnoreLine>,
 }
 
 impl Scene {
@@ -61,7 +58,6 @@ impl Scene {
             registered: Scope::ALL.into_iter().find(has_hooks),
             found: found.transcripts,
             unclaimed: found.unclaimed,
-            ignore_lines: packages::lacking(&tree.root),
             observed,
             known,
         })

@@ -765,7 +765,6 @@ fn uninstall_names_the_file_that_it_cannot_read_and_goes_on_with_the_others() {
 #[test]
 fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
     let machine = Machine::new();
-    machine.write("home/work/Dockerfile", "FROM scratch\n");
     machine.write("home/work/.mcp.json", "{ damaged by somebody, and none of ours\n");
     machine.ok(&["init", "--yes", "--no-sync", "--with", "skill,agents"]);
     // Both are ours, and cannot be read as text.
@@ -784,7 +783,6 @@ fn uninstall_takes_all_out_that_it_can_and_tells_each_failure() {
         assert_eq!(said.stderr.contains("nothing was deleted"), args.len() > 1, "{}", said.whole());
     }
     assert!(!machine.path(SETTINGS).exists(), "hooks go whatever else fails");
-    assert!(!machine.path("home/work/.dockerignore").exists());
     assert!(machine.path("home/.local/share/throughline/projects").exists());
     // A file that is not UTF-8 and was never ours needs no repair.
     fs::write(machine.path("home/work/AGENTS.md"), b"R\xe8gles\n").unwrap();
@@ -851,13 +849,12 @@ fn without_a_terminal_and_a_yes_nothing_changes_anywhere() {
     let session = "33333333-3333-4333-8333-333333333333";
     let transcript = format!("home/.claude/projects/-home-work/{session}.jsonl");
     machine.transcript(&transcript, session, "2026-10-01");
-    machine.write("home/work/Dockerfile", "FROM scratch\n");
     let before = whole_home(&machine);
     for args in [
         &["init"][..],
         &["init", "--private"],
         &["init", "--committed", "--llm", "rules", "--settings", "project"],
-        &["init", "--drafts", "--with", "skill,agents,rules,merge-driver,ignore-lines"],
+        &["init", "--drafts", "--with", "skill,agents,rules,merge-driver"],
         &["init", "--no-register", "--no-sync"],
         &["init", "--register-only"],
         &["init", "--json"],

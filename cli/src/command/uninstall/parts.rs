@@ -13,7 +13,6 @@ use crate::claude::{guide, register};
 use crate::command::complete::VARIABLE;
 use crate::command::{merge_setup, service};
 use crate::failure::{At as _, Result};
-use crate::packages;
 use crate::world::World;
 
 /// Files of a project that may contain the paragraph: `init` writes it into the first, people copy it into the others.
@@ -77,11 +76,6 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     for root in roots {
         of_project(world, root, account);
     }
-    let (changed, failures) = packages::take_out(&world.dirs, run);
-    for path in changed {
-        account.add("the ignore line", Way::Out, Ok(Some(path)));
-    }
-    failures.into_iter().for_each(|failure| account.fail(failure));
     for file in COMPLETIONS {
         let path = world.home.join(file);
         account.add("", Way::Whole, remove_own(path, |text| text.contains(VARIABLE), run));
