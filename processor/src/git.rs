@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,7 +28,6 @@ use memory_store::git_dirs::{GitDirs, has_git_entry, is_root};
 use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
-use version::Version;
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -224,49 +223,6 @@ pub fn tracked_names(root: &Path) -> String {
 /// Whether a folder lies in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(has_git_entry)
-}
-
-/// The repository that a folder lies in, and where in it, as all its working trees have it; `None`
-/// outside of one.
-pub fn place(root: &Path) -> Option<(String, String)> {
-    let repository = line(root, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-    Some((repository, prefix(root)))
-}
-
-/// Where in its repository a folder lies: empty, or with a slash at the end.
-fn prefix(root: &Path) -> String {
-    line(root, &["rev-parse", "--show-prefix"]).unwrap_or_default()
-}
-
-/// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
-/// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
-/// of the parents has, or where attributes could hide that, what each of them has not. The caller reads
-/// its output and waits for it.
-pub fn added(root: &Path, folder: &Path) -> io::Result<Child> {
-    let mut log = command(root);
-    let merges = if without_attributes(&mut log, root) { "--cc" } else { "-m" };
-    log.args(["log", "--all", "--reflog", "--full-history"])
-        .args(["--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
-        // Lines between changes would be part of a hunk, and an empty one without its sign would end it.
-        .args(["--inter-hunk-context=0", "-O/dev/null"])
-        .args(["--text", merges, "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
-        .args(["--patch", "--format=commit %H", "--"])
-        .arg(folder)
-        .spawn()
-}
-
-/// Keeps git from asking attributes what is text, for a merge's diff does so despite `--text`. `false`
-/// where that cannot be had: an older git, or attributes that the repository has for itself.
-fn without_attributes(command: &mut Command, root: &Path) -> bool {
-    let own = place(root).map(|(repository, _)| Path::new(&repository).join("info/attributes"));
-    let has_own = own.is_none_or(|own| own.symlink_metadata().is_ok());
-    // Of nothing at all: standard input is empty.
-    let empty_tree = line(root, &["hash-object", "-t", "tree", "--stdin"]);
-    let knows = version::found() >= Some(Version::ATTRIBUTE_SOURCE);
-    let Some(tree) = empty_tree.filter(|_| knows && !has_own) else { return false };
-    command.env("GIT_ATTR_SOURCE", tree).env("GIT_ATTR_NOSYSTEM", "1");
-    command.args(["-c", "core.attributesFile=/dev/null"]);
-    true
 }
 
 /// Whether git leaves a file out of commits; so it is outside a repository.
