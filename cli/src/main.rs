@@ -17,7 +17,6 @@ mod failure;
 mod installation;
 mod machine_path;
 mod printable;
-mod service;
 mod style;
 mod usage;
 mod world;

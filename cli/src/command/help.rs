@@ -62,7 +62,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("projects", "all of yours"),
             ("sync", "read new transcripts now"),
             ("watch", "learn without hooks"),
-            ("service", "keep `watch` running"),
             ("purge", "remove turns for good"),
         ],
     ),
@@ -80,7 +79,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 44] = [
+const EXAMPLES: [(&str, [&str; 2]); 43] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -121,7 +120,6 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("share", ["share on", "share off"]),
     ("sync", ["sync", "sync --all"]),
     ("watch", ["watch", "watch --poll=5"]),
-    ("service", ["service install --dry-run", "service status"]),
     ("purge", ["purge --before 2026-06-01 --yes", "purge --session 1111 --yes"]),
     ("pack", ["pack --tokens 1000", "pack --format json"]),
     ("mcp", ["mcp", "mcp </dev/null"]),
@@ -131,7 +129,7 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
 ];
 
 /// Two examples for each command below another one, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 12] = [
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
     ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
@@ -148,9 +146,6 @@ const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
         ],
     ),
     ("config llm claude", ["config llm claude", "config llm claude --usd-per-day 0.50 haiku"]),
-    ("service install", ["service install", "service install --dry-run"]),
-    ("service uninstall", ["service uninstall", "service uninstall --dry-run"]),
-    ("service status", ["service status", "service status --json"]),
     ("man", ["man", "man ~/.local/share/man/man1"]),
     (
         "merge-driver",

@@ -84,7 +84,6 @@ mod review;
 mod scene;
 mod search;
 mod selftest;
-mod service;
 mod sessions;
 mod settings_schema;
 mod share;
@@ -184,7 +183,6 @@ enum Command {
     Projects(projects::Projects),
     Sync(sync::Sync),
     Watch(watch::Watch),
-    Service(service::Service),
     #[command(visible_alias = "recall")]
     Search(search::Search),
     Show(show::Show),
@@ -238,7 +236,6 @@ impl Command {
             Self::Projects(args) => projects::run(args, world, out),
             Self::Sync(args) => sync::run(args, world, out),
             Self::Watch(args) => watch::run(args, world, out),
-            Self::Service(args) => service::run(args, world, out),
             Self::Search(args) => search::run(args, world, out),
             Self::Show(args) => show::run(args, world, out),
             Self::List(args) => list::run(args, world, out),

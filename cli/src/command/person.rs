@@ -26,7 +26,6 @@ impl Command {
             Self::Config(args) => (args.decides(), "throughline config"),
             Self::Audit(args) => (args.decides(), "throughline audit --fix"),
             Self::Doctor(args) => (args.decides(), "throughline doctor --migrations --restore"),
-            Self::Service(args) => (args.decides(), "throughline service"),
             // These commands check each memory that they change.
             Self::Add(_) | Self::Edit(_) | Self::Forget(_) => return None,
             Self::Watch(_)

@@ -52,7 +52,6 @@ fn programs_of_a_project_are_not_started() {
         &["sync"],
         &["status"],
         &["audit"],
-        &["service", "status"],
     ];
     for path in
         [".:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:/bin:", "bin:./bin:/usr/bin:/bin", ""]

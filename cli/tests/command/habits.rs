@@ -25,9 +25,6 @@ const NESTED: [&str; 13] = [
     "config llm ollama",
     "config llm openai",
     "config llm claude",
-    "service install",
-    "service uninstall",
-    "service status",
 ];
 /// Commands that programs run.
 const HIDDEN: [&str; 2] = ["man", "merge-driver"];
@@ -138,11 +135,7 @@ fn examples_run(name: &str, (machine, id): &(Machine, String)) {
         }
         // It never ends by itself.
         let watches = if name == "watch" { "timeout 1 " } else { "" };
-        let mut line = format!("{watches}{}", line.replace("96tfds", id));
-        if name.starts_with("service ") && !line.contains("--dry-run") {
-            // The user's own service manager is not for tests.
-            line.push_str(" --dry-run");
-        }
+        let line = format!("{watches}{}", line.replace("96tfds", id));
         let (code, said) = example(machine, &line);
         let expected: &[i32] = match name {
             // No Ollama answers, and the client is a script.
