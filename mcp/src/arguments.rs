@@ -451,7 +451,7 @@ mod tests {
             (json!("k3v9qa 8h248h"), &ids),
             (json!("[\"k3v9qa\", \"8h248h\"]"), &ids),
             (json!("[fact k3v9qa, replaced by 8h248h]"), &ids[..1]),
-            (json!("[fact k3v9qa, draft], [user's preference 8h248h]"), &ids),
+            (json!("[fact k3v9qa, pending], [user's preference 8h248h]"), &ids),
         ] {
             assert_eq!(read(json!({"ids": written})).unwrap().list("ids"), meant, "{written}");
         }

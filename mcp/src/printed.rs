@@ -113,7 +113,7 @@ mod tests {
             ("k3v9qa", &["k3v9qa"][..]),
             ("K3V9QA, #8h248h", &["k3v9qa", "8h248h"]),
             ("[fact ananan]", &["ananan"]),
-            ("[user's preference ananan, draft]", &["ananan"]),
+            ("[user's preference ananan, pending]", &["ananan"]),
             ("- [fix k3v9qa] 2026-09-20: The importer stops, often", &["k3v9qa"]),
             ("- [fix k3v9qa] One\n- [fact 8h248h] Two", &["k3v9qa", "8h248h"]),
             ("decision k3v9qa", &["k3v9qa"]),

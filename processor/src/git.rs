@@ -269,12 +269,19 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// The local branches whose work is contained in HEAD, without the branch that is checked out.
+/// Branches that others are merged into, where no remote names its default branch.
+const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
+
+/// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those
+/// that it may have been made from, which contain no work of their own.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
+    let defaults =
+        lines(root, &["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"]);
+    let is_trunk = |name: &str| TRUNKS.contains(&name) || defaults.iter().any(|it| it == name);
     lines(root, &["for-each-ref", "--merged", "HEAD", "--format=%(refname:short)", "refs/heads"])
         .into_iter()
-        .filter(|name| Some(name) != current.as_ref())
+        .filter(|name| Some(name) != current.as_ref() && !is_trunk(name))
         .collect()
 }
 
@@ -606,6 +613,15 @@ mod tests {
         assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
         assert_eq!(second.held.len(), 2);
         assert_eq!(merged_branches(&root), ["old"]);
+        // The branch that this one was made from was not merged into it, nor the default branch of a remote.
+        let made_from = branch(&root).unwrap();
+        git(&root, &["branch", "stable"]);
+        git(&root, &["update-ref", "refs/remotes/origin/stable", "HEAD"]);
+        git(&root, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/stable"]);
+        git(&root, &["checkout", "-q", "-b", "topic"]);
+        assert_eq!(merged_branches(&root), ["old"], "made from {made_from}");
+        git(&root, &["checkout", "-q", &made_from]);
+        git(&root, &["branch", "-q", "-D", "topic", "stable"]);
 
         fs::write(memories.join("three.md"), "three").unwrap();
         assert_eq!(uncommitted(&root), [".throughline/memories/three.md"]);

@@ -52,8 +52,9 @@ use crate::git;
 use crate::lock::{Busy, Lock};
 use crate::machine::Machine;
 use crate::mining::MinedFile;
+use crate::private_files::write_json;
 use crate::progress::{Progress, Silent};
-use crate::session_records::often;
+use crate::session_records::{often, passed};
 use crate::state::{Learned, State};
 use crate::transcript::parts::{self, PART_BYTES};
 use crate::typed_commands;
@@ -315,8 +316,9 @@ impl Run<'_> {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all.extend(expired);
         self.report.turns = all.iter().map(|file| file.turns).sum();
-        let records = all.iter().map(|file| (file.session.as_str(), &file.record));
-        self.state.commands = often(records);
+        let records = || all.iter().map(|file| (file.session.as_str(), &file.record));
+        self.state.commands = often(records());
+        write_json(&context.home.commands, &passed(records()))?;
         let learned = self.make_memories(&ownership, &all, asked)?;
         let inputs = if learned.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, expired_turns, ..learned.learned };
@@ -388,6 +390,7 @@ impl Run<'_> {
     /// Whether memories, and all that is published of them, would be as they are.
     fn memories_stay(&self, inputs: &str) -> bool {
         self.around.stays
+            && self.context.home.commands.exists()
             && !self.context.options.afresh
             && !self.state.all_turns
             && self.distrusted.is_empty()

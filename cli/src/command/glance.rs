@@ -137,7 +137,7 @@ impl Glance {
             )?,
             (waiting, _) => writeln!(
                 out,
-                "{waiting} {} not taken in yet: given to sessions, but private until `throughline review`.",
+                "{waiting} {} pending: given to sessions, but private until accepted in `throughline review`.",
                 view::are(waiting)
             )?,
         }

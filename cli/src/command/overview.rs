@@ -9,13 +9,14 @@ use memory_store::memory::Memory;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
+use super::given::{GONE, GivenItems};
 use super::receipts::{self, Receipt};
+use super::review;
 use super::review::Counts;
 use super::status::{self, Summary};
 use super::stores::Stores;
 use super::view::{self, plain, plural};
 use super::visit::Visit;
-use super::{review, why};
 use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -153,8 +154,8 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
 
 fn injections(world: &World, stores: &Stores) -> Result<Vec<Injection>> {
     let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), GIVEN_MAX, |_| true);
-    let titles = why::titles(stores, world, &receipts)?;
-    let title = |id| titles.get(&id).cloned();
+    let items = GivenItems::of(stores, world, &receipts)?;
+    let title = |id| items.known_title(id).map(str::to_owned);
     Ok(receipts
         .into_iter()
         .map(|receipt: Receipt| Injection {
@@ -257,7 +258,7 @@ fn learned(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
 
 fn to_review(counts: &Counts) -> String {
     let parts = [
-        (counts.waiting, format!("{} to be taken in", counts.waiting)),
+        (counts.waiting, format!("{} pending", counts.waiting)),
         (counts.new, format!("{} not looked at yet", counts.new)),
         (counts.stale, format!("{} may be true no longer", counts.stale)),
         (counts.contradictions, plural(counts.contradictions, "contradiction")),
@@ -267,7 +268,7 @@ fn to_review(counts: &Counts) -> String {
     ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
-    if parts.is_empty() { "nothing waits".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "nothing to review".to_owned() } else { parts.join(", ") }
 }
 
 fn given(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
@@ -281,7 +282,7 @@ fn given(overview: &Overview, world: &World, out: &mut dyn Write) -> Result {
         let tokens = plural(usize::try_from(injection.tokens).unwrap_or(usize::MAX), "token");
         let (titles, count) = (&injection.titles, injection.titles.len());
         let what = match titles.first() {
-            None if injection.memories > 0 => why::GONE.to_owned(),
+            None if injection.memories > 0 => GONE.to_owned(),
             None => "where the work was left".to_owned(),
             Some(title) if count == 1 => title.clone(),
             Some(title) => format!("{count}: {title}"),

@@ -246,8 +246,9 @@ fn outcomes(
         let Some(record) = records.get(session) else { continue };
         for receipt in by_session.get(session).into_iter().flatten() {
             for given in &receipt.memories {
-                let memory = memories.get(&given.id).copied();
-                let followed = memory.and_then(|memory| follows(memory, receipt.at, record));
+                // Passages are given, too.
+                let Some(memory) = memories.get(&given.id) else { continue };
+                let followed = follows(memory, receipt.at, record);
                 let outcome = outcomes.entry(given.id).or_default();
                 outcome.given += 1;
                 match followed {

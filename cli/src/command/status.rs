@@ -15,6 +15,7 @@ use memory_store::recall::Recall;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, Timestamp, background, identity, settings_file};
 use processor::collect::archive::Archive;
+use processor::collect::discover;
 use processor::log;
 use serde::Serialize;
 
@@ -87,6 +88,9 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     lost_sessions: usize,
+    /// Sessions of this path that are not learned from, and the command that decides about them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unclaimed: Vec<String>,
     /// Says of each pack of the archive of which it cannot be told what is in it why that is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unlisted_packs: Vec<String>,
@@ -118,6 +122,7 @@ pub struct Summary {
 pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(world, &stores)?;
+    summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.told();
     // A model on this machine is offered where none is chosen.
     if summary.llm.is_none() {
         summary.ollama = ollama::offer(world);
@@ -181,6 +186,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         settings_problems: grave.map(ToString::to_string).collect(),
         counts,
         archived_sessions,
+        unclaimed: Vec::new(),
         lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
         unlisted_packs: super::damage::unlisted_packs(&world.dirs.project(tree.project)),
         archive_bytes,
@@ -237,6 +243,7 @@ impl Summary {
         }
         problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));
         problems.extend(self.elsewhere.iter().map(Elsewhere::told));
+        problems.extend(self.unclaimed.iter().map(|unclaimed| format!("{unclaimed}.")));
         problems.extend(self.settings_problems.iter().cloned());
         problems.extend(self.llm_cost.iter().flat_map(Cost::warnings));
         if self.broken_files > 0 {
@@ -323,7 +330,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if counts.held > 0 {
         let text =
-            format!("{} held, private until `throughline review` takes them in", counts.held);
+            format!("{} pending, private until accepted in `throughline review`", counts.held);
         line("", text)?;
     }
     let rest = told_rest(summary);

@@ -109,7 +109,7 @@ fn every_view_prints_the_same_numbers() {
         text.contains(&format!("{in_project}, {IN_REPOSITORY} of them in /home/work")),
         "{text}"
     );
-    assert!(text.contains(&format!("{held} held, private until")), "{text}");
+    assert!(text.contains(&format!("{held} pending, private until")), "{text}");
     assert!(text.contains("besides: 1 replaced, 1 expired, 1 put aside"), "{text}");
     assert_eq!(told(&text, "yours"), USERS, "{text}");
     let text = machine.ok(&[]);

@@ -37,7 +37,7 @@ fn the_overview_is_one_screen() {
 
     Known       2 preferences
     Learned     nothing so far
-    Review      2 to be taken in
+    Review      2 pending
     Given       nothing to a session yet
     Health      good, last sync just now
 

@@ -634,7 +634,7 @@ fn a_dry_run_of_any_command_changes_nothing() {
         (&["forget", &id], "Would put aside "),
         (&["restore", &aside], "\"Bagels are boiled\".\n"),
         (&["review", "--keep", &id], "Would confirm "),
-        (&["review", "--accept-all"], "Would take in "),
+        (&["review", "--accept-all"], "Would accept "),
         (&["off", "--for", "2h"], "Would silence everything until 2026-10-02 11:30"),
         (&["on"], "Nothing would be done.\n"),
         (&["share", "on"], "Would let your other projects "),

@@ -28,6 +28,7 @@ mod near;
 mod near_duplicates;
 mod nearest;
 pub mod passages;
+mod passed_commands;
 mod phrase;
 mod posting_window;
 mod project_name;
@@ -216,6 +217,8 @@ pub struct Recalled {
 #[derive(Debug)]
 pub struct Recall {
     sources: Sources,
+    /// File of the commands that passed in sessions.
+    commands: PathBuf,
     /// Folder of the embedder's files.
     models: Option<PathBuf>,
     /// Transformer that others ask, too; without one, it is opened where it is needed.
@@ -244,6 +247,7 @@ impl Recall {
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
         Self {
             sources,
+            commands: dirs.project(tree.project).commands,
             models,
             shared: None,
             embedder,
@@ -440,7 +444,8 @@ impl Recall {
 
     /// Returns a passage by its name, such as one that a receipt names.
     pub fn passage(&self, id: MemoryId) -> Option<Hit> {
-        passages::search::passage(&self.sources, id)
+        let passage = passages::search::passage(&self.sources, id);
+        passage.or_else(|| passed_commands::of_id(&self.commands, id))
     }
 
     /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or

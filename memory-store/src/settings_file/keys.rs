@@ -115,7 +115,7 @@ pub(super) static KEYS: [SettingKey; 20] = [
     user(
         "review",
         || Form::Flag,
-        "`true`: every new memory is held, recalled but private, until `throughline review` accepts it",
+        "`true`: every new memory is pending: recalled, but private, until `throughline review` accepts it",
         review,
     ),
     user(

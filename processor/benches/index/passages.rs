@@ -68,7 +68,11 @@ fn row(
     asked: usize,
 ) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    publish(folder.path(), vectors, &mut (0..passages).map(|number| passage(corpus, number)))?;
+    publish(
+        folder.path(),
+        vectors,
+        &mut (0..passages).map(|number| corpus.passage(number, SESSION, LINES)),
+    )?;
     let without = size(folder.path())?;
     let started = Instant::now();
     while settle(folder.path(), Some(vectors), Some(&HnswGraphs), Timestamp(0))? {}
@@ -147,16 +151,6 @@ impl Samples {
 fn segments(folder: &Path) -> Result<Vec<Segment>> {
     let index = Index::open(folder)?.context("there is no index")?;
     Ok(index.passages().0)
-}
-
-fn passage(corpus: &Corpus, number: u32) -> Passage {
-    Passage {
-        session: format!("session {}", number / SESSION),
-        turn: number % SESSION,
-        at: Timestamp(i64::from(number) * 60_000),
-        text: corpus.text(u64::from(number), LINES),
-        ..Passage::default()
-    }
 }
 
 fn publish(

@@ -188,13 +188,15 @@ pub(super) fn mine(
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
+    // As when it is looked up: whether a model is asked, not whether it answers now.
+    let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
     let sessions_mined = mined.iter().flatten().count();
     warnings.extend(mined.iter().flatten().filter_map(|file| file.failure.clone()));
     for (known, mined) in stale.iter_mut().zip(mined) {
         let Some(mined) = mined else { continue };
-        known.summary = Some(mined.summary(&context.settings.kinds, reads));
+        known.summary = Some(mined.summary(&context.settings.kinds, is_asked));
         known.mined = Some(mined);
     }
     let waits = |known: &&KnownSession| {

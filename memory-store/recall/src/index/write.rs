@@ -130,7 +130,14 @@ pub fn with_graph(
     let vectored = (0..).zip(&embedded).filter_map(|(doc, it)| Some((doc, &it.as_ref()?.vector)));
     let vectored: Vec<(u32, &Vector)> = vectored.collect();
     let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
-    let graph = freeze_passages(&vectored, link(&vectors), segment.docs());
+    let links = link(&vectors);
+    // Without a graph the segment would be due for one again, without end.
+    if links.len() != vectors.len() {
+        let (lists, vectors) = (links.len(), vectors.len());
+        let message = format!("a graph of {vectors} vectors was linked with {lists} lists");
+        return Err(segment.damaged(&message));
+    }
+    let graph = freeze_passages(&vectored, links, segment.docs());
     let new = vec![(SectionKind::Seeds, graph.seeds), (SectionKind::Links, graph.graph)];
     rewritten(segment, new, &[SectionKind::VectorHead, SectionKind::FineCodes])
 }

@@ -59,7 +59,7 @@ impl Recall {
         let query = self.with_vector(query, &passages);
         let ranked = rank(&passages, &query, now);
         let hits = match ranked.judgement.score > self.passage_threshold() {
-            true => self.given(&passages, &ranked, already, PLACES, Some(text)),
+            true => self.given(&passages, &query, &ranked, already, PLACES, Some(text)),
             false => Vec::new(),
         };
         self.note_damage_of(&passages);
@@ -99,7 +99,7 @@ impl Recall {
             let mut ranked = rank(&passages, &query, now);
             let is_open = ranked.judgement.score > self.passage_threshold();
             if keep_quoting(&query, &mut ranked) || is_open {
-                self.given(&passages, &ranked, already, 1, None).pop()
+                self.given(&passages, &query, &ranked, already, 1, None).pop()
             } else {
                 None
             }
@@ -130,8 +130,9 @@ impl Recall {
         ranked.passages.retain(names);
         // Where the best one was given, the file was touched before.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
-        let hit =
-            is_first.then(|| self.given(&passages, &ranked, already, 1, None).pop()).flatten();
+        let hit = is_first
+            .then(|| self.given(&passages, &query, &ranked, already, 1, None).pop())
+            .flatten();
         self.note_damage_of(&passages);
         hit
     }
@@ -155,6 +156,7 @@ impl Recall {
     fn given(
         &self,
         passages: &Sources,
+        query: &Query,
         ranked: &Ranked,
         already: &Already<'_>,
         places: usize,
@@ -188,7 +190,7 @@ impl Recall {
             // What the prompt repeats of an earlier session is in front of the model already.
             let is_echo = prompt.is_some_and(|prompt| likeness(prompt, &hit.text) >= SAME);
             if !is_echo && kept.says(&hits, &hit).is_none() {
-                hits.push(Hit { why: "said in a session".to_owned(), ..hit });
+                hits.push(Hit { why: passage.why(query), ..hit });
             }
         }
         if let Some(prompt) = prompt {

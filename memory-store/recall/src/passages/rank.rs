@@ -65,6 +65,14 @@ impl RankedPassage {
         self.score - length_gain(self.bytes)
     }
 
+    /// Returns what it has in common with a query: a file that both name, words, or else the meaning.
+    pub(crate) fn why(&self, query: &Query) -> String {
+        match query.paths.first().filter(|_| self.names_file) {
+            Some(path) => format!("file {path}"),
+            None => self.candidate.why(query),
+        }
+    }
+
     /// Its id.
     pub(crate) fn id(&self) -> MemoryId {
         self.candidate.entry.id
