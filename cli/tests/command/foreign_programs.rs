@@ -43,7 +43,7 @@ fn traces(machine: &Machine) -> Vec<String> {
 #[test]
 fn programs_of_a_project_are_not_started() {
     let machine = hostile();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 8] = [
         &["status"],
         &["list"],
         &["doctor"],

@@ -11,7 +11,7 @@ const SCREEN_LINES: usize = 50;
 const SCREEN_COLUMNS: u16 = 80;
 
 /// Commands below others.
-const NESTED: [&str; 13] = [
+const NESTED: [&str; 10] = [
     "config get",
     "config set",
     "config unset",

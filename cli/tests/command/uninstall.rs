@@ -140,7 +140,7 @@ fn set_up(machine: &Machine) {
 }
 
 /// Parts, as the dry run tells them.
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 19] = [
     "take the hooks out of /home/.claude/settings.json",
     "take the rules out of /home/.claude/settings.json",
     "take the status line out of /home/.claude/settings.json",
