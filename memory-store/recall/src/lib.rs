@@ -324,10 +324,10 @@ impl Recall {
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before =
             topic.map_or_else(Topic::default, |topic| std::mem::replace(topic, topic.then(&query)));
-        let mut candidates = self.for_prompt(&query, found, text, now);
+        let mut candidates = self.for_prompt(&query, found, now);
         if let Some(followed) = Followed::new(&query, &before) {
             let found = Found::look_up(&self.sources, &followed.query.terms);
-            let more = self.for_prompt(&followed.query, found, text, now);
+            let more = self.for_prompt(&followed.query, found, now);
             candidates = followed.join(candidates, more);
             query = followed.query;
         }
@@ -512,18 +512,11 @@ impl Recall {
         }
     }
 
-    /// Returns candidates for a prompt: by its words, and by the paths and the time that it names.
-    fn for_prompt(
-        &self,
-        query: &Query,
-        found: Found<'_>,
-        text: &str,
-        now: Timestamp,
-    ) -> Vec<Candidate> {
+    /// Returns candidates for a prompt: by its words, and by the paths that it names.
+    fn for_prompt(&self, query: &Query, found: Found<'_>, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
         exact::add_warnings(&self.sources, query, &mut candidates, &|at| self.may_answer(at, now));
-        time_expression::favour(&mut candidates, text, now);
         gate::ease(&mut candidates, gate::PROMPT_EASE);
         candidates
     }
