@@ -173,7 +173,7 @@ const COLUMN: usize = 40;
 const NAME_COLUMNS: usize = 12;
 
 /// Help of `throughline` itself.
-const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n\
+const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
                         {after-help}";
 /// End of each help of a command.
 const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
