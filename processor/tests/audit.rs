@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::scripts::{Sealed, eventful, now};
-use memory_store::layout::Tree;
 use memory_store::recall::{Recall, Search, Tier};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
