@@ -158,7 +158,8 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
     let run = |program: &str, arguments: &[&str]| {
         let mut command = history.environment.command(history.environment.binary(program));
         command.current_dir(&history.root).env("THROUGHLINE", "full");
-        let output = command.env(testutils::MACHINE_VARIABLE, &laptop).args(arguments).output().unwrap();
+        let output =
+            command.env(testutils::MACHINE_VARIABLE, &laptop).args(arguments).output().unwrap();
         let told = [output.stdout, output.stderr].concat();
         let told = String::from_utf8(told).unwrap();
         assert!(output.status.success(), "{program} {arguments:?}: {told}");

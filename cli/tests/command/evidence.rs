@@ -159,7 +159,9 @@ fn a_search_for_fixes_has_the_cures_of_sessions() {
         }
     }
     assert!(
-        hits(&machine, &["--turns", "--", "-kind:fix database"]).iter().all(|hit| hit["kind"] != "fix")
+        hits(&machine, &["--turns", "--", "-kind:fix database"])
+            .iter()
+            .all(|hit| hit["kind"] != "fix")
     );
     machine.finds_nothing(&["search", "kind:decision locked"]);
     // Words of different errors: those that have most of them.
@@ -239,7 +241,10 @@ fn the_timeline_of_a_speaker_has_what_its_sessions_taught_and_no_subagents() {
     machine.ok(&["add", "The keeper has the key of the siren"]);
     let listed = |args: &[&str]| machine.ok(&[&["timeline"], args].concat());
     let (by_person, by_program) = (listed(&["--by", "person"]), listed(&["--by", "program"]));
-    assert!(by_person.contains("> 11111111") && by_person.contains("never use floats"), "{by_person}");
+    assert!(
+        by_person.contains("> 11111111") && by_person.contains("never use floats"),
+        "{by_person}"
+    );
     assert!(
         by_person.contains("key of the siren") && !by_person.contains("4e5d6c7b"),
         "{by_person}"

@@ -14,7 +14,8 @@ const NAME_WORDS_MAX: usize = 4;
 
 /// Returns whether a text is one that a secret was taken out of.
 pub fn hides_secret(text: &str) -> bool {
-    let mut names = text.split("[redacted:").skip(1).filter_map(|rest| Some(rest.split_once(']')?.0));
+    let mut names =
+        text.split("[redacted:").skip(1).filter_map(|rest| Some(rest.split_once(']')?.0));
     names.any(|name| is_name(name) && !PERSONAL.contains(&name))
 }
 
