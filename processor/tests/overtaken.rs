@@ -104,7 +104,8 @@ fn commits_count_for_what_is_asked_also_while_the_model_cannot_be_reached() {
     );
     script.say("It is mended.");
     sealed.write_script(&script);
-    sealed.sync();
+    let report = processor::sync::sync(&sealed.options()).unwrap();
+    assert!(report.warnings[0].contains("nothing answers"), "{:?}", report.warnings);
     let home = sealed.dirs.project(sealed.tree.project);
     let name = "20000000-0000-4000-8000-000000000000";
     let mined = processor::mining::last_mined(&home, name).unwrap();

@@ -15,9 +15,6 @@ use crate::world::World;
 /// Stands for the title of something that is gone.
 pub const GONE: &str = "(gone since)";
 
-/// Columns of a passage in place of a title.
-const QUOTATION_COLUMNS: usize = 160;
-
 /// Something that was given.
 #[derive(Debug)]
 struct Item {
@@ -50,11 +47,7 @@ impl GivenItems {
             if !items.contains_key(&given.id)
                 && let Some(hit) = recall.passage(given.id)
             {
-                let title = format!(
-                    "{}  {}",
-                    passage::name(&hit),
-                    passage::quotation(&hit, QUOTATION_COLUMNS)
-                );
+                let title = passage::quotation(&hit);
                 items.insert(given.id, Item { title, passage: Some(hit) });
             }
         }

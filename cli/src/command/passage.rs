@@ -38,12 +38,30 @@ pub const fn speaker(hit: &Hit) -> &'static str {
     }
 }
 
-/// Returns the speaker, the date and the first line of a passage, within so many columns.
-pub fn quotation(hit: &Hit, columns: usize) -> String {
+/// Characters of the first line that are quoted.
+const LINE_CHARS_MAX: usize = 200;
+
+/// Returns the name, the speaker, the date and the first line of a passage.
+pub fn quotation(hit: &Hit) -> String {
+    format!("{}  {}: {}", name(hit), origin(hit), first_line(hit))
+}
+
+fn origin(hit: &Hit) -> String {
+    format!("{} on {}", speaker(hit), clock::date(hit.date))
+}
+
+fn first_line(hit: &Hit) -> String {
     let text = plain(&hit.text);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let told = format!("{} on {}: {first}", speaker(hit), clock::date(hit.date));
-    wrap::cut(&told, columns)
+    wrap::cut(first, LINE_CHARS_MAX)
+}
+
+/// Prints the name, the speaker and the date of a passage, and its first line below.
+pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
+    let name = paint(NAME, plain(&name(hit)));
+    writeln!(out, "{:indent$}{name}  {}", "", paint(QUIET, origin(hit)))?;
+    writeln!(out, "{:indent$}        \"{}\"", "", first_line(hit))?;
+    Ok(())
 }
 
 /// A turn that is opened.

@@ -14,7 +14,6 @@ use super::view::{self, plain};
 use crate::failure::Result;
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
-use crate::wrap;
 
 #[derive(Serialize)]
 struct TraceView {
@@ -175,9 +174,7 @@ fn show(
         show_scores(traced, detail, out)?;
     }
     for hit in passages {
-        let name = passage::name(hit);
-        let room = wrap::room().saturating_sub(name.len() + 2);
-        writeln!(out, "{}  {}", paint(NAME, plain(&name)), passage::quotation(hit, room))?;
+        passage::show(hit, 0, out)?;
         writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion, query)))?;
     }
     if let Some(silent) = recalled.silent.filter(|_| passages.is_empty()) {

@@ -17,7 +17,6 @@ use crate::clock;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
-use crate::wrap;
 
 /// Answers where no session was given anything, or none whose id begins like `session`.
 pub fn nothing(session: Option<&str>) -> String {
@@ -98,12 +97,17 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return Ok(writeln!(out, "{}", nothing(args.session.as_deref()))?);
     }
     found.iter().try_for_each(|receipt| show(receipt, &items, args.scores, out))?;
+    let mut given = found.iter().flat_map(|receipt| &receipt.memories);
+    if let Some(hit) = given.find_map(|given| items.passage(given.id)) {
+        let open = format!("`throughline show {}` prints a whole turn.", passage::name(hit));
+        writeln!(out, "{}", paint(QUIET, plain(&open)))?;
+    }
     writeln!(
         out,
         "{}",
         paint(
             QUIET,
-            "`throughline show` with an id or a SESSION:TURN shows all of it; `throughline why \"a prompt\"` tries a prompt."
+            "`throughline why \"a prompt\"` tries a prompt, and says why it brings no more."
         )
     )?;
     Ok(())
@@ -128,6 +132,9 @@ fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
     }
     value
 }
+
+/// Columns before an item.
+const INDENT: usize = 2;
 
 /// Prints an injection with the reasons.
 pub fn show(receipt: &Receipt, items: &GivenItems, scores: bool, out: &mut dyn Write) -> Result {
@@ -158,30 +165,17 @@ pub fn show(receipt: &Receipt, items: &GivenItems, scores: bool, out: &mut dyn W
     )?;
     for given in &receipt.memories {
         let title = items.title(given.id);
-        let indent = match items.passage(given.id) {
-            Some(hit) => {
-                let name = passage::name(hit);
-                let room = wrap::room().saturating_sub(name.len() + 4);
-                writeln!(
-                    out,
-                    "  {}  {}",
-                    paint(NAME, plain(&name)),
-                    passage::quotation(hit, room)
-                )?;
-                name.len() + 4
-            }
-            None => {
-                writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?;
-                given.id.short().len() + 4
-            }
-        };
+        match items.passage(given.id) {
+            Some(hit) => passage::show(hit, INDENT, out)?,
+            None => writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?,
+        }
         // An item that was asked for by its name or kind has no score.
         let score = match scores && given.score > 0.0 {
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
             false => String::new(),
         };
         let why = reasons::given(&given.why, occasion, title);
-        writeln!(out, "{:indent$}{}{score}", "", plain(&why))?;
+        writeln!(out, "          {}{score}", plain(&why))?;
     }
     Ok(())
 }

@@ -244,7 +244,7 @@ mod tests {
             ..record("later", at)
         };
         let asked = SessionRecord { branch: "main".to_owned(), tasks: Vec::new(), ..asked() };
-        let answer = on("main", "book them nightly", true, 4);
+        let answer = on("main", "nightly, thanks", true, 4);
         let other =
             "Rename the berths of the harbour table and move its tests, please, all of them";
         for (between, is_open) in [
