@@ -34,8 +34,8 @@ const FITTING_MAX: usize = 40;
 
 /// Finds memories, and passages of earlier sessions.
 ///
-/// Words rank; "words in quotes" must stand there like that; -word excludes; AND, OR, NOT and
-/// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
+/// Words rank; "words in quotes" must occur like that; -word excludes; AND, OR, NOT and
+/// parentheses demand. Filters may be part of the text: kind:fix tag:ci path:src/a.rs session:3f2a
 /// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
 /// A search that begins with a dash comes after `--`.
 #[derive(Debug, Args)]
