@@ -71,6 +71,8 @@ pub(crate) struct Effort {
     pub nearest: usize,
     /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
     pub postings: u64,
+    /// Where all terms of a query are common, those that more than one document in this many has are passed over.
+    pub common_share: u32,
 }
 
 /// Way in which the nearest documents of a source are found.
@@ -90,12 +92,22 @@ impl Effort {
         clustered: CLUSTERED_COMPARED,
         nearest: NEAREST_MAX,
         postings: 1 << 15,
+        common_share: 2,
+    };
+
+    /// Effort of whoever waits for all that can be found.
+    pub(crate) const ALL: Self = Self {
+        scanned: u32::MAX,
+        clustered: u32::MAX,
+        nearest: usize::MAX,
+        postings: 1 << 20,
+        common_share: 1,
     };
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { scanned: u32::MAX, clustered: u32::MAX, nearest: usize::MAX, postings: 1 << 20 }
+        Self::ALL
     }
 }
 

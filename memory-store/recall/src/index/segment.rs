@@ -289,7 +289,8 @@ impl Segment {
             bytes.resize((last - first + 1) as usize * row, 0);
             self.read_into(SectionKind::Docs, u64::from(first) * row as u64, &mut bytes)?;
             for &doc in near {
-                let (entry, code) = bytes[(doc - first) as usize * row..][..row].split_at(DOC_ENTRY);
+                let (entry, code) =
+                    bytes[(doc - first) as usize * row..][..row].split_at(DOC_ENTRY);
                 entries.push(Entry::decode(entry).ok_or_else(|| self.damaged(WRONG_ENTRY))?);
                 codes.extend(code.first_chunk().map(|code| (doc, *code)));
             }

@@ -6,8 +6,8 @@ use super::buckets;
 use super::clusters;
 use super::document::{Document, path_key};
 use super::format::{
-    ALIGNMENT, DOC_ENTRY, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
-    put_varint,
+    ALIGNMENT, DOC_ENTRY, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact,
+    put_bytes, put_varint,
 };
 use super::freeze::{Frozen, freeze_passages};
 use super::hub;
