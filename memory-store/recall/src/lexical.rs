@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::posting_window::{BEST_PARAGRAPHS, List, Scored, WINDOW, Window};
 use super::project_name;
 use super::query::{self, Pair, Query, Term};
-use super::sources::{At, Effort, Source, Sources};
+use super::sources::{At, Source, Sources};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::segment::{Segment, Slot};
 use memory_store_base::text::rarity::{self, inverse_frequency};
@@ -61,7 +61,7 @@ impl<'a> Found<'a> {
         let common = if common_too {
             vec![false; counts.len()]
         } else {
-            passed_over(&counts, docs, &sources.effort)
+            passed_over(&counts, docs, sources.effort.postings)
         };
         let found = sources.list.iter().zip(&slots);
         let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
@@ -210,21 +210,20 @@ impl<'a> Found<'a> {
 }
 
 /// Which terms are passed over, given how many documents have each.
-fn passed_over(counts: &[u32], docs: u32, effort: &Effort) -> Vec<bool> {
+fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
     let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
     let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
     if !counts.iter().any(|count| (1..=limit).contains(count)) {
-        let most = COMMON_DOCS_MIN.max(docs / effort.common_share);
-        common = counts.iter().map(|&count| count > most).collect();
+        common.fill(false);
     }
     let mut rarest: Vec<usize> = (0..counts.len()).filter(|&term| !common[term]).collect();
     let all = rarest.iter().map(|&term| u64::from(counts[term])).sum::<u64>();
-    if all > effort.postings {
+    if all > postings_max {
         rarest.sort_by_key(|&term| counts[term]);
         let mut sum = 0;
         for term in rarest {
             sum += u64::from(counts[term]);
-            common[term] = sum > effort.postings;
+            common[term] = sum > postings_max;
         }
     }
     common
@@ -386,32 +385,27 @@ mod tests {
     }
 
     const MANY: u64 = 1 << 20;
-    const ALL: &Effort = &Effort::ALL;
 
     #[test]
     fn common_terms_are_passed_over_unless_there_are_no_others() {
-        assert_eq!(passed_over(&[0, 201, 200, 3], 1000, ALL), [false, true, false, false]);
-        assert_eq!(passed_over(&[0, 301, 1000], 1000, ALL), [false; 3]);
-        assert_eq!(passed_over(&[2000, 2001], 20_000, ALL), [false, true]);
-        assert_eq!(passed_over(&[], 0, ALL), [false; 0]);
-        // A hook walks through no half of all passages for a word that tells hardly one from another.
-        let hook = &Effort::PASSAGES;
-        assert_eq!(passed_over(&[0, 301, 501, 1000], 1000, hook), [false, false, true, true]);
-        assert_eq!(passed_over(&[200, 3], 200, hook), [false; 2]);
+        assert_eq!(passed_over(&[0, 201, 200, 3], 1000, MANY), [false, true, false, false]);
+        assert_eq!(passed_over(&[0, 301, 1000], 1000, MANY), [false; 3]);
+        assert_eq!(passed_over(&[2000, 2001], 20_000, MANY), [false, true]);
+        assert_eq!(passed_over(&[], 0, MANY), [false; 0]);
     }
 
     #[test]
     fn of_more_than_can_be_walked_through_the_most_common_are_passed_over() {
         let million = 1_000_000;
         let counts = [90_000, 100_000, 0, 5].repeat(10);
-        let common = passed_over(&counts, million, ALL);
+        let common = passed_over(&counts, million, MANY);
         let kept = counts.iter().zip(&common).filter(|(_, common)| !**common);
         let kept: Vec<u32> = kept.map(|(&count, _)| count).collect();
         assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= MANY);
         assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
         assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
         // What more have than can be walked through says nothing.
-        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, ALL), [true; 2]);
+        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [true; 2]);
     }
 
     #[test]

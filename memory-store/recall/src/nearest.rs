@@ -31,8 +31,8 @@ pub(crate) struct Nearest {
     all: Option<Vec<Near>>,
 }
 
-/// Finds in each source the `count` documents whose vectors are nearest to a query's, in all of them together no more than
-/// the effort allows.
+/// Finds in each source the `count` documents whose vectors are nearest to a query's, of those that the effort allows to
+/// compare; among all sources with clusters so many together.
 pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Nearest> {
     let ways = sources.ways();
     let alone = |(source, way): (&Source, &Option<Way>)| match way {
@@ -58,19 +58,7 @@ pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Near
             }
         }
     }
-    keep_best(&mut all, sources.effort.nearest);
     all
-}
-
-/// Keeps the `most` nearest documents of all sources.
-fn keep_best(all: &mut [Nearest], most: usize) {
-    let mut cosines: Vec<f32> =
-        all.iter().flat_map(|nearest| &nearest.best).map(|near| near.cosine).collect();
-    if cosines.len() > most {
-        let (_, floor, _) = cosines.select_nth_unstable_by(most, |a, b| b.total_cmp(a));
-        let floor = *floor;
-        all.iter_mut().for_each(|nearest| nearest.best.retain(|near| near.cosine > floor));
-    }
 }
 
 impl Source {

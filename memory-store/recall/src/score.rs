@@ -18,7 +18,7 @@ use memory_store_base::time::Timestamp;
 /// Candidates that are looked at more closely.
 const CANDIDATES_MAX: usize = 48;
 /// Candidates that nearness alone may bring.
-pub(crate) const NEAREST_MAX: usize = 32;
+const NEAREST_MAX: usize = 32;
 /// Weight of nearness in meaning beside the words, which count 1 for the best where it has all of the query's. This
 /// number and the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches
 /// over sets of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints

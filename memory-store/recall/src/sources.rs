@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::Collection;
 use super::fallback;
-use super::score::NEAREST_MAX;
 use super::start_rank::{Standing, StartGroup, worth};
 use crate::index::Index;
 use crate::index::document::Document;
@@ -67,12 +66,8 @@ pub(crate) struct Effort {
     /// Documents of sources with clusters whose vectors are compared: those of the clusters that are most like the
     /// query. Where it is [`u32::MAX`], clusters are passed by.
     pub clustered: u32,
-    /// Documents of all sources that nearness alone may bring.
-    pub nearest: usize,
     /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
     pub postings: u64,
-    /// Where all terms of a query are common, those that more than one document in this many has are passed over.
-    pub common_share: u32,
 }
 
 /// Way in which the nearest documents of a source are found.
@@ -87,27 +82,13 @@ pub(crate) enum Way {
 impl Effort {
     /// Effort of a hook in passages, which are many. `scripts/bench index --passages` measures what is found with how many
     /// compared.
-    pub(crate) const PASSAGES: Self = Self {
-        scanned: 1 << 13,
-        clustered: CLUSTERED_COMPARED,
-        nearest: NEAREST_MAX,
-        postings: 1 << 15,
-        common_share: 2,
-    };
-
-    /// Effort of whoever waits for all that can be found.
-    pub(crate) const ALL: Self = Self {
-        scanned: u32::MAX,
-        clustered: u32::MAX,
-        nearest: usize::MAX,
-        postings: 1 << 20,
-        common_share: 1,
-    };
+    pub(crate) const PASSAGES: Self =
+        Self { scanned: 1 << 15, clustered: CLUSTERED_COMPARED, postings: 1 << 15 };
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self::ALL
+        Self { scanned: u32::MAX, clustered: u32::MAX, postings: 1 << 20 }
     }
 }
 

@@ -172,7 +172,7 @@ mod tests {
     fn a_bucket_of_anything_is_survived() {
         let hash = term_hash("quota");
         let item = |count: u8, length: u8| [&key_of(hash)[..], &[count, length, 1, 7]].concat();
-        // A long list lies elsewhere, which whoever reads it finds out.
+        // The place of a long list is checked when the list is read.
         let outside = [&key_of(hash)[..], &[20, 40, 9, 1, 2, 3, 4]].concat();
         let slot = find(&outside, hash, 0).unwrap().unwrap();
         assert_eq!((slot.offset, slot.length, slot.count), (9, 40, 20));
