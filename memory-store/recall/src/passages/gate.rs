@@ -13,7 +13,7 @@ use crate::index::segment::Segment;
 use crate::lexical::Found;
 use crate::nearest::Probe;
 use crate::query::Query;
-use crate::sources::Sources;
+use crate::sources::{Effort, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::text::rarity;
 use memory_store_base::time::Timestamp;
@@ -176,7 +176,8 @@ pub fn calibrated(
 /// Asks an index the background prompts, as a hook would, and returns its threshold: [`MARGIN`] above the score that the
 /// share `settings.alpha` of them exceeds.
 fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
-    let sources = Sources::of_passages(segments, settings);
+    let effort = Effort::PASSAGES;
+    let sources = Sources { effort, ..Sources::of_passages(segments, settings) };
     let score = |prompt: &str| {
         let query = Query::prompt(prompt);
         let probe = vectors.and_then(|vectors| {

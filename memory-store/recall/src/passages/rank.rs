@@ -145,8 +145,8 @@ fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
 mod tests {
     use super::*;
     use crate::index::testing;
-    use crate::sources::{Effort, GRAPH_COST};
-    use memory_store_base::settings::{IndexSearch, Settings};
+    use crate::sources::{Effort, Way};
+    use memory_store_base::settings::{IndexSearch, IndexSettings, Settings};
 
     fn sources(segments: &[&[&str]]) -> Sources {
         let open = |texts: &&[&str]| {
@@ -181,31 +181,42 @@ mod tests {
         assert_eq!(judged("giraffe").score, Judgement::default().score);
     }
 
+    const ALONE: Option<Way> = Some(Way::Alone(IndexSearch::Auto));
+
     #[test]
     fn a_hook_compares_vectors_of_the_newest_segments() {
         let one = "A passage.";
         let all = sources(&[&[one, one, one], &[one, one], &[one; 4]]);
-        let auto = Some(IndexSearch::Auto);
-        assert_eq!(all.ways(), [auto; 3]);
+        assert_eq!(all.ways(), [ALONE; 3]);
         let effort = Effort { scanned: 6, ..Effort::default() };
-        assert_eq!(Sources { effort, ..all }.ways(), [None, auto, auto]);
+        assert_eq!(Sources { effort, ..all }.ways(), [None, ALONE, ALONE]);
+    }
+
+    fn ways(bytes: &[u8], docs: u32, effort: Effort, search: IndexSearch) -> Vec<Option<Way>> {
+        let open = |_| testing::open_passages(bytes.to_vec(), docs).unwrap();
+        let index = IndexSettings { search };
+        let settings = Settings { index, ..Settings::default() };
+        let sources = Sources::of_passages((0..2).map(open).collect(), &settings);
+        Sources { effort, ..sources }.ways()
     }
 
     #[test]
-    fn a_hook_searches_the_graph_of_a_segment_that_is_too_large_to_scan() {
+    fn a_hook_looks_into_the_clusters_of_large_segments() {
+        const DOCS: u32 = 5000;
+        let bytes = crate::index::clusters::tests::bytes(DOCS);
+        let ways = |effort, search| ways(&bytes, DOCS, effort, search);
+        let (auto, scan) = (IndexSearch::Auto, IndexSearch::Scan);
+        assert_eq!(ways(Effort::PASSAGES, auto), [Some(Way::Clusters); 2]);
+        assert_eq!(ways(Effort::PASSAGES, scan), [Some(Way::Alone(scan)); 2]);
+        assert_eq!(ways(Effort::default(), auto), [ALONE; 2], "an explicit search finds all");
+    }
+
+    #[test]
+    fn a_hook_searches_a_graph_where_the_settings_ask_for_it() {
         const DOCS: u32 = 300;
-        let bytes = || crate::index::links::tests::bytes(DOCS, 8);
-        let open = |_| testing::open_passages(bytes(), DOCS).unwrap();
-        let all = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
-        assert_eq!(all.ways(), [Some(IndexSearch::Auto); 3], "an explicit search finds all");
-        let ways = |scanned, graph_from| {
-            let effort = Effort { scanned, graph_from, ..Effort::default() };
-            let sources = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
-            Sources { effort, ..sources }.ways()
-        };
-        let graph = Some(IndexSearch::Graph);
-        assert_eq!(ways(2 * GRAPH_COST, DOCS - 1), [None, graph, graph]);
-        assert_eq!(ways(GRAPH_COST - 1, DOCS - 1), [None; 3]);
-        assert_eq!(ways(DOCS, DOCS), [None, None, Some(IndexSearch::Auto)]);
+        let bytes = crate::index::links::tests::bytes(DOCS, 8);
+        let ways = |search| ways(&bytes, DOCS, Effort::PASSAGES, search);
+        assert_eq!(ways(IndexSearch::Graph), [Some(Way::Alone(IndexSearch::Graph)); 2]);
+        assert_eq!(ways(IndexSearch::Auto), [ALONE; 2]);
     }
 }
