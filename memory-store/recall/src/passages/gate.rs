@@ -39,18 +39,18 @@ const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> 
 
 /// The features in their order, with what `scripts/fit-passages` fitted.
 const TABLE: [Feature; FEATURES] = [
-    feature("near", 0.52, 0.293, 0.158),
-    feature("covered", 0.24, 0.397, 0.282),
-    feature("words", -0.43, 0.181, 0.149),
-    feature("best", 0.27, 1.469, 0.434),
-    feature("lead", 0.24, 0.634, 0.307),
-    feature("lead_median", 0.41, 0.719, 0.300),
-    feature("rarity", 0.11, 3.589, 1.191),
-    feature("length", 0.14, 2.018, 1.051),
-    feature("unknown", -0.44, 0.279, 0.281),
-    feature("rarest", 0.49, 0.713, 0.283),
-    feature("spread", -0.01, 0.141, 0.050),
-    feature("gathered", 0.68, 0.485, 0.230),
+    feature("near", 0.57, 0.306, 0.153),
+    feature("covered", 0.29, 0.431, 0.289),
+    feature("words", -0.38, 0.195, 0.161),
+    feature("best", 0.20, 1.509, 0.430),
+    feature("lead", 0.19, 0.667, 0.307),
+    feature("lead_median", 0.28, 0.761, 0.295),
+    feature("rarity", 0.10, 3.609, 1.177),
+    feature("length", 0.18, 2.033, 1.054),
+    feature("unknown", -0.39, 0.258, 0.277),
+    feature("rarest", 0.39, 0.740, 0.276),
+    feature("spread", -0.01, 0.146, 0.047),
+    feature("gathered", 0.70, 0.492, 0.233),
 ];
 
 /// Place in the table of the share of the query's rarity that a passage covers.
@@ -60,7 +60,7 @@ const NEAR: usize = 0;
 const SPREAD: usize = 10;
 
 /// Score that a query must exceed where the index was never calibrated: rather silent.
-const UNCALIBRATED: f32 = 1.3;
+const UNCALIBRATED: f32 = 1.0;
 /// Distance of a project's threshold from the score that few of its background prompts exceed: a project's own prompts
 /// that ask for nothing known score higher than these.
 const MARGIN: f32 = 0.15;
