@@ -35,7 +35,7 @@ const NEAR_MIN: f32 = 0.28;
 const GROUPED_MAX: usize = 100;
 /// The share of the best score by which a passage may lie below it. Of 60 questions on two projects, a passage further
 /// down answered none.
-const CUT: f32 = 0.45;
+const CUT: f32 = 0.42;
 
 /// Finds passages.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
