@@ -299,7 +299,7 @@ pub struct Passage {
 }
 
 /// Bytes of a passage's id that are those of its session.
-const SESSION_BYTES: usize = 10;
+pub(crate) const SESSION_BYTES: usize = 10;
 
 impl Passage {
     /// Its name in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that neighbours

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod gate;
 mod given;
 mod rank;
+mod rarity;
 pub(crate) mod search;
 
 pub use gate::{FEATURES, Judgement, calibrated};

@@ -25,7 +25,7 @@ const READ_MAX: u32 = 100_000;
 
 /// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
 /// With this one and the next two, 60 of 60 questions on two projects are answered, and one in five background prompts.
-const SEARCH_EASE: f32 = 1.0;
+const SEARCH_EASE: f32 = 0.6;
 /// The share of a search's rarity from which a passage that has it answers, whatever the gate makes of it.
 const COVERED_ENOUGH: f32 = 0.6;
 /// Nearness in meaning from which a passage answers, too.
@@ -36,7 +36,7 @@ const NEAR_MIN: f32 = 0.28;
 const GROUPED_MAX: usize = 100;
 /// The share of the best score by which a passage may lie below it. Of 60 questions on two projects, a passage further
 /// down answered none.
-const CUT: f32 = 0.45;
+const CUT: f32 = 0.42;
 
 /// Finds passages.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
