@@ -431,7 +431,7 @@ const HABITS: [Habit; 40] = [
     habit("Quiet on a broken pipe", &["list"], 0, "").by(Way::Unread),
     habit("Another folder", &["-C", ".", "list"], 0, "Bread is baked"),
     habit("Doctor", &["doctor", "--help"], 0, "Checks every part"),
-    habit("The same again changes nothing", &["init", "--yes"], 0, "(as it was)"),
+    habit("The same again changes nothing", &["init", "--yes"], 0, "are as they were."),
     pending("Installed by one line"),
     pending("Ready-made binaries"),
     habit("The version, with its commit", &["--version"], 0, "throughline 0."),
