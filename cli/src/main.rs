@@ -16,9 +16,7 @@ mod exit;
 mod failure;
 mod installation;
 mod machine_path;
-mod packages;
 mod printable;
-mod service;
 mod style;
 mod usage;
 mod world;
@@ -32,7 +30,7 @@ fn main() -> ExitCode {
         .var(command::complete::VARIABLE)
         .bin("throughline")
         .complete();
-    let parsed = command::help::command_for(std::env::args_os()).try_get_matches();
+    let parsed = command::help::command().try_get_matches();
     let parsed = parsed.and_then(|matches| command::Args::from_arg_matches(&matches));
     let args = parsed.unwrap_or_else(|error| usage::exit(error));
     match command::run(args) {

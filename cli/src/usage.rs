@@ -11,6 +11,11 @@ use crate::exit;
 /// Commands and options that take something away: only who mistyped one is told of it.
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
+/// Commands of the version before, with what replaces each.
+const REMOVED: [(&str, &str); 2] = [
+    ("service", "`service` is gone: docs/watch.md has a unit that runs `throughline watch`"),
+    ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
+];
 /// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something
 /// away. A letter too many or too few is one, and so are two that changed places.
 const MISTAKES_SHORT: usize = 1;
@@ -53,6 +58,11 @@ fn page(error: &clap::Error) -> bool {
 
 /// Leaves out suggestions that are unlike what was typed, and names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
 fn told(mut error: clap::Error) -> clap::Error {
+    if let Some(instead) = replacement(&error) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
+        return error;
+    }
     keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
     keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
@@ -61,6 +71,14 @@ fn told(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, told);
     }
     error
+}
+
+/// Returns what replaces the removed command that was typed.
+fn replacement(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    REMOVED.iter().find(|(name, _)| name == typed).map(|(_, instead)| *instead)
 }
 
 fn remedy(error: &clap::Error, mut words: impl Iterator<Item = String>) -> Option<String> {

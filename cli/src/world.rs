@@ -16,6 +16,7 @@ use memory_store::recall::Recall;
 use memory_store::settings_file;
 use memory_store::time::DAY_MS;
 use processor::lock::{BUSY_MAX, Busy};
+use processor::machine::Machine;
 use processor::progress::Progress;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::SyncOptions;
@@ -61,6 +62,8 @@ pub struct World {
     pub unclear_mode: Option<String>,
     /// The variable `OLLAMA_HOST`.
     pub ollama_host: Option<String>,
+    /// Power and load of this machine.
+    pub machine: Machine,
 }
 
 impl World {
@@ -109,6 +112,7 @@ impl World {
                 .map(|value| value.to_string_lossy().into_owned())
                 .filter(|value| Mode::from_name(value).is_none()),
             ollama_host: env::var("OLLAMA_HOST").ok(),
+            machine: Machine::read(get),
             dirs,
             claude,
             home,
@@ -237,6 +241,7 @@ impl World {
         SyncOptions {
             progress,
             ollama_host: self.ollama_host.as_deref(),
+            machine: Some(&self.machine),
             ..SyncOptions::new(&self.dirs, tree, Busy::Wait(BUSY_MAX), self.now)
         }
     }

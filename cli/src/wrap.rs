@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use dialoguer::console::{Term, measure_text_width, strip_ansi_codes, truncate_str};
+use textwrap::{Options, WordSeparator, WordSplitter, fill};
 
 /// Columns below which nothing is broken: there is no good place for it.
 const COLUMNS_MIN: usize = 30;
@@ -125,26 +126,13 @@ pub fn broken(line: &str, columns: usize) -> String {
     if measure_text_width(text) <= columns {
         return line.to_owned();
     }
-    let indent = indent(&strip_ansi_codes(text), columns);
-    let (mut broken, mut column, mut spaces) = (String::new(), 0, 0);
-    for (number, word) in text.split(' ').enumerate() {
-        spaces += usize::from(number > 0);
-        if word.is_empty() {
-            continue;
-        }
-        let width = measure_text_width(word);
-        if column > indent && column + spaces + width > columns {
-            broken.push('\n');
-            broken.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
-        } else {
-            broken.extend(std::iter::repeat_n(' ', spaces));
-            column += spaces;
-        }
-        broken.push_str(word);
-        (column, spaces) = (column + width, 0);
-    }
-    broken + end
+    let indent = " ".repeat(indent(&strip_ansi_codes(text), columns));
+    let options = Options::new(columns)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    fill(text, options) + end
 }
 
 /// The column in which the text of a line begins: behind what is set off by two spaces in its first half, and behind a

@@ -6,7 +6,7 @@ use memory_store_base::MemoryId;
 use memory_store_base::settings::Settings;
 use memory_store_recall::index::document::session_bits;
 use memory_store_recall::passages::Already;
-use memory_store_recall::{Hit, Recalled, render};
+use memory_store_recall::{Collection, Hit, Recalled, render};
 
 use crate::hook::Hook;
 use crate::notice;
@@ -37,6 +37,8 @@ pub struct Placed {
     pub score: f32,
     /// Its place in the text, in bytes.
     pub place: Range<usize>,
+    /// True if it is a passage of a session, and no memory.
+    pub is_passage: bool,
 }
 
 /// Handling of a memory of which nothing tells whether it was given before, since the mode is to write
@@ -67,7 +69,13 @@ impl Injection {
     pub fn new(rendered: render::Rendered, hits: &[Hit]) -> Self {
         let memories = rendered.pieces.into_iter().filter_map(|piece| {
             let hit = hits.iter().find(|hit| hit.id == piece.id)?;
-            Some(Placed { id: hit.id, why: hit.why.clone(), score: hit.score, place: piece.range })
+            Some(Placed {
+                id: hit.id,
+                why: hit.why.clone(),
+                score: hit.score,
+                place: piece.range,
+                is_passage: hit.collection == Collection::Passages,
+            })
         });
         Self { memories: memories.collect(), text: rendered.text }
     }
@@ -146,8 +154,9 @@ impl Injection {
             return Output::default();
         }
         let tokens = render::tokens(&self.text);
-        let message =
-            notice::of_injection(hook, session, settings.notice, self.memories.len(), tokens);
+        let passages = self.memories.iter().filter(|placed| placed.is_passage).count();
+        let counts = (self.memories.len() - passages, passages);
+        let message = notice::of_injection(hook, session, settings.notice, counts, tokens);
         if hook.may_write() {
             hook.attempt("receipt", self.receipt(hook, query, tokens).leave(&hook.state));
         }

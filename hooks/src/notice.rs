@@ -30,12 +30,12 @@ pub fn expect_injection(hook: &Hook, session: &mut Session, notice: Notice) {
     }
 }
 
-/// The notice of an injection, if the settings ask for one.
+/// The notice of an injection of so many memories and passages, if the settings ask for one.
 pub fn of_injection(
     hook: &Hook,
     session: &mut Session,
     notice: Notice,
-    memories: usize,
+    counts: (usize, usize),
     tokens: u32,
 ) -> Option<String> {
     let wanted = match notice {
@@ -46,10 +46,19 @@ pub fn of_injection(
         Notice::First => hook.attempt("notice", session.claim_notice()) == Some(true),
     };
     wanted.then(|| {
-        let what = match memories {
-            0 => "where the work was left".to_owned(),
+        let memories = match counts.0 {
             1 => "1 memory".to_owned(),
-            _ => format!("{memories} memories"),
+            memories => format!("{memories} memories"),
+        };
+        let passages = match counts.1 {
+            1 => "1 passage".to_owned(),
+            passages => format!("{passages} passages"),
+        };
+        let what = match counts {
+            (0, 0) => "where the work was left".to_owned(),
+            (_, 0) => memories,
+            (0, _) => passages,
+            (_, _) => format!("{memories}, {passages}"),
         };
         format!("{what}, {tokens} tokens: throughline why")
     })

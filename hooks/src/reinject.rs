@@ -37,5 +37,5 @@ pub fn memories(given: &[&Given]) -> Injection {
 }
 
 fn placed(id: MemoryId, place: Range<usize>) -> Placed {
-    Placed { id, why: WHY.to_owned(), score: 0.0, place }
+    Placed { id, why: WHY.to_owned(), score: 0.0, place, is_passage: false }
 }

@@ -401,7 +401,10 @@ fn a_prompt_that_no_memory_answers_brings_passages_of_other_sessions(search: Sea
     let world = World::trusted().searched(search);
     world.publish_with(&[], world.staged(false, others.chain(told)), &Settings::default());
     let question = "On which port does the zebra gateway listen, 7390 or 7391?";
-    let text = world.prompt("s", question).context("UserPromptSubmit");
+    let ran = world.prompt("s", question);
+    let text = ran.context("UserPromptSubmit");
+    let notice = ran.message().unwrap();
+    assert!(notice.contains("passage") && !notice.contains("memor"), "{notice}");
     assert!(text.contains("Quotations from earlier sessions"), "{text}");
     assert!(text.contains("- [Claude, older turn 1] 2026-09-21: The zebra gateway"), "{text}");
     assert!(

@@ -45,6 +45,6 @@ pub use memory_store_redact as redact;
 
 pub use memory_store_base::{
     Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, error, exchange,
-    format_version, fs, git_dirs, handoff, id, kind, layout, memory, mode, progress, prompt,
-    pulled_setting, settings, short_session, succession, thinking, time, tree,
+    format_version, fs, git_dirs, handoff, id, kind, layout, memory, mode, passed_commands,
+    progress, prompt, pulled_setting, settings, short_session, succession, thinking, time, tree,
 };

@@ -531,6 +531,8 @@ mod tests {
             "provider = \"claude\"\nmodel = \"m\"\napi_key_env = \"sk-abc\"",
             "provider = \"claude\"\nmodel = \"m\"\napi_key = \"sk-abc\"",
             "provider = \"ollama\"\nmodel = \"m\"\ncontext = 1024",
+            "provider = \"ollama\"\nmodel = \"m\"\npause = \"always\"",
+            "provider = \"ollama\"\nmodel = \"m\"\npause = true",
         ] {
             let (settings, warnings) = llm(wrong);
             assert_eq!((settings.llm, warnings.len()), (None, 1), "{wrong}");

@@ -10,7 +10,6 @@ mod mend;
 mod one;
 mod pending;
 mod purge;
-pub mod put_off;
 pub mod readme;
 mod sweep;
 mod undo;
@@ -195,13 +194,11 @@ impl Store {
         }
     }
 
-    /// Makes the folder of memory files, the note beside it, and what was put off until then. In a repository that
-    /// comes with the first memory.
+    /// Makes the folder of memory files and the note beside it. In a repository that comes with the first memory.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
         if let Some(root) = &self.root {
             readme::write(root, &self.folder)?;
-            put_off::write(&self.home, root)?;
         }
         let privacy = self.privacy_of(&self.folder);
         Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)

@@ -19,9 +19,9 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::recall::{Search, Tier};
 use memory_store::signature::error_signature;
 
-const VERSION: &str = "3.1";
+const VERSION: &str = "3.2";
 /// All versions that a folder is kept of.
-const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", "2.0", "2.1", "3.0", VERSION];
+const VERSIONS: &[&str] = &["1.0", "1.2", "1.3", "1.4", "2.0", "2.1", "3.0", "3.1", VERSION];
 
 fn golden(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version)

@@ -186,6 +186,32 @@ impl Graphs for Beside {
     }
 }
 
+/// Links with one list too few.
+struct Short;
+
+impl Graphs for Short {
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>> {
+        vec![Vec::new(); vectors.len() - 1]
+    }
+
+    fn passages_min(&self) -> u32 {
+        40
+    }
+}
+
+#[test]
+fn a_builder_that_links_too_few_vectors_is_an_error_and_not_asked_for_ever() {
+    let fixture = Fixture::filled();
+    let mut vectors = Hashed::new();
+    vectors.known = (0..40).map(text).collect();
+    add(&fixture, &vectors, 0..40);
+    let settle = || settle(&fixture.index(), Some(&vectors), Some(&Short), NOW);
+    let steps = (0..100).map(|_| settle()).take_while(|step| matches!(step, Ok(true))).count();
+    assert!(steps < 100);
+    let message = settle().unwrap_err().to_string();
+    assert!(message.contains("a graph of 40 vectors was linked with 39 lists"), "{message}");
+}
+
 #[test]
 fn a_large_segment_gets_a_graph_once_the_transformer_made_its_vectors() {
     let fixture = Fixture::filled();

@@ -118,7 +118,7 @@ fn what_was_replaced_leads_to_what_replaces_it() {
 }
 
 #[test]
-fn times_limit_a_search_and_favour_in_a_prompt() {
+fn times_limit_a_search_and_favour_what_is_of_them() {
     let fixture = Fixture::filled();
     let day = |number: u8, days_ago: i64| {
         let title = format!("The exporter was rewritten for the {number}th time");
@@ -140,12 +140,15 @@ fn times_limit_a_search_and_favour_in_a_prompt() {
         assert_eq!(numbers(&fixture, text), expected, "{text}");
     }
     let first = |text: &str| {
-        let recalled = fixture.recall().ranked(text, NOW, 10);
-        recalled.hits[0].id.0[15]
+        let search = Search { text: text.into(), ..Search::default() };
+        fixture.recall().search(&search, NOW).hits[0].id.0[15]
     };
     assert_eq!(first("why was the exporter rewritten?"), 60);
     assert_eq!(first("why was the exporter rewritten in August?"), 62);
     assert_eq!(first("what about the exporter rewritten 8 days ago?"), 61);
+    // A prompt is ranked by its words.
+    let prompted = fixture.recall().ranked("why was the exporter rewritten in August?", NOW, 10);
+    assert_eq!(prompted.hits[0].id.0[15], 60);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     let mut store = Store { folder: folder.path().to_owned(), made, memories: Vec::new() };
     store.memories = (0..options.memories).map(|number| store.memory(&corpus, number, 0)).collect();
 
-    let turns = &mut (0..options.turns).map(|number| turn(&corpus, number));
+    let turns = &mut (0..options.turns).map(|number| corpus.passage(number, SESSION, TURN_LINES));
     let first = measured(|| store.publish(Some(store.stage(true, turns)?)))?;
     let megabytes = size(folder.path())? as f64 / 1e6;
     println!(
@@ -70,7 +70,8 @@ fn main() -> Result<()> {
         (Times::default(), Times::default(), Times::default(), Times::default());
     for round in 0..options.rounds {
         let start = (options.turns / SESSION + 1 + round) * SESSION;
-        let turns = &mut (start..start + ADDED).map(|number| turn(&corpus, number));
+        let turns =
+            &mut (start..start + ADDED).map(|number| corpus.passage(number, SESSION, TURN_LINES));
         let published = measured(|| store.publish(Some(store.stage(false, turns)?)))?;
         if !published.0 {
             bail!("nothing was published");
@@ -90,7 +91,8 @@ fn main() -> Result<()> {
     idle.print("nothing new");
     changed.print("one memory changed");
 
-    let texts: Vec<String> = (0..options.texts).map(|number| turn(&corpus, number).text).collect();
+    let texts: Vec<String> =
+        (0..options.texts).map(|number| corpus.passage(number, SESSION, TURN_LINES).text).collect();
     let transformer = Transformer::open(&models)?;
     let pool = ThreadPoolBuilder::new().num_threads(THREADS).build()?;
     let embed = |text: &String| Ok(transformer.embed(text)?.is_some());
@@ -242,18 +244,6 @@ impl Store {
     fn turns(&self) -> Result<Vec<Segment>> {
         let index = Index::open(&self.folder)?.context("there is no index")?;
         Ok(index.passages().0)
-    }
-}
-
-/// A turn of many.
-fn turn(corpus: &Corpus, number: u32) -> Passage {
-    Passage {
-        session: format!("session {}", number / SESSION),
-        turn: number % SESSION,
-        at: Timestamp(i64::from(number) * 60_000),
-        text: corpus.text(u64::from(number), TURN_LINES),
-        errors: Vec::new(),
-        ..Passage::default()
     }
 }
 

@@ -18,6 +18,7 @@ use crate::collect::inbox;
 use crate::collect::trees;
 use crate::lock::Busy;
 use crate::log;
+use crate::machine::Machine;
 use crate::sync::{SyncOptions, sync};
 use crate::upkeep::housekeeping;
 
@@ -41,7 +42,7 @@ const NICENESS: libc::c_int = 10;
 pub fn run(
     dirs: &UserDirs,
     (project, moved_to): (ProjectId, Option<&Path>),
-    ollama_host: Option<&str>,
+    (ollama_host, machine): (Option<&str>, &Machine),
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
@@ -54,7 +55,7 @@ pub fn run(
     let main = trees::main(dirs, project)
         .context("none of this project's working trees is there any more")?;
     let watched = (dirs.clone(), main.clone());
-    let work = || guarded(|| rounds(dirs, &main, ollama_host, clock));
+    let work = || guarded(|| rounds(dirs, &main, (ollama_host, machine), clock));
     let result = within(RUN_MAX, clock, watched, work);
     if let Err(error) = &result {
         note_failure(dirs, &main, &format!("{error:#}"), clock());
@@ -75,13 +76,16 @@ fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
 fn rounds(
     dirs: &UserDirs,
     main: &Tree,
-    ollama_host: Option<&str>,
+    (ollama_host, machine): (Option<&str>, &Machine),
     clock: impl Fn() -> Timestamp,
 ) -> Result<()> {
     for _ in 0..ROUNDS_MAX {
         let lengths = transcripts(dirs, main);
-        let options =
-            SyncOptions { ollama_host, ..SyncOptions::new(dirs, main, Busy::Leave, clock()) };
+        let options = SyncOptions {
+            ollama_host,
+            machine: Some(machine),
+            ..SyncOptions::new(dirs, main, Busy::Leave, clock())
+        };
         let report = sync(&options)?;
         if report.busy {
             return Ok(());

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,7 +28,6 @@ use memory_store::git_dirs::{GitDirs, has_git_entry, is_root};
 use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
 use memory_store::reconcile::{GitSnapshot, GitState};
-use version::Version;
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -226,49 +225,6 @@ pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(has_git_entry)
 }
 
-/// The repository that a folder lies in, and where in it, as all its working trees have it; `None`
-/// outside of one.
-pub fn place(root: &Path) -> Option<(String, String)> {
-    let repository = line(root, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-    Some((repository, prefix(root)))
-}
-
-/// Where in its repository a folder lies: empty, or with a slash at the end.
-fn prefix(root: &Path) -> String {
-    line(root, &["rev-parse", "--show-prefix"]).unwrap_or_default()
-}
-
-/// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
-/// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
-/// of the parents has, or where attributes could hide that, what each of them has not. The caller reads
-/// its output and waits for it.
-pub fn added(root: &Path, folder: &Path) -> io::Result<Child> {
-    let mut log = command(root);
-    let merges = if without_attributes(&mut log, root) { "--cc" } else { "-m" };
-    log.args(["log", "--all", "--reflog", "--full-history"])
-        .args(["--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
-        // Lines between changes would be part of a hunk, and an empty one without its sign would end it.
-        .args(["--inter-hunk-context=0", "-O/dev/null"])
-        .args(["--text", merges, "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
-        .args(["--patch", "--format=commit %H", "--"])
-        .arg(folder)
-        .spawn()
-}
-
-/// Keeps git from asking attributes what is text, for a merge's diff does so despite `--text`. `false`
-/// where that cannot be had: an older git, or attributes that the repository has for itself.
-fn without_attributes(command: &mut Command, root: &Path) -> bool {
-    let own = place(root).map(|(repository, _)| Path::new(&repository).join("info/attributes"));
-    let has_own = own.is_none_or(|own| own.symlink_metadata().is_ok());
-    // Of nothing at all: standard input is empty.
-    let empty_tree = line(root, &["hash-object", "-t", "tree", "--stdin"]);
-    let knows = version::found() >= Some(Version::ATTRIBUTE_SOURCE);
-    let Some(tree) = empty_tree.filter(|_| knows && !has_own) else { return false };
-    command.env("GIT_ATTR_SOURCE", tree).env("GIT_ATTR_NOSYSTEM", "1");
-    command.args(["-c", "core.attributesFile=/dev/null"]);
-    true
-}
-
 /// Whether git leaves a file out of commits; so it is outside a repository.
 pub fn is_ignored(root: &Path, file: &Path) -> bool {
     let Some(file) = file.to_str() else { return false };
@@ -313,12 +269,19 @@ pub fn began(root: &Path) -> Option<Timestamp> {
     Some(Timestamp(seconds?.checked_mul(1000)?))
 }
 
-/// The local branches whose work is contained in HEAD, without the branch that is checked out.
+/// Branches that others are merged into, where no remote names its default branch.
+const TRUNKS: [&str; 4] = ["main", "master", "trunk", "develop"];
+
+/// Returns the local branches whose work was merged into HEAD: without the one that is checked out, and without those
+/// that it may have been made from, which contain no work of their own.
 pub fn merged_branches(root: &Path) -> Vec<String> {
     let current = branch(root);
+    let defaults =
+        lines(root, &["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"]);
+    let is_trunk = |name: &str| TRUNKS.contains(&name) || defaults.iter().any(|it| it == name);
     lines(root, &["for-each-ref", "--merged", "HEAD", "--format=%(refname:short)", "refs/heads"])
         .into_iter()
-        .filter(|name| Some(name) != current.as_ref())
+        .filter(|name| Some(name) != current.as_ref() && !is_trunk(name))
         .collect()
 }
 
@@ -650,6 +613,15 @@ mod tests {
         assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
         assert_eq!(second.held.len(), 2);
         assert_eq!(merged_branches(&root), ["old"]);
+        // The branch that this one was made from was not merged into it, nor the default branch of a remote.
+        let made_from = branch(&root).unwrap();
+        git(&root, &["branch", "stable"]);
+        git(&root, &["update-ref", "refs/remotes/origin/stable", "HEAD"]);
+        git(&root, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/stable"]);
+        git(&root, &["checkout", "-q", "-b", "topic"]);
+        assert_eq!(merged_branches(&root), ["old"], "made from {made_from}");
+        git(&root, &["checkout", "-q", &made_from]);
+        git(&root, &["branch", "-q", "-D", "topic", "stable"]);
 
         fs::write(memories.join("three.md"), "three").unwrap();
         assert_eq!(uncommitted(&root), [".throughline/memories/three.md"]);

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 
 use memory_store::Timestamp;
 use memory_store::handoff::{Handoff, LeftSession};
-use memory_store::suspicion::{self, Origin, suspicion};
+use memory_store::suspicion;
 use memory_store::time::{DAY_MS, HOUR_MS};
 
 use crate::extract::cut;
-use crate::extract::session_record::SessionRecord;
+use crate::extract::session_record::{SessionRecord, is_sound};
 use crate::transcript::Redact;
 
 /// Sessions that are told or counted.
@@ -42,11 +42,10 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     if record.agent.is_some() || !is_told || record.last_request.trim().is_empty() {
         return None;
     }
-    // Claude's words may come from a page or a file that told it to say them.
-    let sound = |text: &String| suspicion("", text, Origin::Own).is_none();
+    let record = &record.without_orders();
     let goal = cut(&record.last_request, GOAL_CHARS_MAX);
     let is_last = goal.starts_with(record.title.trim_end_matches('…'));
-    let about = Some(record.title.clone()).filter(|title| !is_last && sound(title));
+    let about = Some(record.title.clone()).filter(|title| !is_last && is_sound(title));
     // A commit is often named as the work was.
     let named = |text: String| match about.iter().any(|about| same_words(about, &text)) {
         true => "committed".to_owned(),
@@ -54,7 +53,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
     };
     let item = |text: &str| cut(text, ITEM_CHARS_MAX);
     let open: Vec<String> =
-        record.open_tasks().take(ITEMS_MAX).map(|task| item(&task.text)).filter(sound).collect();
+        record.open_tasks().take(ITEMS_MAX).map(|task| item(&task.text)).collect();
     let failing = record.failing.last().map(|command| match command.directory.as_str() {
         "." => command.line.clone(),
         folder => format!("{} (in {folder})", command.line),
@@ -63,15 +62,15 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
         session: record.session.clone(),
         branch: record.branch.clone(),
         last: record.last,
-        done: done(record).into_iter().filter(sound).map(named).collect(),
+        done: done(record).into_iter().map(named).collect(),
         about,
         goal,
         not_done: open,
-        question: record.question.clone().filter(sound),
-        next: record.stopped.clone().filter(sound),
+        question: record.question.clone(),
+        next: record.stopped.clone(),
         files: record.written().take(FILES_MAX).map(|(path, _)| path.to_owned()).collect(),
         uncommitted: Vec::new(),
-        failing: failing.filter(sound),
+        failing,
         merged: false,
     })
 }

@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod llm;
 pub mod lock;
 pub mod log;
+pub mod machine;
 pub mod mining;
 pub mod passages;
 pub mod private_files;

@@ -13,6 +13,7 @@ use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::collect::session_list;
 use processor::collect::{trees, whole_turn};
 use processor::lock::{BUSY_MAX, Busy};
+use processor::machine::Machine;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::{SyncOptions, sync};
 use processor::{background, git, programs, progress};
@@ -51,6 +52,7 @@ fn run() -> Result<()> {
     let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
     #[expect(clippy::disallowed_methods, reason = "the environment of this program is read here")]
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    let machine = Machine::read(get);
     if mode == Mode::Full {
         git::hung::remember(&dirs, now());
     }
@@ -67,7 +69,7 @@ fn run() -> Result<()> {
             return background::run(
                 &dirs,
                 (asked.project, asked.tree.as_deref()),
-                ollama_host.as_deref(),
+                (ollama_host.as_deref(), &machine),
                 now,
             );
         }
@@ -82,6 +84,7 @@ fn run() -> Result<()> {
     let options = SyncOptions {
         progress: &*progress,
         ollama_host: ollama_host.as_deref(),
+        machine: Some(&machine),
         ..SyncOptions::new(&dirs, &tree, Busy::Wait(BUSY_MAX), now())
     };
     let report = sync(&options)?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use flate2::Compression;
-use memory_store::Kind;
 use memory_store::layout::ProjectDir;
+use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::collect::archive::{Archive, Header};
@@ -66,7 +66,11 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last: _, cwd, turns, drafts, record, lost: _ } = remains;
+        let Remains { header, last, cwd, turns, drafts, mut record, lost: _ } = remains;
+        // Versions before session records kept no time in it.
+        if !record.is_empty() && record.last == Timestamp::default() {
+            (record.first, record.last) = (last, last);
+        }
         Self {
             key: String::new(),
             name: String::new(),
@@ -482,6 +486,16 @@ mod tests {
             }
             assert!(read(&written[..written.len() / 2]).is_none());
         }
+    }
+
+    #[test]
+    fn a_record_without_a_time_has_that_of_the_session() {
+        let last = Timestamp(1_790_000_000_000);
+        let record = SessionRecord { title: "Count berths".to_owned(), ..SessionRecord::default() };
+        let remains = Remains { last, record, ..Remains::default() };
+        let record = MinedFile::from(remains).record;
+        assert_eq!((record.first, record.last), (last, last));
+        assert!(MinedFile::from(Remains { last, ..Remains::default() }).record.is_empty());
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub trait Progress: Sync {
     }
     /// One step of the stage is done.
     fn step(&self);
+    /// A person should read this before it goes on. The same note may come again.
+    fn note(&self, _note: &str) {}
     /// All is done.
     fn done(&self);
 }
@@ -83,6 +85,12 @@ impl Progress for Bar {
         self.bar.inc(1);
     }
 
+    fn note(&self, note: &str) {
+        if self.now.lock().is_ok_and(|mut now| now.is_new(note)) {
+            self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{note}")));
+        }
+    }
+
     fn done(&self) {
         self.bar.finish_and_clear();
     }
@@ -110,6 +118,8 @@ struct Stage {
     told: Option<Instant>,
     /// When the last step ended, or the stage began.
     last: Option<Instant>,
+    /// The last note.
+    note: String,
     /// Steps of each stage, and the time they took: one that is gone on with is known.
     paces: BTreeMap<String, (u32, Duration)>,
 }
@@ -127,6 +137,12 @@ impl Stage {
         let took = self.last.replace(now).map(|last| now - last).unwrap_or_default();
         let pace = self.paces.entry(self.name.clone()).or_default();
         *pace = (pace.0.saturating_add(1), pace.1.saturating_add(took));
+    }
+
+    /// Takes a note; whether it differs from the last one.
+    fn is_new(&mut self, note: &str) -> bool {
+        let before = std::mem::replace(&mut self.note, note.to_owned());
+        before != note
     }
 
     /// How long the rest takes, where that can be told and is worth telling.
@@ -196,6 +212,16 @@ impl Progress for Lines {
         if is_due || now.done == now.steps {
             now.told = Some(Instant::now());
             self.tell(&now);
+        }
+    }
+
+    fn note(&self, note: &str) {
+        if self.now.lock().is_ok_and(|mut now| now.is_new(note)) {
+            let line = match self.json {
+                true => serde_json::json!({ "note": note }).to_string(),
+                false => note.to_owned(),
+            };
+            let _ = writeln!(std::io::stderr(), "{line}");
         }
     }
 

@@ -3,16 +3,20 @@
 
 mod open;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use memory_store::layout::ProjectDir;
-use memory_store::signature::error_signature;
+use memory_store::passed_commands::PassedCommand;
+use memory_store::signature::{classify, error_signature};
 use memory_store::suspicion::{Origin, suspicion};
+use memory_store::text::placeholder::hides_secret;
 
 use crate::collect::expired::Expired;
 use crate::extract::session_record::{Cure, SessionRecord};
 use crate::extract::subject_of;
 use crate::mining::{MinedFile, last_mined, names};
+use crate::state::State;
 use crate::transcript::parts;
 
 pub use open::{OpenItem, OpenKind, open_items};
@@ -21,13 +25,16 @@ pub use open::{OpenItem, OpenKind, open_items};
 /// whose turns are gone are included.
 pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     let expired = Expired::open(home);
+    let state = State::read(home);
     let gone = expired.names().into_iter().filter_map(|name| {
-        let file = MinedFile::from(expired.load(&name)?);
-        Some((name, 0, file))
+        let remains = expired.load(&name)?;
+        let brought = remains.header.from_folder;
+        Some((name, 0, marked(remains.into(), brought)))
     });
     let known = names(home).into_iter().filter_map(|name| {
         let file = last_mined(home, &name)?;
-        Some((name, 1, file))
+        let brought = state.sessions.get(&name).is_some_and(|session| session.from_folder);
+        Some((name, 1, marked(file, brought)))
     });
     // Turns that are gone came before those of the same part that are there.
     let mut files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
@@ -51,6 +58,13 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
     let mut records: Vec<SessionRecord> = sessions.into_values().collect();
     records.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.session.cmp(&b.session)));
     records
+}
+
+/// Marks the record of a session whose transcript was brought in a folder.
+fn marked(file: MinedFile, brought: bool) -> MinedFile {
+    let is_empty = file.record.is_empty();
+    let record = SessionRecord { brought: brought && !is_empty, ..file.record };
+    MinedFile { record, ..file }
 }
 
 /// Sessions in which a command passed before it is shown where a session starts.
@@ -85,6 +99,41 @@ pub fn often<'a>(sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>) -
     shown.collect()
 }
 
+/// Commands that are kept for a search, those of most sessions.
+const KEPT_MAX: usize = 2_000;
+
+/// Returns the commands that passed in some sessions, those of most sessions first.
+pub fn passed<'a>(
+    sessions: impl Iterator<Item = (&'a str, &'a SessionRecord)>,
+) -> Vec<PassedCommand> {
+    let mut seen: BTreeMap<(&str, &str), (BTreeSet<&str>, PassedCommand)> = BTreeMap::new();
+    for (session, record) in sessions {
+        for command in &record.commands {
+            let (sessions, known) = seen.entry((&command.line, &command.directory)).or_default();
+            sessions.insert(session);
+            if command.last >= known.last {
+                known.last = command.last;
+                session.clone_into(&mut known.session);
+            }
+        }
+    }
+    let passed = seen
+        .into_iter()
+        .filter(|((line, _), _)| suspicion("", line, Origin::Own).is_none() && !hides_secret(line));
+    let mut passed: Vec<PassedCommand> = passed
+        .map(|((line, folder), (sessions, known))| PassedCommand {
+            line: line.to_owned(),
+            folder: folder.to_owned(),
+            purpose: classify(line).map_or(String::new(), |class| class.name().to_owned()),
+            sessions: sessions.len(),
+            ..known
+        })
+        .collect();
+    passed.sort_by_key(|command| (Reverse(command.sessions), Reverse(command.last)));
+    passed.truncate(KEPT_MAX);
+    passed
+}
+
 /// Returns the cures of sessions, newest first; of one error that was cured alike several times the newest.
 pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
     let mut cures: Vec<Cure> = records.into_iter().flat_map(|record| record.cures).collect();
@@ -95,7 +144,7 @@ pub fn cures(records: Vec<SessionRecord>) -> Vec<Cure> {
 }
 
 /// Share of the words asked for that a cure has at least.
-const FIT_MIN: f32 = 0.6;
+const FIT_MIN: f32 = 0.5;
 
 /// Returns the cures of an error, the best first: those with its signature, and those that have most of its words.
 pub fn cures_of(cures: Vec<Cure>, asked: &str) -> Vec<Cure> {
@@ -174,6 +223,10 @@ mod tests {
         {
             assert_eq!(found(asked), ["sqlite3.OperationalError: database is locked"], "{asked}");
         }
+        // Of the words of two errors each has half.
+        let both = ["sqlite3.OperationalError: database is locked", "KeyError: 'total'"];
+        assert_eq!(found("locked total"), both);
+        assert_eq!(found("database locked total"), both[..1]);
         for asked in ["a zeppelin is locked in a hangar", "", "is"] {
             assert_eq!(found(asked), [""; 0], "{asked}");
         }

@@ -50,9 +50,11 @@ use memory_store::{Timestamp, identity};
 use crate::collect::forks::Ownership;
 use crate::git;
 use crate::lock::{Busy, Lock};
+use crate::machine::Machine;
 use crate::mining::MinedFile;
+use crate::private_files::write_json;
 use crate::progress::{Progress, Silent};
-use crate::session_records::often;
+use crate::session_records::{often, passed};
 use crate::state::{Learned, State};
 use crate::transcript::parts::{self, PART_BYTES};
 use crate::typed_commands;
@@ -95,6 +97,8 @@ pub struct SyncOptions<'a> {
     pub afresh: bool,
     /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
     pub ollama_host: Option<&'a str>,
+    /// The machine whose battery and load a model on it pauses for, where no person waits; `None` where it never pauses.
+    pub machine: Option<&'a Machine>,
     /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
     pub asked_at_once: Duration,
     /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
@@ -119,6 +123,7 @@ impl<'a> SyncOptions<'a> {
             replacing: Replacing::Few,
             afresh: false,
             ollama_host: None,
+            machine: None,
             asked_at_once: ASKED_AT_ONCE,
             part_bytes: PART_BYTES,
             pack_from: PACK_FROM_BYTES,
@@ -311,8 +316,9 @@ impl Run<'_> {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all.extend(expired);
         self.report.turns = all.iter().map(|file| file.turns).sum();
-        let records = all.iter().map(|file| (file.session.as_str(), &file.record));
-        self.state.commands = often(records);
+        let records = || all.iter().map(|file| (file.session.as_str(), &file.record));
+        self.state.commands = often(records());
+        write_json(&context.home.commands, &passed(records()))?;
         let learned = self.make_memories(&ownership, &all, asked)?;
         let inputs = if learned.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, expired_turns, ..learned.learned };
@@ -384,6 +390,7 @@ impl Run<'_> {
     /// Whether memories, and all that is published of them, would be as they are.
     fn memories_stay(&self, inputs: &str) -> bool {
         self.around.stays
+            && self.context.home.commands.exists()
             && !self.context.options.afresh
             && !self.state.all_turns
             && self.distrusted.is_empty()

@@ -8,8 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::scripts::{Sealed, eventful, git, now};
-use memory_store::layout::Tree;
+use crate::scripts::{Sealed, eventful, now};
 use memory_store::recall::{Recall, Search, Tier};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
@@ -235,91 +234,6 @@ fn more_places_than_are_told_are_mentioned() {
 }
 
 #[test]
-fn history_is_told_by_file_whatever_is_configured_and_once_for_all_trees() {
-    let sealed = Sealed::new();
-    let root = &sealed.tree.root;
-    git(root, &["init", "-q"]);
-    let file = root.join(".throughline/memories/odd \"name\".md");
-    put(&file, &format!("one\n++ b/elsewhere.md\n{}\n", token()));
-    git(root, &["add", "."]);
-    git(root, &["commit", "-qm", "first"]);
-    let linked = sealed.base.join("linked");
-    git(root, &["worktree", "add", "-q", linked.to_str().unwrap()]);
-    fs::remove_file(&file).unwrap();
-    fs::remove_file(linked.join(".throughline/memories/odd \"name\".md")).unwrap();
-    for noise in
-        [["diff.noprefix", "true"], ["diff.mnemonicPrefix", "true"], ["log.showSignature", "true"]]
-    {
-        git(root, &[&["config"], &noise[..]].concat());
-        let report = audited(&sealed, false);
-        assert_eq!((report.commits, report.failed.as_slice()), (1, &[][..]), "{noise:?}");
-        let history: Vec<String> =
-            report.history.iter().map(|found| found.path.display().to_string()).collect();
-        assert_eq!(history, [".throughline/memories/odd \\\"name\\\".md"], "{noise:?}");
-    }
-    // A history that cannot be read is no clean one.
-    let head = Tree::find(&sealed.dirs, root).unwrap().branch().unwrap();
-    put(&root.join(".git/refs/heads").join(head), "0123456789012345678901234567890123456789\n");
-    let report = audited(&sealed, false);
-    assert!(report.failed.iter().any(|failed| failed.contains("git log")), "{report:?}");
-}
-
-#[test]
-fn no_attribute_and_no_merge_hides_a_commit() {
-    let sealed = Sealed::new();
-    let root = &sealed.tree.root;
-    let file = root.join(".throughline/memories/merged.md");
-    let commit = |text: &str| {
-        put(&file, text);
-        git(root, &["add", "."]);
-        git(root, &["commit", "-qm", "x"]);
-    };
-    git(root, &["init", "-q", "--initial-branch=main"]);
-    commit("one\n");
-    git(root, &["checkout", "-qb", "side"]);
-    commit("two\n");
-    git(root, &["checkout", "-q", "main"]);
-    commit(&format!("{}three\n", key()));
-    git(root, &["merge", "-q", "--strategy=ours", "--no-commit", "side"]);
-    // A line that neither side had came with the merge.
-    commit(&format!("{}\n", token()));
-    let rules = || -> Vec<&str> {
-        let report = audited(&sealed, false);
-        assert_eq!((report.commits, report.failed.len()), (4, 0), "{report:?}");
-        report.history.iter().map(|found| found.rule).collect()
-    };
-    let told = rules();
-    assert!(told.contains(&"private-key") && told.contains(&"github-token"), "{told:?}");
-    // Git would not show of a merge what it is told to take for no text.
-    for attributes in [".gitattributes", ".git/info/attributes"] {
-        put(&root.join(attributes), "*.md -diff\n");
-        let told = rules();
-        assert!(told.contains(&"private-key") && told.contains(&"github-token"), "{told:?}");
-    }
-}
-
-#[test]
-fn no_setting_of_diffs_hides_what_a_commit_added() {
-    let sealed = Sealed::new();
-    let root = &sealed.tree.root;
-    let file = root.join(".throughline/memories/lines.md");
-    git(root, &["init", "-q"]);
-    for text in ["a\n\nb\n".to_owned(), format!("A\n\n{}\n", token())] {
-        put(&file, &text);
-        git(root, &["add", "."]);
-        git(root, &["commit", "-qm", "x"]);
-    }
-    // The empty line between two changes becomes part of their hunk, and has no sign.
-    let settings =
-        [("interHunkContext", "5"), ("suppressBlankEmpty", "true"), ("orderFile", "/nonexistent")];
-    for (name, value) in settings {
-        git(root, &["config", &format!("diff.{name}"), value]);
-        let report = audited(&sealed, false);
-        assert_eq!((report.history.len(), report.failed.len()), (1, 0), "{name}: {report:?}");
-    }
-}
-
-#[test]
 fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     let sealed = Sealed::new();
     let root = &sealed.tree.root;
@@ -337,11 +251,8 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     );
     let file = root.join(".throughline/memories/long.md");
     let inbox = state.inbox.clone();
-    git(root, &["init", "-q"]);
     put(&file, &text);
     put(&inbox, &format!("{} {token} {}\n", words(long), words(1 << 19)));
-    git(root, &["add", "."]);
-    git(root, &["commit", "-qm", "first"]);
     let report = audited(&sealed, false);
     let of = |path: &Path| -> Vec<(&str, usize)> {
         let of_file = report.found.iter().filter(|found| found.path == path);
@@ -349,8 +260,6 @@ fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     };
     assert_eq!(of(&file), [("github-token", 4), ("private-key", 5)]);
     assert_eq!(of(&inbox), [("github-token", 1)]);
-    let history: Vec<&str> = report.history.iter().map(|found| found.rule).collect();
-    assert_eq!(history, ["github-token", "private-key"], "{report:?}");
     audited(&sealed, true);
     assert_eq!(holding(&sealed), BTreeSet::from([file]), "no memory, so a person has to look");
 }

@@ -86,3 +86,31 @@ fn a_trap_that_a_later_commit_mended_is_not_kept() {
     sealed.sync();
     assert_eq!((titles(&sealed), about_commits()), (vec![RULE.to_owned()], 1));
 }
+
+#[test]
+fn commits_count_for_what_is_asked_also_while_the_model_cannot_be_reached() {
+    let sealed = Sealed::with_mode(Mode::Private);
+    // Nobody listens at a port that was given back.
+    let host = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let path = sealed.dirs.config_file();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let config =
+        format!("[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\nhost = \"http://{host}\"\n");
+    std::fs::write(path, config).unwrap();
+    let mut script = script(&sealed, 2, "Mend the importer, please.");
+    script.bash(
+        "git commit -am 'Keep the last row of a CSV file'",
+        "[main 1a2b3c4] Keep the last row",
+    );
+    script.say("It is mended.");
+    sealed.write_script(&script);
+    let report = processor::sync::sync(&sealed.options()).unwrap();
+    assert!(report.warnings[0].contains("nothing answers"), "{:?}", report.warnings);
+    let home = sealed.dirs.project(sealed.tree.project);
+    let name = "20000000-0000-4000-8000-000000000000";
+    let mined = processor::mining::last_mined(&home, name).unwrap();
+    let remembered = processor::state::State::read(&home).sessions[name].mined.clone().unwrap();
+    assert!(!mined.record.commits.is_empty());
+    assert_eq!(remembered.digest, mined.summary(&[], true).digest);
+    assert_ne!(remembered.digest, mined.summary(&[], false).digest);
+}

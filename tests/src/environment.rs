@@ -245,7 +245,8 @@ mod tests {
             variables.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
         names.sort_unstable();
         let expected = ["GIT_CONFIG_NOSYSTEM", "HOME", "LANG", "PATH", "THROUGHLINE_NOW"];
-        assert_eq!(names, [expected.as_slice(), &[testutils::PROC_VARIABLE]].concat());
+        let of_tests = [testutils::MACHINE_VARIABLE, testutils::PROC_VARIABLE];
+        assert_eq!(names, [expected.as_slice(), &of_tests].concat());
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! A long history and a model that takes its time: the newest sessions are read first, what was answered is asked
-//! once whatever ends a sync, and a day's bound ends the questions, not the sync.
+//! once whatever ends a sync, and a day's bound ends the questions, not the sync. In the background battery and load
+//! end them, too.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -85,10 +88,10 @@ fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
     let server = ChatServer::start(Duration::ZERO, false).unwrap();
     let history = LongHistory::new(SESSIONS, &server).unwrap();
     let config = history.environment.home().join(".config/throughline/config.toml");
-    let text = std::fs::read_to_string(&config).unwrap();
+    let text = fs::read_to_string(&config).unwrap();
     let bound = 5 * (TOKENS.0 + TOKENS.1);
     let bounded = text.replace("[llm]\n", &format!("[llm]\ntokens_per_day = {bound}\n"));
-    std::fs::write(&config, bounded).unwrap();
+    fs::write(&config, bounded).unwrap();
 
     for _ in 0..2 {
         let output = history.sync().output().unwrap();
@@ -127,4 +130,100 @@ fn progress_is_told_in_lines_off_a_terminal() {
     let json = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
     let told = history.run(&["sync", "--rebuild", "--json"]).unwrap();
     assert_eq!(json(&told)[0]["asked_later"], 0, "{told}");
+}
+
+/// Writes what the programs read of a laptop: whether it is plugged in, and its load.
+fn describe_laptop(folder: &Path, is_plugged_in: bool, load: f64) {
+    let supplies = folder.join("power_supply");
+    let values = [
+        ("AC/type", "Mains"),
+        ("AC/online", if is_plugged_in { "1" } else { "0" }),
+        ("BAT0/type", "Battery"),
+        ("BAT0/status", if is_plugged_in { "Charging" } else { "Discharging" }),
+    ];
+    for (file, value) in values {
+        let file = supplies.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, format!("{value}\n")).unwrap();
+    }
+    fs::write(folder.join("loadavg"), format!("{load:.2} 0.50 0.40 1/500 4321\n")).unwrap();
+}
+
+#[test]
+fn battery_and_load_end_the_questions_of_the_background_alone() {
+    const BUSY: f64 = 900.0;
+    let server = ChatServer::start(Duration::ZERO, false).unwrap();
+    let history = LongHistory::new(4, &server).unwrap();
+    let laptop = history.environment.path().join("laptop");
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = history.environment.command(history.environment.binary(program));
+        command.current_dir(&history.root).env("THROUGHLINE", "full");
+        let output =
+            command.env(testutils::MACHINE_VARIABLE, &laptop).args(arguments).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8(told).unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {told}");
+        told
+    };
+    describe_laptop(&laptop, true, 0.0);
+    let status: serde_json::Value =
+        serde_json::from_str(&run("throughline", &["status", "--json"])).unwrap();
+    let project = status["project"].as_str().unwrap();
+    let in_background =
+        || run("throughline-processor", &["sync", "--project", project, "--background"]);
+
+    for (is_plugged_in, load, why) in [
+        (false, 0.0, "reading paused: on battery"),
+        (true, BUSY, "reading paused: other programs keep the processors busy"),
+    ] {
+        describe_laptop(&laptop, is_plugged_in, load);
+        in_background();
+        assert_eq!(server.asked().len(), 0, "{why}");
+        let status = run("throughline", &["status"]);
+        assert!(status.contains(why) && status.contains("4 sessions wait"), "{status}");
+        // The sessions are there all the same.
+        assert!(run("throughline", &["search", "pulses"]).contains(&said(3)), "{why}");
+    }
+    describe_laptop(&laptop, true, 0.0);
+    assert!(!run("throughline", &["status"]).contains("paused"));
+    in_background();
+    assert_eq!(times(&server.asked()).len(), 4);
+
+    // Who asks for it is told, once, and has it.
+    describe_laptop(&laptop, false, 0.0);
+    let note = "The model is asked although it would pause in the background (on battery).";
+    let asked = server.asked().len();
+    assert!(!run("throughline", &["sync"]).contains(note), "nothing is left to ask");
+    fs::remove_dir_all(
+        history
+            .environment
+            .home()
+            .join(".local/share/throughline/projects")
+            .join(project)
+            .join("llm"),
+    )
+    .unwrap();
+    let told = run("throughline", &["sync", "--rebuild"]);
+    assert_eq!(told.matches(note).count(), 1, "{told}");
+    assert!(server.asked().len() > asked, "{told}");
+}
+
+#[test]
+fn the_pause_can_be_turned_off() {
+    let server = ChatServer::start(Duration::ZERO, false).unwrap();
+    let history = LongHistory::new(2, &server).unwrap();
+    let config = history.environment.home().join(".config/throughline/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let never = text.replace("[llm]\n", "[llm]\npause = \"never\"\n");
+    fs::write(&config, never).unwrap();
+    let laptop = history.environment.path().join("laptop");
+    describe_laptop(&laptop, false, 900.0);
+    let status: serde_json::Value =
+        serde_json::from_str(&history.run(&["status", "--json"]).unwrap()).unwrap();
+    let program = history.environment.binary("throughline-processor");
+    let mut command = history.environment.command(program);
+    command.args(["sync", "--background", "--project", status["project"].as_str().unwrap()]);
+    command.env("THROUGHLINE", "full").env(testutils::MACHINE_VARIABLE, &laptop);
+    assert!(command.status().unwrap().success());
+    assert_eq!(times(&server.asked()).len(), 2);
 }

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::layout::Tree;
 use processor::progress::Silent;
 use processor::upkeep::audit::{AuditReport, Found, audit};
 
@@ -14,11 +13,12 @@ use crate::failure::{Failure, Result};
 use crate::style::{BAD, GOOD, QUIET, paint};
 use crate::world::World;
 
-/// Looks for secrets in memories, archive, receipts, caches and logs, and in the git history of the
-/// memory folder.
+/// Looks for secrets in memories, archive, receipts, caches and logs.
+///
+/// Git's history is not read: `gitleaks git` looks through it.
 #[derive(Debug, Args)]
 pub struct Audit {
-    /// Clean the files first; history is never changed
+    /// Clean the files first
     #[arg(long)]
     fix: bool,
     /// Say what --fix would clean, and clean nothing
@@ -50,19 +50,18 @@ pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         view::json(&report, out)?;
     } else {
-        show(&report, &tree, fixes, out)?;
+        show(&report, fixes, out)?;
     }
     out.flush()?;
-    match (report.found.is_empty() && report.history.is_empty(), report.failed.is_empty()) {
+    match (report.found.is_empty(), report.failed.is_empty()) {
         (false, _) => Err(Failure::silent(exit::FOUND)),
         (true, false) => Err(Failure::new("not everything could be looked through or cleaned")),
         (true, true) => Ok(()),
     }
 }
 
-fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> Result {
-    let (files, commits) = (plural(report.files, "file"), plural(report.commits, "commit"));
-    let looked = format!("{files} and {commits} looked through.");
+fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
+    let looked = format!("{} looked through.", plural(report.files, "file"));
     writeln!(out, "{}", paint(QUIET, looked))?;
     if report.cleaned > 0 {
         writeln!(out, "{} cleaned.", plural(report.cleaned, "file"))?;
@@ -76,10 +75,10 @@ fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> 
     if !report.failed.is_empty() {
         writeln!(out, "Mend, change or remove by hand what is named, and audit again.")?;
     }
-    if report.found.is_empty() && report.history.is_empty() && report.failed.is_empty() {
+    if report.found.is_empty() && report.failed.is_empty() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
     }
-    list("In files:", &report.found, out)?;
+    list(&report.found, out)?;
     if !report.found.is_empty() {
         let hint = if fixed {
             "These are left: no memory, or not ours to change. Change or remove the files by hand."
@@ -88,34 +87,25 @@ fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> 
         };
         writeln!(out, "{hint}")?;
     }
-    list("In the git history:", &report.history, out)?;
     if report.truncated {
-        writeln!(out, "There are more places than are told here.")?;
+        writeln!(out, "There are more places than are listed here.")?;
     }
-    if !report.history.is_empty() {
+    if !report.found.is_empty() || report.cleaned > 0 {
         writeln!(
             out,
-            "Change these secrets where they are valid: what was pushed is known. To take them out of \
-             history, with git-filter-repo installed and everybody told:\n  cd {}\n  git filter-repo \
-             --invert-paths --path .throughline/memories\nThis removes the memory folder from all \
-             commits; commit its present state again afterwards.",
-            tree.main_root.display()
+            "Change these secrets where they are valid if they were committed or sent: git's history keeps what was \
+             committed. `gitleaks git` looks through it."
         )?;
     }
     Ok(())
 }
 
-fn list(heading: &str, found: &[Found], out: &mut dyn Write) -> Result {
+fn list(found: &[Found], out: &mut dyn Write) -> Result {
     if !found.is_empty() {
-        writeln!(out, "{}", paint(BAD, heading))?;
+        writeln!(out, "{}", paint(BAD, "In files:"))?;
     }
-    for found in found {
-        let path = view::path(&found.path);
-        let place = match &found.commit {
-            Some(commit) => format!("{path} in {}", &commit[..commit.len().min(12)]),
-            None => format!("{path}:{}", found.line),
-        };
-        writeln!(out, "  {place}  {}", found.rule)?;
+    for Found { path, line, rule } in found {
+        writeln!(out, "  {}:{line}  {rule}", view::path(path))?;
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ fn body(old: &str, new: &str) -> Option<String> {
 const fn status(status: Status) -> &'static str {
     match status {
         Status::Active => "it takes part in recall again",
-        Status::Held => "it waits for review",
+        Status::Held => "it is pending",
         Status::Rejected => "it is rejected",
         Status::Archived => "it is put aside",
     }

@@ -80,7 +80,7 @@ fn marked(stored: &Stored) -> String {
 fn not_accepted(stored: &Stored, places: &str) -> Failure {
     let id = stored.memory.id.short();
     Failure::new(format!(
-        "{id} was not taken in, because it contains something that looks like a credential: {places}"
+        "{id} was not accepted, because it contains something that looks like a credential: {places}"
     ))
     .hint(format!(
         "`throughline show {id}` shows all of it. If it may be committed, `throughline review --accept {}` takes it \

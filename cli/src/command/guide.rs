@@ -26,8 +26,6 @@ pub enum Guide {
     Rules,
     /// A merge driver for memory files: .gitattributes, and this repository's git configuration
     MergeDriver,
-    /// Lines that keep a committed memory folder out of packages of npm, Docker and Cargo
-    IgnoreLines,
 }
 
 impl Guide {
@@ -44,8 +42,6 @@ impl Guide {
             Self::Agents => vec![guide::agents(root)],
             Self::Rules => vec![world.claude.settings(scope, root)],
             Self::MergeDriver => vec![merge_setup::attributes(root), merge_setup::config(root)],
-            // They depend on how memories are kept.
-            Self::IgnoreLines => Vec::new(),
         }
     }
 }
@@ -97,8 +93,6 @@ pub fn put_all(
                 let changed = merge_setup::insert(world, root)?;
                 ("merging    ", merge_setup::attributes(root), changed)
             }
-            // They depend on how memories are kept.
-            Guide::IgnoreLines => continue,
         };
         let as_it_was = if changed { "" } else { " (as it was)" };
         writeln!(out, "  {name} {}{as_it_was}", path.display())?;

@@ -1,9 +1,6 @@
 //! Texts of `--help` beyond those that each command declares: commands in groups, the environment, and examples.
 
-use std::ffi::OsString;
-
-use clap::builder::StyledStr;
-use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _};
 
 use super::Args;
 use crate::exit;
@@ -39,7 +36,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("handoff", "where the work was left"),
             ("log", "what was given to Claude"),
             ("why", "why a memory was given"),
-            ("stats", "numbers over time"),
             ("timeline", "what happened, by day"),
             ("report", "an HTML page about it all"),
             ("tombstones", "what is not learned again"),
@@ -62,7 +58,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("projects", "all of yours"),
             ("sync", "read new transcripts now"),
             ("watch", "learn without hooks"),
-            ("service", "keep `watch` running"),
             ("purge", "remove turns for good"),
         ],
     ),
@@ -80,7 +75,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 44] = [
+const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -99,10 +94,9 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("handoff", ["handoff", "handoff -n 1"]),
     ("diff", ["diff", "diff main..feature"]),
     ("check", ["check", "check --staged"]),
-    ("status", ["status", "status --json"]),
+    ("status", ["status", "status --stats"]),
     ("log", ["log", "log -n 5 --session 1111"]),
     ("why", ["why", "why 'how are amounts kept?'"]),
-    ("stats", ["stats", "stats --json"]),
     ("timeline", ["timeline", "timeline -n 30"]),
     ("report", ["report", "report --out ~/throughline.html"]),
     ("tombstones", ["tombstones", "tombstones --json"]),
@@ -121,7 +115,6 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
     ("share", ["share on", "share off"]),
     ("sync", ["sync", "sync --all"]),
     ("watch", ["watch", "watch --poll=5"]),
-    ("service", ["service install --dry-run", "service status"]),
     ("purge", ["purge --before 2026-06-01 --yes", "purge --session 1111 --yes"]),
     ("pack", ["pack --tokens 1000", "pack --format json"]),
     ("mcp", ["mcp", "mcp </dev/null"]),
@@ -131,7 +124,7 @@ const EXAMPLES: [(&str, [&str; 2]); 44] = [
 ];
 
 /// Two examples for each command below another one, and for commands that programs run.
-const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
+const NESTED_EXAMPLES: [(&str, [&str; 2]); 12] = [
     ("config get", ["config get start_tokens", "config get review --json"]),
     ("config set", ["config set start_tokens 700", "config set review true --dry-run"]),
     ("config unset", ["config unset start_tokens", "config unset review --dry-run"]),
@@ -148,9 +141,6 @@ const NESTED_EXAMPLES: [(&str, [&str; 2]); 15] = [
         ],
     ),
     ("config llm claude", ["config llm claude", "config llm claude --usd-per-day 0.50 haiku"]),
-    ("service install", ["service install", "service install --dry-run"]),
-    ("service uninstall", ["service uninstall", "service uninstall --dry-run"]),
-    ("service status", ["service status", "service status --json"]),
     ("man", ["man", "man ~/.local/share/man/man1"]),
     (
         "merge-driver",
@@ -177,116 +167,34 @@ pub const ENVIRONMENT: [Entry; 4] = [
 
 /// Columns of a command with its text.
 const COLUMN: usize = 40;
-/// Columns of the whole text.
-const HELP_COLUMNS: usize = 80;
 /// Columns of a command's name.
 const NAME_COLUMNS: usize = 12;
 
-/// Beginning of the help of `throughline` itself.
-const HEAD: &str =
-    "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n";
-/// End of a full help.
+/// Help of `throughline` itself.
+const TEMPLATE: &str = "{about}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\
+                        {after-help}";
+/// End of each help of a command.
 const FOR_EVERY_COMMAND: &str = "For every command: -C DIR, --color WHEN, -q, -v, --no-pager";
-/// Options of `throughline` itself, in its short help.
-const OPTIONS_IN_SHORT: &str =
-    "Options: -C DIR, --color WHEN, -q, -v, --no-pager, --json, -h, -V\n";
 
-/// The command line with its full help.
+/// Returns the command line with its help.
 pub fn command() -> Command {
-    let command = compact(Args::command());
-    let command = command.help_template(format!("{HEAD}{}{}", groups(), footer()));
-    with_examples(command, "", &|_| FOR_EVERY_COMMAND.into())
+    let command = Args::command().help_template(TEMPLATE);
+    with_examples(command, "").after_help(format!("{}{}", groups(), footer()))
 }
 
-/// The command line for these arguments: with the short help where they have `-h`, else with the full one.
-pub fn command_for(arguments: impl IntoIterator<Item = OsString>) -> Command {
-    let mut options = arguments.into_iter().take_while(|argument| argument != "--");
-    // Also behind other flags without a value, as in `-qh`.
-    let asks = |flags: &str| flags.ends_with('h') && flags.chars().all(|flag| "qvh".contains(flag));
-    let is_short =
-        options.any(|option| option.to_str().and_then(|it| it.strip_prefix('-')).is_some_and(asks));
-    if is_short { in_short() } else { command() }
-}
-
-/// The command line with a help of half a screen: each text is its first clause, and what is needed rarely is left out.
-fn in_short() -> Command {
-    let command = without_long_help(clauses(Args::command())).help_template(format!(
-        "{HEAD}{}\n{OPTIONS_IN_SHORT}{}",
-        groups_in_short(),
-        more("")
-    ));
-    with_examples(command, "", &more)
-}
-
-/// Says where the full help of a command is.
-fn more(path: &str) -> String {
-    format!("More: throughline{}{path} --help", if path.is_empty() { "" } else { " " })
-}
-
-/// Cuts each text of a command and of those below it after its first clause.
-fn clauses(command: Command) -> Command {
-    fn cut(text: Option<&StyledStr>) -> String {
-        clause(&text.map(ToString::to_string).unwrap_or_default()).to_owned()
-    }
-    let about = cut(command.get_about());
-    let command = command.about(about).mut_args(|arg| {
-        let help = cut(arg.get_help());
-        let takes_value = arg.get_action().takes_values();
-        let arg = arg.help(help);
-        if takes_value { arg.hide_possible_values(true) } else { arg }
-    });
-    command.mut_subcommands(clauses)
-}
-
-/// Returns a text up to its first full stop, semicolon or colon.
-fn clause(text: &str) -> &str {
-    let ends = [". ", "; ", ": "].into_iter().filter_map(|end| text.find(end));
-    text[..ends.min().unwrap_or(text.len())].trim_end_matches('.')
-}
-
-/// Adds their examples to a command, which is called so, and to those below it; the last line is made from that name.
-fn with_examples(command: Command, path: &str, last: &dyn Fn(&str) -> String) -> Command {
+/// Adds their examples to a command, which is called so, and to those below it.
+fn with_examples(command: Command, path: &str) -> Command {
     let command = command.mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());
-        with_examples(below, path.trim_start(), last)
+        with_examples(below, path.trim_start())
     });
     let Some([one, other]) = examples(path) else { return command };
     let alias = command.get_visible_aliases().next();
     let also = alias.map(|alias| format!("Also called: throughline {alias}\n"));
     let also = also.unwrap_or_default();
     command.after_help(format!(
-        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{}",
-        last(path)
+        "{also}Examples:\n  throughline {one}\n  throughline {other}\n{FOR_EVERY_COMMAND}"
     ))
-}
-
-/// Returns the command line for manual pages, in which the first line about a command stands alone.
-pub fn for_pages() -> Command {
-    with_all_options(without_long_help(Args::command()))
-}
-
-/// Shows also the options that the short help leaves out.
-fn with_all_options(command: Command) -> Command {
-    command.mut_args(|arg| arg.hide_short_help(false)).mut_subcommands(with_all_options)
-}
-
-/// Gives `--help` the layout of `-h`, with all that is said about the command itself: one screen.
-fn compact(command: Command) -> Command {
-    fn with_long_about(command: Command) -> Command {
-        let command = match command.get_long_about().cloned() {
-            Some(about) => command.about(about),
-            None => command,
-        };
-        command.mut_subcommands(with_long_about)
-    }
-    with_all_options(with_long_about(without_long_help(command)))
-}
-
-/// Gives `--help` the layout of `-h`.
-fn without_long_help(command: Command) -> Command {
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
-    let command = command.disable_help_flag(true).arg(help.help("Print help"));
-    command.mut_subcommands(without_long_help)
 }
 
 fn groups() -> String {
@@ -304,25 +212,6 @@ fn groups() -> String {
             };
             text.push_str(&format!("{line}\n"));
         }
-    }
-    text
-}
-
-/// The commands of every day with what they do, and the names of the others.
-fn groups_in_short() -> String {
-    let text = groups();
-    let end = text.find(GROUPS[1].0).unwrap_or(text.len());
-    let mut text = text[..end].to_owned();
-    for (heading, entries) in &GROUPS[1..] {
-        let mut line = format!("{heading}:");
-        for (name, _) in *entries {
-            if line.len() + 1 + name.len() > HELP_COLUMNS {
-                text.push_str(&format!("{line}\n"));
-                line = " ".into();
-            }
-            line.push_str(&format!(" {name}"));
-        }
-        text.push_str(&format!("{line}\n"));
     }
     text
 }
@@ -375,7 +264,7 @@ mod tests {
             assert!(examples.iter().all(is_its), "{name}");
         }
         for line in groups().lines().chain(footer().lines()) {
-            assert!(line.chars().count() <= HELP_COLUMNS, "{line}");
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 }

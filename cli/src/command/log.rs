@@ -1,15 +1,15 @@
 //! `throughline log`: the last injections, one line each.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use memory_store::{MemoryId, short_session};
+use memory_store::short_session;
 use processor::programs;
 use serde::Serialize;
 
+use super::given::GivenItems;
 use super::receipts::{self, Follower, Receipt};
 use super::stores::Stores;
 use super::view::{self, plain};
@@ -49,7 +49,7 @@ pub struct Log {
 pub struct LogEntry<'a> {
     #[serde(flatten)]
     receipt: &'a Receipt,
-    /// Titles of the memories, in the order they were given in.
+    /// Titles of the memories, and the names and first lines of the passages, in the order they were given in.
     pub titles: Vec<&'a str>,
 }
 
@@ -63,9 +63,9 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
         return follow(args, wanted, world, &stores, out);
     }
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
-    let titles = why::titles(&stores, world, &found)?;
+    let items = GivenItems::of(&stores, world, &found)?;
     let lines: Vec<LogEntry<'_>> =
-        found.iter().map(|receipt| LogEntry::of(receipt, &titles)).collect();
+        found.iter().map(|receipt| LogEntry::of(receipt, &items)).collect();
     if args.json {
         return view::json(&lines, out);
     }
@@ -97,9 +97,9 @@ fn follow(
         }
         is_first = false;
         if !new.is_empty() {
-            let titles = why::titles(stores, world, &new)?;
+            let items = GivenItems::of(stores, world, &new)?;
             for receipt in &new {
-                let entry = LogEntry::of(receipt, &titles);
+                let entry = LogEntry::of(receipt, &items);
                 let line = match args.json {
                     true => serde_json::to_string(&entry).map_err(std::io::Error::other)?,
                     false => entry.line(clock::second(receipt.at), wrap::room()),
@@ -126,11 +126,10 @@ pub fn occasion(event: &str) -> &str {
 }
 
 impl<'a> LogEntry<'a> {
-    /// Looks up what the memories of a receipt are called.
-    pub fn of(receipt: &'a Receipt, titles: &'a HashMap<MemoryId, String>) -> Self {
+    /// Looks up the titles of what a receipt names.
+    pub fn of(receipt: &'a Receipt, items: &'a GivenItems) -> Self {
         let given = receipt.memories.iter();
-        let title = |id| titles.get(id).map_or(why::GONE, String::as_str);
-        Self { receipt, titles: given.map(|given| title(&given.id)).collect() }
+        Self { receipt, titles: given.map(|given| items.title(given.id)).collect() }
     }
 
     /// Returns one line of so many columns, which begins with a time.

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Command};
+use clap::{Args, Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use super::help;
+use super::{Args as CommandLine, help};
 use crate::exit;
 use crate::failure::{At as _, Result};
 
@@ -27,7 +27,7 @@ const APOSTROPHE: [&[u8]; 2] = [b".ie \\n(.g ", b".el .ds Aq "];
 
 /// Runs the command.
 pub fn run(args: &ManPages, out: &mut dyn Write) -> Result {
-    let mut command = help::for_pages().disable_help_subcommand(true);
+    let mut command = CommandLine::command().disable_help_subcommand(true);
     command.build();
     let Some(dir) = &args.dir else {
         out.write_all(&page(&command, "")?)?;

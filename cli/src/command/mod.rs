@@ -24,7 +24,6 @@ mod browse;
 mod changes;
 mod check;
 mod claims;
-mod closing;
 pub mod complete;
 mod completions;
 mod config;
@@ -39,11 +38,10 @@ mod edit;
 mod editor;
 mod fixes;
 mod forget;
-mod glance;
+mod given;
 mod guide;
 mod handoff;
 pub mod help;
-mod ignore_lines;
 mod in_git;
 mod init;
 mod init_options;
@@ -65,9 +63,9 @@ mod no_sessions;
 mod off;
 mod old_sessions;
 mod on;
-mod overview;
 mod pack;
 pub mod pager;
+mod passage;
 mod person;
 mod plan;
 mod preview;
@@ -82,10 +80,8 @@ mod report;
 mod restore;
 mod resume;
 mod review;
-mod scene;
 mod search;
 mod selftest;
-mod service;
 mod sessions;
 mod settings_schema;
 mod share;
@@ -103,7 +99,6 @@ mod uninstall;
 mod upgrade;
 mod values;
 pub mod view;
-mod visit;
 mod watch;
 mod why;
 mod why_memory;
@@ -185,7 +180,6 @@ enum Command {
     Projects(projects::Projects),
     Sync(sync::Sync),
     Watch(watch::Watch),
-    Service(service::Service),
     #[command(visible_alias = "recall")]
     Search(search::Search),
     Show(show::Show),
@@ -207,7 +201,6 @@ enum Command {
     MergeDriver(merge_driver::MergeDriver),
     Status(status::Status),
     Why(why::Why),
-    Stats(stats::Stats),
     Timeline(timeline::Timeline),
     Report(report::ReportArgs),
     Blame(blame::Blame),
@@ -239,7 +232,6 @@ impl Command {
             Self::Projects(args) => projects::run(args, world, out),
             Self::Sync(args) => sync::run(args, world, out),
             Self::Watch(args) => watch::run(args, world, out),
-            Self::Service(args) => service::run(args, world, out),
             Self::Search(args) => search::run(args, world, out),
             Self::Show(args) => show::run(args, world, out),
             Self::List(args) => list::run(args, world, out),
@@ -258,7 +250,6 @@ impl Command {
             Self::MergeDriver(args) => merge_driver::run(args, world, out),
             Self::Status(args) => status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
-            Self::Stats(args) => stats::run(args, world, out),
             Self::Timeline(args) => timeline::run(args, world, out),
             Self::Report(args) => report::run(args, world, out),
             Self::Blame(args) => blame::run(args, world, out),
@@ -312,7 +303,6 @@ impl Command {
                 | Self::Handoff(_)
                 | Self::Diff(_)
                 | Self::Why(_)
-                | Self::Stats(_)
                 | Self::Timeline(_)
                 | Self::Blame(_)
                 | Self::Fixes(_)
@@ -352,7 +342,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
-            None => overview::run(args.json, world, out),
+            None => status::overview(args.json, world, out),
             Some(command) => {
                 command.decision(world).map_or(Ok(()), |typed| person::require(world, typed))?;
                 command.run(world, out)

@@ -26,7 +26,6 @@ impl Command {
             Self::Config(args) => (args.decides(), "throughline config"),
             Self::Audit(args) => (args.decides(), "throughline audit --fix"),
             Self::Doctor(args) => (args.decides(), "throughline doctor --migrations --restore"),
-            Self::Service(args) => (args.decides(), "throughline service"),
             // These commands check each memory that they change.
             Self::Add(_) | Self::Edit(_) | Self::Forget(_) => return None,
             Self::Watch(_)
@@ -43,7 +42,6 @@ impl Command {
             | Self::Status(_)
             | Self::Why(_)
             | Self::Projects(_)
-            | Self::Stats(_)
             | Self::Timeline(_)
             | Self::Report(_)
             | Self::Blame(_)

@@ -22,7 +22,7 @@ use super::{handoff, sync};
 use crate::clock;
 use crate::elsewhere;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{QUIET, STRONG, paint};
+use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 use crate::wrap;
 
@@ -43,6 +43,9 @@ const ANSWER_CHARS_MAX: usize = 300;
 pub struct Preview {
     /// Transcripts that were read.
     pub transcripts: usize,
+    /// Sessions of this path that would not be learned from, and the command that decides about them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unclaimed: Vec<String>,
     /// Where the work was left.
     pub handoff: Option<LeftSession>,
     /// Prompts of this history with what an earlier session answers, newest first.
@@ -78,9 +81,10 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
         models: None,
     };
     let tree = identity::vouch(&dirs, observed, Some(Mode::Private), super::random()?, world.now)?;
-    let transcripts = processor::collect::discover::transcripts(&dirs, &tree)?.transcripts.len();
+    let found = processor::collect::discover::transcripts(&dirs, &tree)?;
+    let (transcripts, unclaimed) = (found.transcripts.len(), found.unclaimed.told());
     if transcripts == 0 {
-        return Ok(Preview::default());
+        return Ok(Preview { unclaimed, ..Preview::default() });
     }
     let shown = sync::shown();
     let options =
@@ -92,7 +96,8 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
     let recall = Recall::open(&dirs, &tree, None);
     let examples = examples(&recall, prompts, world.now);
     folder.close().at(&std::env::temp_dir())?;
-    Ok(Preview { transcripts, handoff: left.sessions.into_iter().next(), examples })
+    let handoff = left.sessions.into_iter().next();
+    Ok(Preview { transcripts, unclaimed, handoff, examples })
 }
 
 /// Returns the prompts that earlier sessions answer best, newest first.
@@ -143,6 +148,9 @@ fn shared_terms(one: &str, other: &str) -> usize {
 
 /// Prints what would be told.
 pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
+    for unclaimed in &preview.unclaimed {
+        writeln!(out, "{} {}", paint(CARE, "!"), plain(unclaimed))?;
+    }
     if preview.transcripts == 0 {
         writeln!(out, "Claude Code has no session of this project yet.")?;
         return Ok(());

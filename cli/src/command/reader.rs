@@ -243,6 +243,9 @@ pub struct Cost {
     pub sessions: Vec<Spent>,
     /// Sessions that the model has not read to their end.
     pub waiting: usize,
+    /// Why these wait in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
     /// Cost of one of them, by the last ones.
     pub each: Option<Spent>,
     /// Questions that failed again and again.
@@ -260,13 +263,16 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
     let today = today(&spent, world.now, &provider);
     let each = usage::each_session(&spent, &provider);
     let folder = llm::folder(home);
+    let waiting = processor::mining::waiting(home);
+    let strain = || llm::pause::strain(llm, world.ollama_host.as_deref(), &world.machine);
     let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());
     Cost {
         today,
         tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
         usd_per_day: llm.usd_bound(),
         sessions: sessions.take(SESSIONS_TOLD).collect(),
-        waiting: processor::mining::waiting(home),
+        waiting,
+        paused: (waiting > 0).then(strain).flatten().map(|strain| strain.to_string()),
         each,
         set_aside: aside::count(&folder),
         trouble: trouble::read(&folder)
@@ -295,6 +301,9 @@ impl Cost {
             format!("{} session {session} by {}: {}", one.day, one.provider, amount(one))
         }));
         lines.extend(self.told_waiting());
+        lines.extend(self.paused.as_ref().map(|why| {
+            format!("reading paused: {why}; `throughline sync` reads now, `llm.pause` turns it off")
+        }));
         lines
     }
 

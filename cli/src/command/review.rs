@@ -32,19 +32,19 @@ mod dialogue;
 
 /// Goes through the memories that need a decision of yours.
 ///
-/// These are new since the last review, about files that changed since, contradicting one another, waiting to come into
-/// the repository, or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
+/// These are new since the last review, about files that changed since, contradicting one another, pending (not yet in the
+/// repository), or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
 /// decisions, and accepting asks once more. The options decide about single memories, also in scripts.
 #[derive(Debug, Args)]
 pub struct Review {
-    /// Take this held memory in; may be repeated. One that contains something which looks like a credential needs
+    /// Accept this pending memory; may be repeated. One that contains something which looks like a credential needs
     /// `ID@MARK`, as the list prints it: its text is still the one that was shown
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     accept: Vec<String>,
-    /// Drop this waiting memory for good; may be repeated
+    /// Drop this pending memory for good; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     reject: Vec<String>,
-    /// Put this accepted memory back: it is private again and held for a review, unless git has it; may be repeated
+    /// Make this accepted memory pending again: it is private, unless git has it; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     hold: Vec<String>,
     /// Confirm that this memory is still true although its files changed or a name in it is gone; may be repeated
@@ -53,7 +53,7 @@ pub struct Review {
     /// Put memories aside that rules made and nobody looked at
     #[arg(long, hide_short_help = true)]
     drop_rules: bool,
-    /// Take in all that wait
+    /// Accept all pending memories
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
     /// Give this memory, which was held back, like any other until its text changes; may be repeated. `ID@MARK`, as
@@ -186,7 +186,7 @@ impl Review {
         if self.accept_all {
             let waiting = stores.project.drafts()?.memories;
             if waiting.is_empty() {
-                writeln!(out, "Nothing that was learned waits for review.")?;
+                writeln!(out, "Nothing that was learned is to be reviewed.")?;
             }
             for stored in &waiting {
                 // Each of these needs a look of its own.
@@ -243,10 +243,10 @@ impl Review {
         let dropped = if self.drop_rules { made_by_rules::all(stores)? } else { Vec::new() };
         let verbs = [
             ("release", &named.released),
-            ("take in", &named.accepted),
-            ("take in", &all),
+            ("accept", &named.accepted),
+            ("accept", &all),
             ("turn down", &named.rejected),
-            ("put back to held", &named.held),
+            ("make pending again", &named.held),
             ("confirm", &named.kept),
             ("prefer", &named.preferred),
             ("keep beside the other one", &named.beside),
@@ -288,7 +288,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let by_rules = made_by_rules::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
     if is_empty && proposed.is_empty() && claimed.is_empty() {
-        writeln!(out, "Nothing waits for review.")?;
+        writeln!(out, "Nothing is to be reviewed.")?;
         return if waiting.is_empty() { Ok(()) } else { list(&stores, &waiting, out) };
     }
     show_held(&stores, &held, out)?;
@@ -520,7 +520,7 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
             format!("Something newer replaces it; `throughline forget {id}` puts it aside.")
         }
         None => format!(
-            "It was taken in already, or written by hand; `throughline forget {id}` puts it aside."
+            "It was accepted already, or written by hand; `throughline forget {id}` puts it aside."
         ),
     };
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))
@@ -568,7 +568,7 @@ fn not_held(stored: &Stored) -> Failure {
 fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
-    writeln!(out, "\n{count} {are} not taken in yet: given to sessions, but private.\n")?;
+    writeln!(out, "\n{count} {are} pending: given to sessions, but private.\n")?;
     let redactor = stores.project.redactor(&stores.settings);
     for stored in waiting {
         // The list may be printed into a session.

@@ -34,8 +34,8 @@ const FITTING_MAX: usize = 40;
 
 /// Finds memories, and passages of earlier sessions.
 ///
-/// Words rank; "words in quotes" must stand there like that; -word excludes; AND, OR, NOT and
-/// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
+/// Words rank; "words in quotes" must occur like that; -word excludes; AND, OR, NOT and
+/// parentheses demand. Filters may be part of the text: kind:fix tag:ci path:src/a.rs session:3f2a
 /// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
 /// A search that begins with a dash comes after `--`.
 #[derive(Debug, Args)]
@@ -422,10 +422,17 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
             plain(&hit.title),
             paint(QUIET, if hit.draft { view::WAITS } else { "" }),
         )?,
+        Collection::Passages if hit.kind == Kind::Command => {
+            return Ok(writeln!(out, "{}   {date}  {}", paint(NAME, "command"), plain(&hit.text))?);
+        }
         Collection::Passages | Collection::Thinking if is_same_turn => {}
         Collection::Passages | Collection::Thinking => {
             let session = short_session(hit.session.as_deref().unwrap_or_default());
-            writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(session)), hit.turn + 1)?;
+            let title = match hit.title.as_str() {
+                "" => String::new(),
+                title => format!(" of \"{}\"", plain(title)),
+            };
+            writeln!(out, "{}  {date}  turn {}{title}", paint(NAME, plain(session)), hit.turn + 1)?;
         }
     }
     if hit.from_repository {

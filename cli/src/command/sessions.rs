@@ -50,7 +50,7 @@ pub struct Session {
 /// The sessions that a list is asked for.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SessionFilter {
-    /// Only sessions whose prompts this speaker gave; may be repeated
+    /// Only sessions whose prompts this speaker gave, and what these taught; may be repeated
     #[arg(long, value_name = "SPEAKER", value_parser = speakers())]
     by: Vec<Speaker>,
 }
@@ -58,7 +58,12 @@ pub struct SessionFilter {
 impl SessionFilter {
     /// Returns whether the filter keeps a session.
     pub fn keeps(&self, session: &Session) -> bool {
-        self.by.is_empty() || self.by.contains(&session.speaker)
+        self.keeps_speaker(session.speaker)
+    }
+
+    /// Returns whether the filter keeps what a speaker did.
+    pub fn keeps_speaker(&self, speaker: Speaker) -> bool {
+        self.by.is_empty() || self.by.contains(&speaker)
     }
 }
 

@@ -1,22 +1,25 @@
-//! `throughline show`: one memory, whole.
+//! `throughline show`: memories and turns of sessions, whole.
 
 use std::io::Write;
 
 use clap::Args;
 use memory_store::memory::Status;
+use memory_store::recall::Recall;
 use memory_store::store::Stored;
+use serde::Serialize;
 
 use super::browse::{self, Purpose};
 use super::known::Known;
+use super::passage::Turn;
 use super::stores::Stores;
 use super::view::{self, MemoryView};
 use crate::failure::Result;
 use crate::world::World;
 
-/// Shows memories whole, and why one is held back or may be true no longer.
+/// Shows memories whole, and why one is held back or may be true no longer. `SESSION:TURN` shows a turn of a session.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Ids, or their last characters; without any, a list to choose from at a terminal
+    /// Ids, or their last characters, or SESSION:TURN; without any, a list to choose from at a terminal
     #[arg(add = super::complete::ids())]
     id: Vec<String>,
     /// Print JSON
@@ -24,25 +27,56 @@ pub struct Show {
     json: bool,
 }
 
+/// Something that is shown.
+enum Shown {
+    Memory(Box<Stored>),
+    Turn(Turn),
+}
+
+/// The same as JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ShownView<'a> {
+    Memory(Box<MemoryView<'a>>),
+    Turn(&'a Turn),
+}
+
 /// Runs the command.
 pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let ids = browse::named_or_chosen(&args.id, args.json, Purpose::Show, world)?;
     let stores = Stores::open(world)?;
+    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let mut turns = Vec::new();
+    for id in &ids {
+        turns.push(Turn::named(id, &recall, &stores.project.home).transpose()?);
+    }
+    let named = ids.iter().zip(&turns).filter(|(_, turn)| turn.is_none());
+    let named: Vec<String> = named.map(|(id, _)| id.clone()).collect();
     // A memory that was put aside can still be looked at.
-    let found = stores.find_all(&ids)?;
+    let mut memories = stores.find_all(&named)?.into_iter();
+    let mut memory = || Some(Shown::Memory(Box::new(memories.next()?)));
+    let found: Vec<Shown> =
+        turns.into_iter().filter_map(|turn| turn.map(Shown::Turn).or_else(&mut memory)).collect();
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     let known = Known::open(world, &stores);
     if args.json {
-        let views: Vec<MemoryView> =
-            found.iter().map(|stored| known.view(stored).labelled(is_pulled(stored))).collect();
-        return view::json(&views, out);
+        let views = found.iter().map(|shown| match shown {
+            Shown::Memory(stored) => {
+                ShownView::Memory(Box::new(known.view(stored).labelled(is_pulled(stored))))
+            }
+            Shown::Turn(turn) => ShownView::Turn(turn),
+        });
+        return view::json(&views.collect::<Vec<_>>(), out);
     }
-    for (position, stored) in found.iter().enumerate() {
+    for (position, shown) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;
         }
-        known.show(stored, is_pulled(stored), &stores, out)?;
+        match shown {
+            Shown::Memory(stored) => known.show(stored, is_pulled(stored), &stores, out)?,
+            Shown::Turn(turn) => turn.show(out)?,
+        }
     }
     Ok(())
 }

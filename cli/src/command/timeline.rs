@@ -7,7 +7,9 @@ use clap::Args;
 use memory_store::ledger::Reason;
 use memory_store::store::Stored;
 use memory_store::{Kind, MemoryId, Timestamp, short_session};
+use processor::extract::session_record::RejectedCall;
 use processor::session_records::{self, OpenItem, OpenKind, open_items};
+use processor::transcript::Speaker;
 use serde::Serialize;
 
 use super::sessions::{Session, SessionFilter, Sessions};
@@ -41,10 +43,19 @@ pub struct Timeline {
 #[derive(Default, Serialize)]
 struct Day {
     day: String,
-    sessions: Vec<Session>,
+    sessions: Vec<ListedSession>,
     learned: Vec<Change>,
     replaced: Vec<Change>,
     forgotten: Vec<Change>,
+}
+
+/// A session, with the tool calls that the user rejected in it.
+#[derive(Clone, Serialize)]
+struct ListedSession {
+    #[serde(flatten)]
+    session: Session,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rejected: Vec<RejectedCall>,
 }
 
 /// A memory that came or went.
@@ -135,13 +146,21 @@ fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
     let sessions = Sessions::open(world, stores);
-    for (session, _) in sessions.iter().filter(|(session, _)| args.sessions.keeps(session)) {
-        on(session.last, &mut |day| day.sessions.push(session.clone()));
+    for (session, record) in sessions.iter().filter(|(session, _)| args.sessions.keeps(session)) {
+        let rejected = &record.rejected;
+        let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };
+        on(session.last, &mut |day| day.sessions.push(listed.clone()));
     }
+    // A memory without a session was added by a person, and only a person forgets.
+    let speaker = |stored: &Stored| {
+        let session = stored.memory.source.session.as_deref().and_then(|id| sessions.of(id));
+        session.map_or(Speaker::Person, |session| session.speaker)
+    };
+    let is_kept = |stored: &&Stored| args.sessions.keeps_speaker(speaker(stored));
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let find = |id: MemoryId| listing.memories.iter().find(|stored| stored.memory.id == id);
-    for stored in &listing.memories {
+    for stored in listing.memories.iter().filter(is_kept) {
         let at = stored.memory.created;
         on(at, &mut |day| day.learned.push(Change::of(stored, at)));
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
@@ -152,7 +171,8 @@ fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
         }
     }
     for store in [&stores.project, &stores.user] {
-        for gone in store.tombstones()? {
+        let tombstones = store.tombstones()?.into_iter();
+        for gone in tombstones.filter(|_| args.sessions.keeps_speaker(Speaker::Person)) {
             on(gone.at, &mut |day| {
                 day.forgotten.push(Change {
                     at: gone.at,
@@ -185,7 +205,7 @@ fn show(day: &Day, out: &mut dyn Write) -> Result {
     let counts: Vec<String> =
         counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
     writeln!(out, "{}  {}", paint(STRONG, &day.day), paint(QUIET, counts.join(", ")))?;
-    for session in &day.sessions {
+    for ListedSession { session, rejected } in &day.sessions {
         let id = plain(short_session(&session.session));
         let branch = match session.branch.as_str() {
             "" => String::new(),
@@ -194,6 +214,14 @@ fn show(day: &Day, out: &mut dyn Write) -> Result {
         let room = wrap::room().saturating_sub(id.len() + 6);
         let wish = wrap::cut(&format!("{branch}{}", plain(&session.subject())), room);
         writeln!(out, "  > {}  {wish}", paint(NAME, id))?;
+        for RejectedCall { tool, what } in rejected {
+            let call = format!("rejected: {} {}", plain(tool), plain(what));
+            writeln!(
+                out,
+                "      {}",
+                paint(QUIET, wrap::cut(&call, wrap::room().saturating_sub(6)))
+            )?;
+        }
     }
     let changes = [
         (&day.learned, paint(GOOD, "+")),

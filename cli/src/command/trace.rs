@@ -5,9 +5,9 @@ use std::io::Write;
 
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use memory_store::recall::{CandidateOutcome, Hit, Reason, Recall, Recalled, Traced};
-use memory_store::short_session;
 use serde::Serialize;
 
+use super::passage;
 use super::reasons::{self, Occasion};
 use super::stores::Stores;
 use super::view::{self, plain};
@@ -174,12 +174,8 @@ fn show(
         show_scores(traced, detail, out)?;
     }
     for hit in passages {
-        let session = short_session(hit.session.as_deref().unwrap_or_default());
-        let place = format_args!("passage of session {session}, turn {}", hit.turn + 1);
-        writeln!(out, "{}", paint(NAME, place))?;
-        let text = plain(&hit.text);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        writeln!(out, "        {}", paint(QUIET, words.join(" ")))?;
+        passage::show(hit, 0, out)?;
+        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion, query)))?;
     }
     if let Some(silent) = recalled.silent.filter(|_| passages.is_empty()) {
         writeln!(out, "Nothing would be given: {}.", reason(silent))?;

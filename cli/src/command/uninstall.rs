@@ -28,7 +28,7 @@ const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MO
 const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
 /// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
-/// add: hooks, MCP server, service, status line, skill, paragraphs, rules, merge driver, ignore lines, checks of commits,
+/// add: hooks, MCP server, status line, skill, paragraphs, rules, merge driver, checks of commits,
 /// completions, manual pages. Memories stay. What is written in a way of yours is named with its line.
 ///
 /// Run it before you delete the programs: Claude Code notes an error for each hook whose program is

@@ -140,7 +140,7 @@ pub fn date(memory: &Memory) -> Timestamp {
 }
 
 /// Mark of a memory that waits, behind its title.
-pub const WAITS: &str = " [waits for review]";
+pub const WAITS: &str = " [pending]";
 
 /// Prints one line about a memory.
 pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {

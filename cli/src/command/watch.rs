@@ -17,7 +17,7 @@ use crate::world::World;
 /// Learns from the sessions of all projects that are set up while they run, without any hook.
 ///
 /// It runs until it is interrupted, at low priority, once for each user; a second one ends with exit
-/// code 8. `throughline service install` starts it whenever you log in.
+/// code 8. docs/watch.md has a unit of systemd and an agent of launchd that start it whenever you log in.
 #[derive(Debug, Args)]
 pub struct Watch {
     /// Look every so many seconds instead of waiting for the operating system's word, where that does not come,
@@ -50,7 +50,7 @@ pub fn run(args: &Watch, world: &World, out: &mut dyn Write) -> Result {
     let Some(_turn) = watch::take_turn(&world.dirs)? else {
         return Err(Failure::new("another `throughline watch` of yours is at work")
             .code(exit::RUNNING)
-            .hint("One is enough for all projects; `throughline service status` tells of it."));
+            .hint("One is enough for all projects."));
     };
     let waker = Waker::default();
     watch::stop_on_signals(&waker)?;

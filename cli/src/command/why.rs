@@ -1,12 +1,13 @@
 //! `throughline why`: what was put in front of the model, and why.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
-use memory_store::recall::Recall;
-use memory_store::{MemoryId, short_session};
+use memory_store::short_session;
+use serde_json::{Value, json};
 
+use super::given::GivenItems;
+use super::passage;
 use super::reasons::{self, Occasion};
 use super::receipts::{self, Receipt};
 use super::stores::Stores;
@@ -87,14 +88,20 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
+    let items = GivenItems::of(&stores, world, &found)?;
     if args.json {
-        return view::json(&found, out);
+        let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
+        return view::json(&receipts, out);
     }
     if found.is_empty() {
         return Ok(writeln!(out, "{}", nothing(args.session.as_deref()))?);
     }
-    let titles = titles(&stores, world, &found)?;
-    found.iter().try_for_each(|receipt| show(receipt, &titles, args.scores, out))?;
+    found.iter().try_for_each(|receipt| show(receipt, &items, args.scores, out))?;
+    let mut given = found.iter().flat_map(|receipt| &receipt.memories);
+    if let Some(hit) = given.find_map(|given| items.passage(given.id)) {
+        let open = format!("`throughline show {}` prints a whole turn.", passage::name(hit));
+        writeln!(out, "{}", paint(QUIET, plain(&open)))?;
+    }
     writeln!(
         out,
         "{}",
@@ -106,18 +113,33 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
+/// Returns a receipt with the titles of the memories, and with the text, the speaker and the place of each passage.
+fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
+    let mut value = json!(receipt);
+    let given = value["memories"].as_array_mut().into_iter().flatten();
+    for (value, given) in given.zip(&receipt.memories) {
+        match items.passage(given.id) {
+            Some(hit) => {
+                value["name"] = json!(passage::name(hit));
+                value["session"] = json!(hit.session);
+                value["turn"] = json!(hit.turn + 1);
+                value["date"] = json!(hit.date);
+                value["said_by"] = json!(hit.said_by);
+                value["text"] = json!(hit.text);
+            }
+            None => value["title"] = json!(items.known_title(given.id)),
+        }
+    }
+    value
+}
+
+/// Columns before an item.
+const INDENT: usize = 2;
+
 /// Prints an injection with the reasons.
-pub fn show(
-    receipt: &Receipt,
-    titles: &HashMap<MemoryId, String>,
-    scores: bool,
-    out: &mut dyn Write,
-) -> Result {
+pub fn show(receipt: &Receipt, items: &GivenItems, scores: bool, out: &mut dyn Write) -> Result {
     let occasion = Occasion::of_event(&receipt.event);
-    let what = match receipt.memories.len() {
-        0 => "where the work was left".to_owned(),
-        count => view::plural(count, "memory"),
-    };
+    let what = items.counted(receipt);
     // Not every client of the MCP server has a session.
     let session = match plain(short_session(&receipt.session)) {
         session if session.is_empty() => String::new(),
@@ -142,43 +164,18 @@ pub fn show(
         )
     )?;
     for given in &receipt.memories {
-        let title = titles.get(&given.id).map_or(GONE, String::as_str);
-        writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?;
+        let title = items.title(given.id);
+        match items.passage(given.id) {
+            Some(hit) => passage::show(hit, INDENT, out)?,
+            None => writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?,
+        }
         // An item that was asked for by its name or kind has no score.
         let score = match scores && given.score > 0.0 {
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
             false => String::new(),
         };
-        writeln!(out, "          {}{score}", plain(&reasons::given(&given.why, occasion, title)))?;
+        let why = reasons::given(&given.why, occasion, title);
+        writeln!(out, "          {}{score}", plain(&why))?;
     }
     Ok(())
-}
-
-/// Stands for the title of a memory that is gone.
-pub const GONE: &str = "(gone since)";
-
-/// Returns the titles of the memories, and of the turns that were given.
-pub fn titles(
-    stores: &Stores,
-    world: &World,
-    receipts: &[Receipt],
-) -> Result<HashMap<MemoryId, String>> {
-    let memories = stores.list()?.memories.into_iter();
-    let mut titles: HashMap<MemoryId, String> =
-        memories.map(|stored| (stored.memory.id, stored.memory.title)).collect();
-    add_turns(&mut titles, &Recall::open(&world.dirs, &stores.tree, None), receipts);
-    Ok(titles)
-}
-
-/// Adds what turns that were given are called.
-pub fn add_turns(titles: &mut HashMap<MemoryId, String>, recall: &Recall, receipts: &[Receipt]) {
-    for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
-        if !titles.contains_key(&given.id)
-            && let Some(turn) = recall.passage(given.id)
-        {
-            let session = turn.session.unwrap_or_default();
-            let session = short_session(&session);
-            titles.insert(given.id, format!("turn {} of session {session}", turn.turn + 1));
-        }
-    }
 }

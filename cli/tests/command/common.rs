@@ -319,6 +319,39 @@ impl Machine {
         self.write(below, &transcript(&self.work(), session, day));
     }
 
+    /// Writes a transcript of this project's with these steps, named by its session.
+    pub fn session(&self, session: &str, day: &str, steps: Vec<serde_json::Value>) {
+        self.session_on("main", session, day, steps);
+    }
+
+    /// Writes such a transcript of a session on a branch.
+    pub fn session_on(
+        &self,
+        branch: &str,
+        session: &str,
+        day: &str,
+        steps: Vec<serde_json::Value>,
+    ) {
+        let below = format!("home/.claude/projects/-home-work/{session}.jsonl");
+        self.write(&below, &in_order(&self.work(), session, (day, branch), steps));
+    }
+
+    /// Writes the transcript of a subagent of a session.
+    pub fn agent(
+        &self,
+        session: &str,
+        agent: &str,
+        day: &str,
+        steps: impl IntoIterator<Item = serde_json::Value>,
+    ) {
+        let below =
+            format!("home/.claude/projects/-home-work/{session}/subagents/agent-{agent}.jsonl");
+        let text = in_order(&self.work(), session, (day, "main"), steps);
+        let fields = format!("\"isSidechain\":true,\"agentId\":\"{agent}\"");
+        let text = text.replace("\"isSidechain\":false", &fields);
+        self.write(&below, &text.replace(&format!("\"{session}-"), &format!("\"{agent}-")));
+    }
+
     /// Leaves a receipt in the state of the only working tree, as a hook does.
     pub fn receipt(&self, line: &serde_json::Value) {
         let trees = self.path("home/.local/state/throughline/trees");
@@ -423,6 +456,16 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
             json!({ "type": "text", "text": "Fixed: the total was computed in f64, which loses cents; it is now computed with i64::from, and all tests pass. Decision: amounts stay integer cents everywhere, because floats cannot hold them exactly." }),
         ),
     ];
+    in_order(cwd, session, (day, "main"), steps)
+}
+
+/// The lines of a transcript with these steps, a minute each.
+fn in_order(
+    cwd: &Path,
+    session: &str,
+    (day, branch): (&str, &str),
+    steps: impl IntoIterator<Item = serde_json::Value>,
+) -> String {
     let mut parent = serde_json::Value::Null;
     let mut text = String::new();
     for (number, mut record) in steps.into_iter().enumerate() {
@@ -430,7 +473,7 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
         let fields = json!({
             "uuid": uuid, "parentUuid": parent, "sessionId": session, "cwd": cwd,
             "timestamp": format!("{day}T10:{number:02}:00.000Z"), "version": "2.1.330",
-            "gitBranch": "main", "isSidechain": false, "userType": "external",
+            "gitBranch": branch, "isSidechain": false, "userType": "external",
         });
         if let (Some(record), serde_json::Value::Object(fields)) = (record.as_object_mut(), fields)
         {
@@ -442,16 +485,16 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     text
 }
 
-fn user(content: serde_json::Value) -> serde_json::Value {
+pub fn user(content: serde_json::Value) -> serde_json::Value {
     json!({ "type": "user", "message": { "role": "user", "content": content } })
 }
 
-fn assistant(block: serde_json::Value) -> serde_json::Value {
+pub fn assistant(block: serde_json::Value) -> serde_json::Value {
     json!({ "type": "assistant", "message": {
         "role": "assistant", "model": "claude", "content": [block] } })
 }
 
-fn result(call: &str, text: &str, failed: bool) -> serde_json::Value {
+pub fn result(call: &str, text: &str, failed: bool) -> serde_json::Value {
     user(
         json!([{ "type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed }]),
     )

@@ -99,7 +99,7 @@ fn every_view_prints_the_same_numbers() {
         assert_eq!(all.matches(mark).count() as u64, count, "{all}");
     }
 
-    let stats = machine.json(&["stats", "--json"]);
+    let stats = machine.json(&["status", "--stats", "--json"])["stats"].clone();
     assert_eq!(number(&stats, "memories"), in_project + USERS, "{stats:#}");
     assert_eq!((number(&stats, "replaced"), number(&stats, "expired")), (REPLACED, EXPIRED));
 
@@ -109,7 +109,7 @@ fn every_view_prints_the_same_numbers() {
         text.contains(&format!("{in_project}, {IN_REPOSITORY} of them in /home/work")),
         "{text}"
     );
-    assert!(text.contains(&format!("{held} held, private until")), "{text}");
+    assert!(text.contains(&format!("{held} pending, private until")), "{text}");
     assert!(text.contains("besides: 1 replaced, 1 expired, 1 put aside"), "{text}");
     assert_eq!(told(&text, "yours"), USERS, "{text}");
     let text = machine.ok(&[]);

@@ -120,7 +120,7 @@ fn an_accepted_memory_is_put_back_to_held_and_stays_held() {
     let published = machine.read(&format!("{FOLDER}/{name}"));
 
     let said = machine.ok(&["review", "--hold", &short, "--dry-run"]);
-    assert!(said.contains("Would put back to held"), "{said}");
+    assert!(said.contains("Would make pending again"), "{said}");
     assert_eq!(machine.read(&format!("{FOLDER}/{name}")), published);
 
     let said = machine.ok(&["review", "--hold", &short]);

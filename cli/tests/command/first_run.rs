@@ -1,5 +1,4 @@
-//! The first run: a plan on one screen, at most one question, a backfill with a first glance, lines for packages, and the
-//! plugin of Claude Code.
+//! The first run: a plan on one screen, at most one question, a backfill with titles, and the plugin of Claude Code.
 
 use std::path::{Path, PathBuf};
 
@@ -107,9 +106,6 @@ fn init_and_uninstall_leave_settings_of_every_style_byte_for_byte() {
 fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     let machine = with_transcript();
     machine.write(SETTINGS, "{}\n");
-    machine.write("home/work/Dockerfile", "FROM scratch\n");
-    machine.write("home/work/package.json", "{}\n");
-    machine.write("home/work/Cargo.toml", "[package]\nname = \"a\"\n");
     let before = everything(&machine);
     let said = machine.ok(&["init", "--dry-run", "--yes"]);
     let (found, plan) = said.split_once("  memories").unwrap();
@@ -122,12 +118,6 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
       read by     nobody (`throughline config llm` chooses a model)
       then        these sessions are read, the newest first
       undo        `throughline uninstall` takes it out again
-      packages    npm packages, Docker images and crates made here would contain the memories;
-                  one line more in each of these files leaves them out:
-        .throughline/.npmignore  *
-        .dockerignore            .throughline
-        Cargo.toml               exclude = ["/.throughline/"]
-                  `--no-ignore-lines` leaves these files as they are
     Nothing was written yet.
     "#);
     let shown = strip(&machine.on_screen(&["init", "--dry-run"], 80));
@@ -137,7 +127,6 @@ fn a_dry_run_shows_the_plan_on_one_screen_and_does_nothing() {
     assert_eq!(plan["memories"], "private", "{plan:#}");
     assert_eq!(plan["sessions"], 1, "{plan:#}");
     assert_eq!(plan["hooks"], "/home/.claude/settings.json");
-    assert_eq!(plan["ignore_lines"], json!([]));
     assert_eq!(everything(&machine), before);
 }
 
@@ -153,7 +142,7 @@ fn one_question_is_asked_before_anything_is_written() {
         ("Nobody", ENTER),
     ];
     let shown = strip(&machine.at_terminal_while(&["init"], &answers, &unwritten));
-    assert!(shown.contains("1 session: ") && shown.contains("`throughline review`"), "{shown}");
+    assert!(shown.contains("Read 1 session") && shown.contains("`throughline review`"), "{shown}");
     assert!(
         shown.contains("is set up") && shown.contains("somebody uses `throughline add`"),
         "{shown}"
@@ -312,19 +301,16 @@ fn whom_the_hooks_are_for_has_a_flag() {
 }
 
 #[test]
-fn the_first_glance_counts_and_shows_the_best() {
+fn the_backfill_shows_titles_of_what_was_learned() {
     let machine = with_transcript();
     let done = machine.json(&["init", "--yes", "--json"]);
-    let glance = &done["glance"];
-    assert_eq!(glance["sessions"], 1, "{done:#}");
-    let listed = machine.json(&["list", "--json"]);
-    let counted = ["worth", "fixes", "commands", "more"].map(|name| glance[name].as_u64().unwrap());
-    assert_eq!(counted.iter().sum::<u64>(), listed.as_array().unwrap().len() as u64, "{done:#}");
-    let best = glance["best"].as_array().unwrap();
-    assert!((1..=3).contains(&best.len()), "{done:#}");
-    assert!(
-        best.iter().all(|one| !machine.ok(&["show", one["short"].as_str().unwrap()]).is_empty())
-    );
+    assert_eq!(done["learned"]["sessions"], 1, "{done:#}");
+    let titles = done["titles"].as_array().unwrap();
+    assert!((1..=3).contains(&titles.len()), "{done:#}");
+    for one in titles {
+        let shown = machine.ok(&["show", one["short"].as_str().unwrap()]);
+        assert!(shown.contains(one["title"].as_str().unwrap()), "{shown}");
+    }
     // Embedding has no models here, so that nothing is left to do.
     assert_eq!(done["goes_on"], false, "{done:#}");
 }
@@ -359,105 +345,13 @@ fn embedding_is_left_to_the_background() {
 fn the_last_lines_fit_the_screen_and_say_how_memories_live_together() {
     let machine = with_transcript();
     let shown = strip(&machine.on_screen(&["init", "--yes"], 80));
-    let (_, last) = shown.split_once("1 session: ").unwrap();
+    let (_, last) = shown.split_once("Read 1 session").unwrap();
     assert!(last.lines().all(|line| line.chars().count() <= 80), "{shown}");
     for said in ["CLAUDE.md", "auto memory", "Next: work as usual."] {
         assert!(shown.contains(said), "{shown}");
     }
     let again = machine.ok(&["init", "--yes"]);
     assert!(!again.contains("auto memory") && again.contains("Next: "), "{again}");
-}
-
-/// Files of packages, each lacking its line.
-const PACKAGES: [(&str, &str); 5] = [
-    ("home/work/package.json", "{\"name\": \"a\"}\n"),
-    ("home/work/Dockerfile", "FROM scratch\nCOPY . .\n"),
-    ("home/work/.dockerignore", "target\r\nbuild"),
-    (
-        "home/work/Cargo.toml",
-        "[package]\nname = \"a\"\nexclude = [\n    \"a\",\n]\n\n[dependencies]\n",
-    ),
-    ("home/work/.gitignore", "target\n"),
-];
-
-#[test]
-fn lines_for_packages_are_part_of_the_plan_and_taken_out() {
-    let machine = Machine::new();
-    for (file, text) in PACKAGES {
-        machine.write(file, text);
-    }
-    let before = files(&machine.path("home"));
-    machine.ok(&["init", "--yes", "--no-register", "--no-ignore-lines"]);
-    let flags = ["init", "--no-register", "--no-sync"];
-    let said = strip(&machine.at_terminal(&flags, &[]));
-    for line in [
-        "npm packages, Docker images and crates made here would contain the memories;",
-        "not added yet: `throughline init --with ignore-lines` does it",
-        ".throughline/.npmignore  *",
-        ".dockerignore            .throughline",
-        "Cargo.toml               exclude = [\"/.throughline/\"]",
-    ] {
-        assert!(said.contains(line), "{line}\n{said}");
-    }
-    assert_eq!(files(&machine.path("home")), before, "nothing is written unasked");
-    let both = ["init", "--yes", "--with", "ignore-lines", "--no-ignore-lines"];
-    assert_eq!(machine.run(&both).code, 2);
-    let set_up = machine.json(&["init", "--yes", "--no-register", "--json"]);
-    assert_eq!(set_up["ignore_lines"].as_array().unwrap().len(), 3, "{set_up:#}");
-    // A line that somebody deletes stays deleted, until it is asked for by name.
-    machine.write("home/work/.dockerignore", "target\r\nbuild\r\n");
-    machine.ok(&["init", "--yes", "--no-register"]);
-    assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n");
-    machine.write("home/work/.dockerignore", "target\r\nbuild");
-    for _ in 0..2 {
-        let said = machine.ok(&["init", "--yes", "--no-register", "--with", "ignore-lines"]);
-        assert!(said.contains("ignore line"), "{said}");
-    }
-    let would = machine.ok(&["uninstall", "--dry-run"]);
-    assert_eq!(would.matches("ignore line out of /home/work/Cargo.toml").count(), 1, "{would}");
-    // One that was deleted and added again is noted twice.
-    assert_eq!(would.matches("ignore line out of /home/work/.dockerignore").count(), 1, "{would}");
-    assert_eq!(machine.read("home/work/.dockerignore"), "target\r\nbuild\r\n.throughline\r\n");
-    assert!(!machine.path("home/work/.throughline").exists(), "it comes with the first memory");
-    machine.ok(&["add", "Bread is baked at night"]);
-    assert_eq!(machine.read("home/work/.throughline/.npmignore"), "*\n");
-    assert!(machine.read("home/work/Cargo.toml").contains("    \"/.throughline/\",\n]\n"));
-    let doctor = machine.run(&["doctor"]).stdout;
-    assert!(doctor.contains("ok    memories"), "{doctor}");
-    // Somebody goes on with one of the files.
-    let cargo = machine.read("home/work/Cargo.toml").replace("\"a\"\n", "\"b\"\n");
-    machine.write("home/work/Cargo.toml", &cargo);
-    machine.ok(&["uninstall"]);
-    machine.write(
-        "home/work/Cargo.toml",
-        &machine.read("home/work/Cargo.toml").replace("\"b\"\n", "\"a\"\n"),
-    );
-    assert_eq!(files(&machine.path("home")), before);
-    assert!(!machine.path("home/work/.throughline/.npmignore").exists());
-    assert!(machine.path("home/work/.throughline").exists());
-}
-
-#[test]
-fn lines_for_packages_come_with_the_answer_at_the_terminal() {
-    let line = |flags: &[&str]| {
-        let machine = with_client();
-        machine.write("home/work/Dockerfile", "FROM scratch\n");
-        let args = [&["init", "--no-sync"][..], flags].concat();
-        let shown = machine.at_terminal(&args, &[(QUESTION, ""), ("Nobody", ENTER)]);
-        (shown.contains("added with your answer"), machine.path("home/work/.dockerignore").exists())
-    };
-    assert_eq!(line(&[]), (true, true));
-    assert_eq!(line(&["--no-ignore-lines"]), (false, false));
-    assert_eq!(line(&["--private"]), (false, false));
-}
-
-#[test]
-fn private_memories_need_no_lines() {
-    let machine = Machine::new();
-    machine.write("home/work/package.json", "{}\n");
-    let said = machine.ok(&["init", "--yes", "--private", "--with", "ignore-lines"]);
-    assert!(said.contains("none is needed") && !said.contains("npmignore"), "{said}");
-    assert!(!machine.path("home/work/.throughline").exists());
 }
 
 /// Claude Code with the plugin, as 2.1.330 writes it down.

@@ -43,7 +43,7 @@ fn traces(machine: &Machine) -> Vec<String> {
 #[test]
 fn programs_of_a_project_are_not_started() {
     let machine = hostile();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 8] = [
         &["status"],
         &["list"],
         &["doctor"],
@@ -52,7 +52,6 @@ fn programs_of_a_project_are_not_started() {
         &["sync"],
         &["status"],
         &["audit"],
-        &["service", "status"],
     ];
     for path in
         [".:/usr/bin:/bin", ":/usr/bin:/bin", "/usr/bin:/bin:", "bin:./bin:/usr/bin:/bin", ""]

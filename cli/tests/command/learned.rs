@@ -110,7 +110,7 @@ fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
     let mut keeps: Vec<_> = rest[1..].iter().map(|_| ("[q]uit > ", "y")).collect();
     keeps.push(DONE);
     machine.at_terminal(&["review"], &keeps);
-    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     let listed = || machine.json(&["list", "--json"]).as_array().unwrap().clone();
     assert_eq!(listed().iter().filter(|one| one["status"] == "held").count(), before.len() - 1);
     let said = machine.ok(&["review"]);
-    assert!(said.starts_with("Nothing waits for review.\n\n1 is not taken in yet"), "{said}");
+    assert!(said.starts_with("Nothing is to be reviewed.\n\n1 is pending"), "{said}");
     let waits = machine.json(&["review", "--json"]);
     let rest = waits.as_array().unwrap().iter().find(|one| one["status"] == "held").unwrap();
     machine.ok(&["review", "--reject", rest["id"].as_str().unwrap()]);

@@ -25,7 +25,7 @@ fn titles(machine: &Machine) -> Vec<String> {
 fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     let machine = with_transcript();
     let said = machine.ok(&["init", "--yes"]);
-    assert!(said.contains("1 session: "), "{said}");
+    assert!(said.contains("Read 1 session"), "{said}");
     let all = machine.ok(&["list", "--json"]);
     assert!(all.to_lowercase().contains("floats for money"), "{all}");
     assert!(all.contains(SESSION), "{all}");
@@ -113,9 +113,9 @@ fn what_waits_for_review_is_taken_in_or_turned_down() {
     machine.ok(&["review", "--accept-all"]);
     assert_eq!(
         machine.ok(&["review", "--accept-all"]),
-        "Nothing that was learned waits for review.\n"
+        "Nothing that was learned is to be reviewed.\n"
     );
-    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), waiting.len() - 1);
 }
 
@@ -237,7 +237,7 @@ fn what_looks_like_an_order_to_the_model_is_held_until_a_person_releases_it() {
 
     let short = waiting[0]["short"].as_str().unwrap();
     assert!(machine.ok(&["review", "--release", short]).starts_with("Released: "));
-    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+    assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
     assert_eq!(searched(), false);
     machine.ok(&["sync"]);
     assert_eq!(searched(), false);

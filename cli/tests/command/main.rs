@@ -13,6 +13,7 @@ mod counts;
 mod daily;
 mod damaged;
 mod decisions;
+mod evidence;
 mod first_run;
 mod following;
 mod foreign_programs;

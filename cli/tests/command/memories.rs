@@ -184,7 +184,7 @@ fn what_does_not_wait_or_is_not_held_changes_nothing() {
         assert!(said.stderr.contains("does not wait for review"), "{}", said.whole());
         assert!(said.stderr.contains(&format!("--release {held}")), "{}", said.whole());
         let said = machine.run(&["review", how, &plain]);
-        assert!(said.stderr.contains("taken in already"), "{}", said.whole());
+        assert!(said.stderr.contains("accepted already"), "{}", said.whole());
     }
     for other in ["zzzzzz", &plain] {
         assert_ne!(machine.run(&["review", "--release", &held, "--release", other]).code, 0);

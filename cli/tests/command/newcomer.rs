@@ -88,7 +88,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments that each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 50] = [
+const READING: [&[&str]; 47] = [
     &["diff"],
     &["diff", "main..feature"],
     &["check"],
@@ -100,15 +100,12 @@ const READING: [&[&str]; 50] = [
     &["projects"],
     &["link", "nowhere"],
     &["sync", "--from", "/nowhere"],
-    &["service", "status"],
-    &["service", "install", "--dry-run"],
-    &["service", "uninstall", "--dry-run"],
     &["search", "bread"],
     &["search", "nothing-like-it"],
     &["search", "--turns", "bread"],
     &["search", "--thinking", "bread"],
     &["resume", "bread"],
-    &["stats"],
+    &["status", "--stats"],
     &["timeline"],
     &["report"],
     &["blame", "src/bread.rs"],

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::common::Machine;
 
 const SETTINGS: &str = "home/.claude/settings.json";
-const EXTRAS: &str = "skill,agents,rules,merge-driver,ignore-lines";
+const EXTRAS: &str = "skill,agents,rules,merge-driver";
 /// The second project.
 const OTHER: &str = "home/other";
 
@@ -70,8 +70,6 @@ fn two_projects() -> Machine {
         machine.write(&format!("{project}/AGENTS.md"), "# Rules\n\nBe kind.\n");
         machine.write(&format!("{project}/CLAUDE.md"), "# Claude\n");
         machine.write(&format!("{project}/.gitattributes"), "* text=auto\n");
-        machine.write(&format!("{project}/Dockerfile"), "FROM scratch\n");
-        machine.write(&format!("{project}/Cargo.toml"), "[package]\nname = \"a\"\n");
         machine.write(&format!("{project}/.claude/settings.json"), "{\"env\": {\"A\": \"1\"}}\n");
         machine.write(&format!("{project}/.git/hooks/pre-commit"), "#!/bin/sh\nmake lint\n");
         machine.write(
@@ -142,7 +140,7 @@ fn set_up(machine: &Machine) {
 }
 
 /// Parts, as the dry run tells them.
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 19] = [
     "take the hooks out of /home/.claude/settings.json",
     "take the rules out of /home/.claude/settings.json",
     "take the status line out of /home/.claude/settings.json",
@@ -160,7 +158,6 @@ const PARTS: [&str; 20] = [
     "take the merge driver out of /home/other/.git/config",
     "take the check out of /home/other/.git/hooks/pre-commit",
     "take the check out of /home/other/.pre-commit-config.yaml",
-    "take the ignore line out of /home/other/Cargo.toml",
     "remove /home/.config/fish/completions/throughline.fish",
     "remove /home/.local/share/man/man1/throughline-config-set.1",
 ];

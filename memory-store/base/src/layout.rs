@@ -162,6 +162,8 @@ pub struct ProjectDir {
     pub archive: PathBuf,
     /// Drafts mined from each session, a cache of the archive.
     pub mined: PathBuf,
+    /// Commands that passed in sessions (see [`crate::passed_commands`]), made of `mined`.
+    pub commands: PathBuf,
     /// Vectors made by the transformer, a cache.
     pub vectors: PathBuf,
     /// Releases from quarantine by a person, by the hash of the text.
@@ -196,6 +198,7 @@ impl ProjectDir {
             withheld: at("withheld.txt"),
             archive: at("archive"),
             mined: at("mined"),
+            commands: at("commands.json"),
             vectors: at("vectors"),
             released: at("released"),
             shared: at("shared"),

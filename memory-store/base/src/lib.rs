@@ -15,6 +15,7 @@ pub mod kind;
 pub mod layout;
 pub mod memory;
 pub mod mode;
+pub mod passed_commands;
 pub mod progress;
 pub mod prompt;
 pub mod pulled_setting;

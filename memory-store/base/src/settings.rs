@@ -178,6 +178,29 @@ pub struct Llm {
     /// US dollars that one day may cost, where the provider tells what an answer cost; 0 means no bound.
     #[serde(default = "default_usd_per_day")]
     pub usd_per_day: f64,
+    /// Reasons for which a model on this machine is not asked in the background.
+    #[serde(default, skip_serializing_if = "Pause::is_auto")]
+    pub pause: Pause,
+}
+
+/// Reasons for which a model on this machine is not asked in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pause {
+    /// The machine runs on battery, or other programs keep its processors busy.
+    #[default]
+    Auto,
+    /// The machine runs on battery.
+    Battery,
+    /// None.
+    Never,
+}
+
+impl Pause {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+    fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
 }
 
 impl Llm {
@@ -208,6 +231,7 @@ impl Default for Llm {
             context: None,
             tokens_per_day: None,
             usd_per_day: default_usd_per_day(),
+            pause: Pause::default(),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Expression {
     pub must: Vec<Node>,
     /// True if AND, OR or NOT join them, so that something without any of the words may be meant.
     pub operators: bool,
+    /// Words that look like a filter whose name was mistyped.
+    pub mistyped: Vec<String>,
 }
 
 /// Something that a document satisfies or not.
@@ -96,7 +98,12 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
     } else {
         requirements(&pieces, exact)
     };
-    Ok(Expression { words, must, operators })
+    let is_word = |piece: &Token| match piece {
+        Token::Word(word) => mistyped_filter(word).map(str::to_owned),
+        _ => None,
+    };
+    let mistyped = pieces.iter().filter_map(is_word).collect();
+    Ok(Expression { words, must, operators, mistyped })
 }
 
 impl Node {
@@ -119,6 +126,16 @@ impl Node {
             Self::Filter(_) => true,
             Self::Not(node) => node.is_filter(),
             Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_filter),
+        }
+    }
+
+    /// Returns whether a filter in it names a file.
+    pub(crate) fn asks_for_file(&self) -> bool {
+        match self {
+            Self::Filter(Filter::Path(_)) => true,
+            Self::Word(_) | Self::Phrase(_) | Self::Filter(_) => false,
+            Self::Not(node) => node.asks_for_file(),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().any(Self::asks_for_file),
         }
     }
 
@@ -283,6 +300,28 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
         "on" => time(&|span| span, None)?,
         _ => return Ok(None),
     }))
+}
+
+/// The names of filters.
+pub(crate) const FILTERS: [&str; 10] =
+    ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
+
+/// Letters of a name of which one may be wrong: among shorter ones everything is near everything.
+const NEAR_LETTERS_MIN: usize = 3;
+
+/// Returns the name in front of a colon that is nearly one of a filter: a letter is wrong, or more letters follow it, as in
+/// `filepath:`. `std::vector` and `http://host` are none.
+fn mistyped_filter(word: &str) -> Option<&str> {
+    let (name, value, _) = keyed(word)?;
+    if value.starts_with("//") || name.len() < NEAR_LETTERS_MIN {
+        return None;
+    }
+    let is_near = |known: &&str| {
+        known.len() >= NEAR_LETTERS_MIN
+            && (strsim::osa_distance(known, name) == 1
+                || known.len() > NEAR_LETTERS_MIN && name.starts_with(*known))
+    };
+    FILTERS.iter().any(is_near).then_some(name)
 }
 
 /// The words that rank.

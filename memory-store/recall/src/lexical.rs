@@ -8,7 +8,6 @@ use super::project_name;
 use super::query::{self, Pair, Query, Term};
 use super::sources::{At, Source, Sources};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
-use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
@@ -155,7 +154,7 @@ impl<'a> Found<'a> {
                     continue;
                 }
                 window.score(&self.weights, query);
-                let entering = best.entering(&mut window);
+                let entering = best.entering(&mut window, source);
                 best.add(window.tell(entering.into_iter()).into_iter().map(at));
                 others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
             }
@@ -165,7 +164,7 @@ impl<'a> Found<'a> {
         let mut places: Vec<At> = best.iter().chain(&others).map(|&(at, _)| at).collect();
         places.sort_unstable();
         places.dedup();
-        let entries: Vec<Option<Entry>> = places.iter().map(|&at| sources.entry(at)).collect();
+        let entries = sources.entries(&places);
         let candidate = |(at, mut scored): (At, Scored)| {
             let entry = entries[places.binary_search(&at).ok()?]?;
             let terms = scored.terms.partition_point(|&term| usize::from(term) < self.terms);
@@ -223,9 +222,8 @@ fn passed_over(counts: &[u32], docs: u32, postings_max: u64) -> Vec<bool> {
         rarest.sort_by_key(|&term| counts[term]);
         let mut sum = 0;
         for term in rarest {
-            // The first that occurs at all stays.
-            common[term] = sum > 0 && sum + u64::from(counts[term]) > postings_max;
             sum += u64::from(counts[term]);
+            common[term] = sum > postings_max;
         }
     }
     common
@@ -300,8 +298,9 @@ fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
 
 impl Best {
     /// The documents of a window that are among the best.
-    fn entering(&self, window: &mut Window<'_>) -> Vec<u32> {
+    fn entering(&self, window: &mut Window<'_>, source: &Source) -> Vec<u32> {
         let mut above = window.from(self.floor);
+        above.retain(|&(_, doc)| !source.is_dead(doc));
         let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if above.len() > self.keep {
             above.select_nth_unstable_by(self.keep, order);
@@ -405,8 +404,8 @@ mod tests {
         assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= MANY);
         assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
         assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
-        // One is walked through however common it is.
-        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [false, true]);
+        // What more have than can be walked through says nothing.
+        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [true; 2]);
     }
 
     #[test]

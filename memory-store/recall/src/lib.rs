@@ -28,6 +28,7 @@ mod near;
 mod near_duplicates;
 mod nearest;
 pub mod passages;
+mod passed_commands;
 mod phrase;
 mod posting_window;
 mod project_name;
@@ -216,6 +217,8 @@ pub struct Recalled {
 #[derive(Debug)]
 pub struct Recall {
     sources: Sources,
+    /// File of the commands that passed in sessions.
+    commands: PathBuf,
     /// Folder of the embedder's files.
     models: Option<PathBuf>,
     /// Transformer that others ask, too; without one, it is opened where it is needed.
@@ -244,6 +247,7 @@ impl Recall {
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
         Self {
             sources,
+            commands: dirs.project(tree.project).commands,
             models,
             shared: None,
             embedder,
@@ -320,10 +324,10 @@ impl Recall {
         let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before =
             topic.map_or_else(Topic::default, |topic| std::mem::replace(topic, topic.then(&query)));
-        let mut candidates = self.for_prompt(&query, found, text, now);
+        let mut candidates = self.for_prompt(&query, found, now);
         if let Some(followed) = Followed::new(&query, &before) {
             let found = Found::look_up(&self.sources, &followed.query.terms);
-            let more = self.for_prompt(&followed.query, found, text, now);
+            let more = self.for_prompt(&followed.query, found, now);
             candidates = followed.join(candidates, more);
             query = followed.query;
         }
@@ -440,7 +444,8 @@ impl Recall {
 
     /// Returns a passage by its name, such as one that a receipt names.
     pub fn passage(&self, id: MemoryId) -> Option<Hit> {
-        passages::search::passage(&self.sources, id)
+        let passage = passages::search::passage(&self.sources, id);
+        passage.or_else(|| passed_commands::of_id(&self.commands, id))
     }
 
     /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or
@@ -507,18 +512,11 @@ impl Recall {
         }
     }
 
-    /// Returns candidates for a prompt: by its words, and by the paths and the time that it names.
-    fn for_prompt(
-        &self,
-        query: &Query,
-        found: Found<'_>,
-        text: &str,
-        now: Timestamp,
-    ) -> Vec<Candidate> {
+    /// Returns candidates for a prompt: by its words, and by the paths that it names.
+    fn for_prompt(&self, query: &Query, found: Found<'_>, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = score::candidates_of(&self.sources, query, found, now);
         exact::add(&self.sources, query, &mut candidates);
         exact::add_warnings(&self.sources, query, &mut candidates, &|at| self.may_answer(at, now));
-        time_expression::favour(&mut candidates, text, now);
         gate::ease(&mut candidates, gate::PROMPT_EASE);
         candidates
     }

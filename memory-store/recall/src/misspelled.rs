@@ -19,8 +19,8 @@ use super::sources::Sources;
 const LETTERS_MIN: usize = 5;
 /// Letters of a word that is looked at: longer ones are names and keys.
 const LETTERS_MAX: usize = 16;
-/// Mistyped words of a prompt that are looked for: each costs some hundred look-ups.
-const WORDS_MAX: usize = 3;
+/// Words of a prompt that may be mistyped ones; of more most are names. Each costs some hundred look-ups.
+const WORDS_MAX: usize = 2;
 
 /// Returns the text with its mistyped words as they were meant; `None` where there is none. `terms` are its terms,
 /// which were looked up. The words that people use are those of technical text and of the embedder's vocabulary, `table`,
@@ -48,7 +48,9 @@ pub(crate) fn respelled(
     let table = table()?;
     let lower = |word: &Range<usize>| prompt[word.clone()].to_ascii_lowercase();
     doubtful.retain(|word| table.tokens(&lower(word)).is_ok_and(|tokens| tokens.len() != 1));
-    doubtful.truncate(WORDS_MAX);
+    if doubtful.len() > WORDS_MAX {
+        return None;
+    }
     let mut respelled = prompt.to_owned();
     // From the last one on, so that the places of those before it stay.
     for word in doubtful.into_iter().rev() {
@@ -85,8 +87,9 @@ fn nowhere(terms: &[Term], found: &Found<'_>) -> Vec<u64> {
 /// memories have.
 fn meant(sources: &Sources, word: &str) -> Option<String> {
     let known = edits(word).into_iter().filter_map(|edit| {
-        let [term] = <[Term; 1]>::try_from(terms_of(&edit)).ok()?;
-        (!rarity::is_unknown(&term.text)).then_some((edit, term))
+        let term = text::term_of(&edit).filter(|term| !rarity::is_unknown(term))?;
+        let term = Term::of(term_hash(&term), &term);
+        Some((edit, term))
     });
     let (words, terms): (Vec<String>, Vec<Term>) = known.unzip();
     let counts = lexical::counts(sources, &terms);

@@ -50,6 +50,12 @@ pub fn likeness(a: &str, b: &str) -> f32 {
     Words::of([a]).likeness(&Words::of([b]))
 }
 
+/// Returns the share of a text's words that another one has, 0 to 1; from [`SAME`] on it adds nothing to it.
+pub(crate) fn share_in(text: &str, other: &str) -> f32 {
+    let [words, other] = [text, other].map(|text| Words::of([text]).all);
+    shared(&words, &other) as f32 / words.len().max(1) as f32
+}
+
 /// The words of a text as numbers, in rising order, each once. Not the terms of an index: whether
 /// two texts say the same shows without stems, which cost more than finding the hits.
 #[derive(Debug, Default)]

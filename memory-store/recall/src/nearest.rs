@@ -1,12 +1,16 @@
 //! Vectors of a source: those of its segment and of its journal as one.
 
-use super::sources::{Source, Sources};
+use super::sources::{Source, Sources, Way};
 use crate::embed::{Space, Vector};
+use crate::index::clusters::nearest_in_clusters;
 use crate::index::hub;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, nearest};
 use memory_store_base::error::Error;
 use memory_store_base::settings::IndexSearch;
+
+/// Of few documents in clusters one in this many is compared: `scripts/bench index --passages` measures what is found so.
+const CLUSTERED_SHARE: u32 = 4;
 
 /// A query's vector, and the space it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +29,36 @@ pub(crate) struct Nearest {
     pub best: Vec<Near>,
     /// All documents of the segment, in their order, where all were compared.
     all: Option<Vec<Near>>,
+}
+
+/// Finds in each source the `count` documents whose vectors are nearest to a query's, of those that the effort allows to
+/// compare; among all sources with clusters so many together.
+pub(crate) fn of_all(sources: &Sources, probe: &Probe, count: usize) -> Vec<Nearest> {
+    let ways = sources.ways();
+    let alone = |(source, way): (&Source, &Option<Way>)| match way {
+        Some(Way::Alone(search)) => source.nearest(sources, probe, count, *search),
+        Some(Way::Clusters) | None => Nearest::default(),
+    };
+    let mut all: Vec<Nearest> = sources.list.iter().zip(&ways).map(alone).collect();
+    let segments = (0..).zip(&sources.list).zip(&ways).filter_map(|((place, source), way)| {
+        let segment = (*way == Some(Way::Clusters)).then(|| source.comparable(sources, probe));
+        Some((place, segment??))
+    });
+    let (places, segments): (Vec<usize>, Vec<&Segment>) = segments.unzip();
+    let docs: u32 = segments.iter().map(|segment| segment.docs()).sum();
+    let compared = sources.effort.clustered.min(docs / CLUSTERED_SHARE);
+    match nearest_in_clusters(&segments, &probe.vector, compared, count) {
+        Ok(found) => found.into_iter().for_each(|(at, near)| all[places[at]].best.push(near)),
+        // Damaged ones are passed by.
+        Err(error) => {
+            sources.note(&error);
+            for place in places {
+                let source = &sources.list[place];
+                all[place] = source.nearest(sources, probe, count, IndexSearch::Scan);
+            }
+        }
+    }
+    all
 }
 
 impl Source {
@@ -77,19 +111,30 @@ impl Source {
         docs: &[u32],
     ) -> Vec<Option<Near>> {
         let first = self.segment().map_or(0, Segment::docs);
+        let stored: Vec<u32> = match known.all {
+            Some(_) => Vec::new(),
+            None => docs.iter().copied().filter(|&doc| doc < first).collect(),
+        };
         let segment = self.comparable(sources, probe);
-        let look_up = |&doc: &u32| {
+        let mut stored = segment.map_or_else(Vec::new, |segment| {
+            let cosines = |docs: &[u32]| segment.cosines(&probe.vector, docs);
+            cosines(&stored).unwrap_or_else(|_| {
+                // One of them is damaged.
+                let each = |doc: &u32| cosines(&[*doc]).map_err(|error| sources.note(&error));
+                stored.iter().flat_map(|doc| each(doc).unwrap_or(vec![None])).collect()
+            })
+        });
+        stored.reverse();
+        let mut look_up = |&doc: &u32| {
             if let Some(loose) = doc.checked_sub(first) {
                 return loose_near(probe, doc, self.loose.get(loose as usize)?.vector.as_ref()?);
             }
-            if let Some(all) = &known.all {
-                return Some(all[all.binary_search_by_key(&doc, |near| near.doc).ok()?]);
+            match &known.all {
+                Some(all) => Some(all[all.binary_search_by_key(&doc, |near| near.doc).ok()?]),
+                None => stored.pop().flatten(),
             }
-            let near = segment?.cosines(&probe.vector, &[doc]);
-            let near = near.map_err(|error| sources.note(&error)).ok()?;
-            near.into_iter().flatten().next()
         };
-        docs.iter().map(look_up).collect()
+        docs.iter().map(&mut look_up).collect()
     }
 
     /// The segment, when its vectors are of the query's space.

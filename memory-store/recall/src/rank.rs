@@ -9,7 +9,7 @@ impl Recall {
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
         let (query, found) = self.asked(text);
         let query = self.with_vector(query, &self.sources);
-        let candidates = self.for_prompt(&query, found, text, now);
+        let candidates = self.for_prompt(&query, found, now);
         let asked = Asked { places, gated: false, is_open: true, now, skip: &|_| false };
         self.answer(candidates, &query, &asked)
     }

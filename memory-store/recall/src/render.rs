@@ -253,6 +253,9 @@ fn head(hit: &Hit) -> String {
         format!("- [{told}, {} turn {turn}] {date}: ", clean(session))
     };
     let whose = match hit.collection {
+        Collection::Passages if hit.kind == Kind::Command => {
+            return format!("- [command that passed] {}: ", hit.date.date());
+        }
         Collection::Passages => {
             return of_turn(match hit.said_by {
                 Some(SaidBy::User) => "user",
@@ -266,7 +269,7 @@ fn head(hit: &Hit) -> String {
         Collection::User => "user's ",
         Collection::Memories => "",
     };
-    let draft = if hit.draft { ", draft" } else { "" };
+    let draft = if hit.draft { ", pending" } else { "" };
     let date = hit.date.date();
     let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
     let stale = stale.unwrap_or_default();

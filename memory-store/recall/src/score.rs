@@ -6,13 +6,13 @@ use std::cmp::Reverse;
 use super::candidate::Candidate;
 use super::gate;
 use super::lexical::Found;
-use super::nearest::Nearest;
+use super::nearest;
 use super::query::Query;
 use super::session_context;
-use super::sources::{At, Source, Sources};
+use super::sources::{At, Sources};
 use super::start_rank::freshness;
 use crate::index::record::FLAG_STALE;
-use memory_store_base::settings::{IndexSearch, Settings};
+use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
 /// Candidates that are looked at more closely.
@@ -140,11 +140,7 @@ fn find_also(
 ) -> Vec<Candidate> {
     let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
     // These come first, so that one walk through the words tells of them, too.
-    let look = |(source, way): (&Source, Option<IndexSearch>)| match way {
-        Some(way) => source.nearest(sources, probe, NEAREST_MAX, way),
-        None => Nearest::default(),
-    };
-    let nearest: Vec<Nearest> = sources.list.iter().zip(sources.ways()).map(look).collect();
+    let nearest = nearest::of_all(sources, probe, NEAREST_MAX);
     also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
         nearest.best.iter().map(move |near| At { source, doc: near.doc })
     }));

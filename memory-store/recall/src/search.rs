@@ -14,7 +14,7 @@ use super::time_expression::Span;
 use super::typo::Typos;
 use super::{
     CandidateOutcome, Hit, Recall, Recalled, Successor, exact, gate, holding_again,
-    near_duplicates, passages, time_expression, trace,
+    near_duplicates, passages, passed_commands, time_expression, trace,
 };
 use crate::embed::Transformer;
 use crate::index::record::Record;
@@ -103,11 +103,11 @@ impl Search {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Returns whether kinds or tags are demanded, which passages do not have.
-    fn is_of_kinds(&self, now: Timestamp) -> bool {
+    /// Returns whether kinds or tags are demanded that passages do not have.
+    fn is_for_memories(&self, now: Timestamp) -> bool {
         let parsed = expression::parse(&self.text, now, self.exact);
         let must = parsed.map(|parsed| parsed.must).unwrap_or_default();
-        !self.kinds.is_empty() || !self.tags.is_empty() || must.iter().any(is_of_memories)
+        self.filters().iter().chain(&must).any(is_of_memories)
     }
 
     /// The filters beside the text.
@@ -175,15 +175,15 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
 /// Hits of each tier that come before all others.
 const FIRST_OF_TIER: usize = 5;
 
-/// Finds memories and passages. Passages have neither kinds nor tags: a search for these finds memories alone.
+/// Finds memories and passages. A search for a tag, or for a kind that no passage is of, finds memories alone.
 fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = memories(recall, search, now);
-    if search.is_of_kinds(now) {
+    if search.is_for_memories(now) {
         return recalled;
     }
     let of_passages = passages::search::search(recall, search, now);
     let mut memories = std::mem::take(&mut recalled.hits).into_iter();
-    let mut passages = of_passages.hits.into_iter();
+    let mut passages = commands(recall, search, now).into_iter().chain(of_passages.hits);
     recalled.hits.extend(memories.by_ref().take(FIRST_OF_TIER));
     recalled.hits.extend(passages.by_ref().take(FIRST_OF_TIER));
     recalled.hits.extend(memories.chain(passages));
@@ -195,6 +195,23 @@ fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     }
     recalled.degraded = recalled.degraded.or(of_passages.degraded);
     recalled
+}
+
+/// Returns the commands that passed in sessions and fit a search which demands nothing that they do not have.
+fn commands(recall: &Recall, search: &Search, now: Timestamp) -> Vec<Hit> {
+    let Ok(parsed) = expression::parse(&search.text, now, search.exact) else { return Vec::new() };
+    let is_kind = |node: &Node| {
+        let kinds = match node {
+            Node::Any(nodes) => nodes.as_slice(),
+            node => std::slice::from_ref(node),
+        };
+        kinds.contains(&Node::Filter(Filter::Kind(Kind::Command)))
+    };
+    let must = [search.filters(), parsed.must].concat();
+    if parsed.operators || !must.iter().all(is_kind) || must.is_empty() && parsed.words.is_empty() {
+        return Vec::new();
+    }
+    passed_commands::find(&recall.commands, &parsed.words, search.limit())
 }
 
 /// A search made ready: slips corrected, events replaced by their times.
@@ -225,7 +242,11 @@ impl Wanted {
             notes: Vec::new(),
         };
         match expression::parse(&search.text, now, search.exact) {
-            Ok(Expression { words, must, operators }) => {
+            Ok(Expression { words, must, operators, mistyped }) => {
+                wanted.notes.extend(mistyped.iter().map(|name| {
+                    let known = expression::FILTERS.map(|name| format!("{name}:")).join(", ");
+                    format!("There is no filter `{name}:`, so it was searched as words; filters are {known}.")
+                }));
                 let is_asked = !search.text.trim().is_empty() && must.is_empty();
                 if is_asked && Query::search(&words).terms.is_empty() {
                     wanted.notes.push(NO_WORD.to_owned());
@@ -302,7 +323,7 @@ impl Wanted {
     }
 
     /// Gives up what only memories have, when passages are looked through.
-    pub(crate) fn without_kinds(&mut self) {
+    pub(crate) fn without_conditions_of_memories(&mut self) {
         let wanted = self.must.len();
         self.must.retain(|node| !is_of_memories(node));
         if self.must.len() < wanted {
@@ -322,18 +343,23 @@ impl Wanted {
     }
 }
 
-/// Returns whether a condition is about kinds and tags alone.
+/// Returns whether a condition is about tags, and kinds that no passage is of, alone.
 fn is_of_memories(node: &Node) -> bool {
     match node {
-        Node::Filter(Filter::Kind(_) | Filter::Tag(_)) => true,
+        Node::Filter(Filter::Kind(kind)) => !KINDS_OF_EVIDENCE.contains(kind),
+        Node::Filter(Filter::Tag(_)) => true,
         Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
         Node::Not(node) => is_of_memories(node),
         Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),
     }
 }
 
-/// Note on passages that are asked for a kind or a tag.
-const NO_KINDS: &str = "Passages have no kind and no tags, so those limit nothing.";
+/// Kinds that are not of memories alone: an error with its cure is a passage, and the commands that passed in sessions are
+/// listed.
+const KINDS_OF_EVIDENCE: [Kind; 2] = [Kind::Fix, Kind::Command];
+
+/// Note on passages that are asked for another kind or a tag.
+const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags, so those conditions limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
     match node {
@@ -487,6 +513,32 @@ pub(super) struct Ranked<'a> {
     is_cut: bool,
 }
 
+/// Returns candidates in no order: those that share a word, and those that a path names.
+pub(super) fn unranked<'a>(
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    max: usize,
+) -> Ranked<'a> {
+    let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
+    exact::add(sources, query, &mut candidates);
+    Ranked { candidates, found: Some(found), is_cut }
+}
+
+/// Returns the places of the words, the candidates that share one, and whether there are more of these.
+fn sharing<'a>(
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    max: usize,
+) -> (Found<'a>, Vec<Candidate>, bool) {
+    let max = if wanted.must.is_empty() { max } else { usize::MAX };
+    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let candidates = score::find(sources, query, &found, max);
+    let is_cut = max < RANKED_MAX && candidates.len() >= max;
+    (found, candidates, is_cut)
+}
+
 /// Returns candidates, best first: as many as `max` that share a word, and with filters, which may leave only the last
 /// of them, every one. Without words, and behind those with operators, the newest follow.
 pub(super) fn candidates<'a>(
@@ -501,10 +553,7 @@ pub(super) fn candidates<'a>(
     if query.terms.is_empty() {
         return Ranked { candidates: newest(sources), found: None, is_cut: false };
     }
-    let max = if wanted.must.is_empty() { max } else { usize::MAX };
-    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
-    let mut candidates = score::find(sources, query, &found, max);
-    let is_cut = max < RANKED_MAX && candidates.len() >= max;
+    let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
     score::fuse(sources, query, &found, &mut candidates, now);
     if recall.traces {
         for candidate in &mut candidates {

@@ -54,31 +54,41 @@ pub(crate) struct Source {
     pub gate: Option<Gate>,
 }
 
-/// Number of documents that a search of a graph counts as; set by hand.
-pub(crate) const GRAPH_COST: u32 = 1 << 14;
+/// Documents of clusters that a hook compares: `scripts/bench index --passages` measures what it finds with how many.
+const CLUSTERED_COMPARED: u32 = 1 << 13;
 
 /// Bounds of what a query costs. Only stores of many thousand documents reach them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Documents whose vectors are compared one by one where nothing else finds the nearest: those of the newest
-    /// sources. A graph costs as much as [`GRAPH_COST`] of them. Of others the vectors of those are compared that words
-    /// bring.
+    /// sources. Of others the vectors of those are compared that words bring.
     pub scanned: u32,
-    /// Documents that a source has at most to be compared one by one although it has a graph.
-    pub graph_from: u32,
+    /// Documents of sources with clusters whose vectors are compared: those of the clusters that are most like the
+    /// query. Where it is [`u32::MAX`], clusters are passed by.
+    pub clustered: u32,
     /// Postings that are walked through; of a query with more, the most common terms are passed over, too.
     pub postings: u64,
 }
 
+/// Way in which the nearest documents of a source are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By itself.
+    Alone(IndexSearch),
+    /// In clusters, together with other sources.
+    Clusters,
+}
+
 impl Effort {
-    /// Effort of a hook in passages, which are many.
+    /// Effort of a hook in passages, which are many. `scripts/bench index --passages` measures what is found with how many
+    /// compared.
     pub(crate) const PASSAGES: Self =
-        Self { scanned: 1 << 15, graph_from: GRAPH_COST, postings: 1 << 15 };
+        Self { scanned: 1 << 15, clustered: CLUSTERED_COMPARED, postings: 1 << 15 };
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { scanned: u32::MAX, graph_from: u32::MAX, postings: 1 << 20 }
+        Self { scanned: u32::MAX, clustered: u32::MAX, postings: 1 << 20 }
     }
 }
 
@@ -214,20 +224,22 @@ impl Sources {
 
     /// Returns for each source how its vectors are searched; `None` where that would cost too much. The newest come
     /// last.
-    pub(crate) fn ways(&self) -> Vec<Option<IndexSearch>> {
+    pub(crate) fn ways(&self) -> Vec<Option<Way>> {
         let mut left = self.effort.scanned;
         let set = self.settings.index.search;
         let way = |source: &Source| {
+            let is_bounded = self.effort.clustered < u32::MAX;
+            let segment = source.segment().filter(|_| is_bounded);
+            if set == IndexSearch::Graph && segment.is_some_and(Segment::has_graph) {
+                return Some(Way::Alone(set));
+            }
+            if set != IndexSearch::Scan && segment.is_some_and(Segment::has_clusters) {
+                return Some(Way::Clusters);
+            }
             let docs = source.docs();
-            let is_large = docs > self.effort.graph_from && set != IndexSearch::Scan;
-            let by_graph = is_large && source.segment().is_some_and(Segment::has_graph);
-            let (cost, way) = match by_graph {
-                true => (GRAPH_COST, IndexSearch::Graph),
-                false => (docs, set),
-            };
-            let may = cost <= left;
-            left = if may { left - cost } else { 0 };
-            may.then_some(way)
+            let may = docs <= left;
+            left = if may { left - docs } else { 0 };
+            may.then_some(Way::Alone(set))
         };
         let mut ways: Vec<_> = self.list.iter().rev().map(way).collect();
         ways.reverse();
@@ -277,12 +289,30 @@ impl Sources {
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
     pub(crate) fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
-            Ok(entry) => entry.filter(|entry| self.until.is_none_or(|until| entry.when <= until)),
+            Ok(entry) => entry.filter(|entry| self.is_in_time(entry)),
             Err(error) => {
                 self.note(&error);
                 None
             }
         }
+    }
+
+    /// The entries at places, which are in rising order, as [`entry`](Self::entry) gives them.
+    pub(crate) fn entries(&self, places: &[At]) -> Vec<Option<Entry>> {
+        let mut entries = Vec::with_capacity(places.len());
+        for places in places.chunk_by(|a, b| a.source == b.source) {
+            match self.source(places[0]).entries(places) {
+                Ok(found) => entries.extend(found),
+                // One of them is damaged.
+                Err(_) => entries.extend(places.iter().map(|&at| self.entry(at))),
+            }
+        }
+        entries.iter_mut().for_each(|it| *it = it.filter(|entry| self.is_in_time(entry)));
+        entries
+    }
+
+    fn is_in_time(&self, entry: &Entry) -> bool {
+        self.until.is_none_or(|until| entry.when <= until)
     }
 
     /// Returns whether what lies there is left out because it is too new.
@@ -456,9 +486,14 @@ impl Source {
         self.segment().map(Segment::no_postings)
     }
 
-    /// Returns how many documents of the segment the journal, or later turns, may have replaced.
+    /// Returns how many documents of the segment the journal may have replaced.
     fn hidden(&self) -> usize {
-        self.hidden.len() + self.segment().map_or(0, Segment::dead)
+        self.hidden.len()
+    }
+
+    /// Returns whether later turns replaced a document.
+    pub(crate) fn is_dead(&self, doc: u32) -> bool {
+        self.segment().is_some_and(|segment| segment.is_dead(doc))
     }
 
     /// Returns the number of documents, those that the journal replaced counted.
@@ -469,21 +504,39 @@ impl Source {
     /// The entry at a place; `None` when the journal replaced it.
     fn entry(&self, doc: u32) -> Result<Option<Entry>> {
         let first = self.segment().map_or(0, Segment::docs);
-        let mut entry = match self.segment() {
+        let entry = match self.segment() {
             Some(segment) if doc < first && segment.is_dead(doc) => return Ok(None),
             Some(segment) if doc < first => segment.entry(doc)?,
-            _ => match self.loose.get((doc - first) as usize) {
-                Some(document) => return Ok(Some(document.entry)),
-                None => return Ok(None),
-            },
+            _ => return Ok(self.loose.get((doc - first) as usize).map(|document| document.entry)),
         };
+        Ok(self.in_force(entry))
+    }
+
+    /// The entries at places of this source, which are in rising order.
+    fn entries(&self, places: &[At]) -> Result<Vec<Option<Entry>>> {
+        let Some(segment) = self.segment() else {
+            return places.iter().map(|at| self.entry(at.doc)).collect();
+        };
+        let stored = places.partition_point(|at| at.doc < segment.docs());
+        let docs: Vec<u32> = places[..stored].iter().map(|at| at.doc).collect();
+        let mut entries = Vec::with_capacity(places.len());
+        for (doc, entry) in docs.iter().zip(segment.entries(&docs)?) {
+            entries.push(if segment.is_dead(*doc) { None } else { self.in_force(entry) });
+        }
+        let loose = places[stored..].iter().map(|at| self.entry(at.doc));
+        entries.extend(loose.collect::<Result<Vec<_>>>()?);
+        Ok(entries)
+    }
+
+    /// The entry of a document of the segment as the journal leaves it; `None` when that replaced it.
+    fn in_force(&self, mut entry: Entry) -> Option<Entry> {
         if self.hidden.contains(&entry.id) {
-            return Ok(None);
+            return None;
         }
         if self.superseded.contains_key(&entry.id) {
             entry.flags |= FLAG_SUPERSEDED;
         }
-        Ok(Some(entry))
+        Some(entry)
     }
 
     /// Returns the places of documents whose ids have these bits; the journal may have replaced them.

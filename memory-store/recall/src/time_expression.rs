@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::candidate::Candidate;
 use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
 
-/// Gain of a memory of the time that a prompt names, beside the words, which count 1.
+/// Gain of a memory of the time that a search names, beside the words, which count 1.
 const FAVOUR: f32 = 0.3;
 /// Words of a text in which times are looked for.
 const WORDS_MAX: usize = 400;
@@ -47,8 +47,7 @@ pub(crate) struct When {
     pub place: Range<usize>,
 }
 
-/// Ranks higher what is of the time that a text names. It says nothing about what helps at all: the
-/// gate does not see it.
+/// Ranks higher what is of the time that the words of an explicit search name.
 pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     if candidates.is_empty() {
         return;

@@ -97,7 +97,7 @@ impl Maker<'_> {
             return Ok(segments.into_iter().map(Part::Kept).collect());
         }
         for document in &mut new {
-            if !may_be_given(&document.record.text) {
+            if !may_be_given(&document.record.embedding_text()) {
                 document.entry.flags |= FLAG_HELD;
             }
         }
@@ -177,7 +177,8 @@ impl Maker<'_> {
             if segment.is_dead(doc) {
                 continue;
             }
-            if segment.record(&entry).is_ok_and(|record| record == document.record) {
+            let is_same = entry.kind == document.entry.kind;
+            if is_same && segment.record(&entry).is_ok_and(|record| record == document.record) {
                 known.insert(document.entry.id);
             } else {
                 replaced.insert(doc);

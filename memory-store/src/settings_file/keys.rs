@@ -7,9 +7,9 @@ use toml::Value;
 
 use super::form::{Field, Form};
 use super::values::{
-    CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, READERS, SEARCH_MS, SHARE, TIMEOUT_S,
-    TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds, llm, names, number, parsed,
-    pulled, redact, review, share,
+    CONTEXT_TOKENS, DAYS, EMBEDDERS, INDEX_SEARCH, MEMORIES, PAUSES, READERS, SEARCH_MS, SHARE,
+    TIMEOUT_S, TOKENS, USD_PER_DAY, embedder, half_lives, ignore_paths, kinds, llm, names, number,
+    parsed, pulled, redact, review, share,
 };
 use crate::kind::Kind;
 use crate::redact::{Class, Policy};
@@ -115,7 +115,7 @@ pub(super) static KEYS: [SettingKey; 20] = [
     user(
         "review",
         || Form::Flag,
-        "`true`: every new memory is held, recalled but private, until `throughline review` accepts it",
+        "`true`: every new memory is pending: recalled, but private, until `throughline review` accepts it",
         review,
     ),
     user(
@@ -247,6 +247,13 @@ fn llm_fields() -> Vec<Field> {
             Form::Number { least: *USD_PER_DAY.start(), most: *USD_PER_DAY.end() },
             "1.0",
             "US dollars that a day may cost, where the provider tells the cost; 0 means no bound",
+        ),
+        Field::new(
+            "pause",
+            Form::OneOf(PAUSES.to_vec()),
+            "\"auto\"",
+            "when a model on this machine is not asked in the background: on battery and under the load of other programs \
+             (`\"auto\"`), on battery, or never",
         ),
     ]
 }

@@ -233,6 +233,7 @@ pub(super) const INDEX_SEARCH: [&str; 3] = ["auto", "graph", "scan"];
 /// Milliseconds that a search waits for a vector.
 pub(super) const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
 /// Allowed providers of a model that reads sessions.
+pub(super) const PAUSES: [&str; 3] = ["auto", "battery", "never"];
 pub(super) const READERS: [&str; 3] = ["ollama", "openai", "claude"];
 /// Allowed providers of a model that gives vectors.
 pub(super) const EMBEDDERS: [&str; 1] = ["ollama"];
@@ -289,6 +290,11 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
                     `api_key_env`; it is ignored"
                 .to_owned(),
         );
+    }
+    let known_pause = |pause: &Value| pause.as_str().is_some_and(|pause| PAUSES.contains(&pause));
+    if let Some(pause) = value.get("pause").filter(|pause| !known_pause(pause)) {
+        let expected = "\"auto\", \"battery\" or \"never\"";
+        return Err(format!("`pause` must be {expected}, found {}; it is ignored", short(pause)));
     }
     let expected = "a table with `provider = \"ollama\"` and `model = \"...\"`";
     let llm: Llm = parsed(value, expected)?;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::index::document::Passage;
 
 /// Lines to make texts of.
 pub struct Corpus(Vec<String>);
@@ -27,6 +29,17 @@ impl Corpus {
             }
         }
         Ok(Self(lines))
+    }
+
+    /// Returns a passage of many: `session` of them are of one session, and each has some lines.
+    pub fn passage(&self, number: u32, session: u32, lines: usize) -> Passage {
+        Passage {
+            session: format!("session {}", number / session),
+            turn: number % session,
+            at: Timestamp(i64::from(number) * 60_000),
+            text: self.text(u64::from(number), lines),
+            ..Passage::default()
+        }
     }
 
     /// Returns some lines; the same seed gives the same.

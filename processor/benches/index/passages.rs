@@ -1,4 +1,4 @@
-//! Passages searched by scan and by graph.
+//! Passages searched by scan, by graph, and in clusters with several numbers of passages compared.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +11,7 @@ use memory_store::index::Index;
 use memory_store::index::build::{
     Content, Publisher, SEGMENT_PASSAGES_MAX, Staged, Vectors, settle,
 };
+use memory_store::index::clusters::nearest_in_clusters;
 use memory_store::index::document::Passage;
 use memory_store::index::segment::Segment;
 use memory_store::settings::{IndexSearch, Settings};
@@ -27,6 +28,8 @@ const LINES: usize = 4;
 const QUERIES: u64 = 200;
 /// Documents that recall is measured with.
 const COUNT: usize = 10;
+/// Numbers of passages that are compared in clusters.
+const COMPARED: [u32; 5] = [2048, 4096, 8192, 16_384, 32_768];
 
 /// The table's vectors as though the transformer had made them: graphs are for these.
 struct Upgraded(Table);
@@ -68,52 +71,78 @@ fn row(
     asked: usize,
 ) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    publish(folder.path(), vectors, &mut (0..passages).map(|number| passage(corpus, number)))?;
+    publish(
+        folder.path(),
+        vectors,
+        &mut (0..passages).map(|number| corpus.passage(number, SESSION, LINES)),
+    )?;
     let without = size(folder.path())?;
     let started = Instant::now();
     while settle(folder.path(), Some(vectors), Some(&HnswGraphs), Timestamp(0))? {}
-    let build_s = [0.0, started.elapsed().as_secs_f64()];
+    let build_s = started.elapsed().as_secs_f64();
     let graph_bytes = (size(folder.path())? - without) as f64 / f64::from(passages);
-    let mut samples = [IndexSearch::Scan, IndexSearch::Graph].map(Samples::of);
-    let mut found = 0;
+    let ways = [Way::Alone(IndexSearch::Scan), Way::Alone(IndexSearch::Graph)];
+    let ways = ways.into_iter().chain(COMPARED.map(Way::Clusters));
+    let mut samples: Vec<Samples> = ways.map(Samples::of).collect();
     for query in queries {
-        let [scan, graph] = &mut samples;
-        // In turns, so that what else the machine does hits both alike.
-        let near =
-            [scan.ask(folder.path(), query, asked)?, graph.ask(folder.path(), query, asked)?];
-        found += near[0].intersection(&near[1]).count();
+        // In turns, so that what else the machine does hits all alike.
+        let mut all = None;
+        for samples in &mut samples {
+            let near = samples.ask(folder.path(), query, asked)?;
+            samples.found += all.get_or_insert_with(|| near.clone()).intersection(&near).count();
+        }
     }
-    let recall = [1.0, found as f64 / (queries.len() * COUNT) as f64];
-    for (way, samples) in samples.iter_mut().enumerate() {
+    for samples in &mut samples {
         samples.times.sort_by(f64::total_cmp);
         let times = &samples.times;
+        let is_graph = samples.way == Way::Alone(IndexSearch::Graph);
         println!(
             "{passages:>8} {:>8} {:>8} {:>8.3} {:>8.0} {:>8.0} {:>8.0} {:>8.0} {:>8.1} {:>8.1}",
             samples.segments,
-            if way == 0 { "scan" } else { "graph" },
-            recall[way],
+            samples.way.name(),
+            samples.found as f64 / (queries.len() * COUNT) as f64,
             times[times.len() / 2],
             times[times.len() * 9 / 10],
             samples.reads.calls as f64 / (times.len() * TIMES) as f64,
             samples.reads.bytes as f64 / 1e3 / (times.len() * TIMES) as f64,
-            if way == 0 { 0.0 } else { graph_bytes },
-            build_s[way],
+            if is_graph { graph_bytes } else { 0.0 },
+            if is_graph { build_s } else { 0.0 },
         );
     }
     Ok(())
 }
 
+/// Way to search.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// Each segment by itself.
+    Alone(IndexSearch),
+    /// All in clusters, so many passages compared.
+    Clusters(u32),
+}
+
+impl Way {
+    fn name(self) -> String {
+        match self {
+            Self::Alone(IndexSearch::Scan) => "scan".to_owned(),
+            Self::Alone(_) => "graph".to_owned(),
+            Self::Clusters(compared) => format!("{compared}"),
+        }
+    }
+}
+
 /// Searches in one way.
 struct Samples {
-    search: IndexSearch,
+    way: Way,
+    found: usize,
     times: Vec<f64>,
     reads: Reads,
     segments: usize,
 }
 
 impl Samples {
-    fn of(search: IndexSearch) -> Self {
-        Self { search, times: Vec::new(), reads: Reads::default(), segments: 0 }
+    fn of(way: Way) -> Self {
+        Self { way, found: 0, times: Vec::new(), reads: Reads::default(), segments: 0 }
     }
 
     /// Finds the nearest passages, by segment and number.
@@ -130,10 +159,20 @@ impl Samples {
             let started = Instant::now();
             near.clear();
             let segments = segments(folder)?;
-            for (place, segment) in segments.iter().enumerate() {
-                let found = segment.nearest(query, asked, self.search)?;
-                near.extend(found.into_iter().map(|near| (near.cosine, place, near.doc)));
+            let mut found = Vec::new();
+            match self.way {
+                Way::Alone(search) => {
+                    for (place, segment) in segments.iter().enumerate() {
+                        let near = segment.nearest(query, asked, search)?;
+                        found.extend(near.into_iter().map(|near| (place, near)));
+                    }
+                }
+                Way::Clusters(compared) => {
+                    let segments: Vec<&Segment> = segments.iter().collect();
+                    found = nearest_in_clusters(&segments, query, compared, asked)?;
+                }
             }
+            near.extend(found.into_iter().map(|(place, near)| (near.cosine, place, near.doc)));
             best = best.min(started.elapsed());
             self.segments = segments.len();
         }
@@ -147,16 +186,6 @@ impl Samples {
 fn segments(folder: &Path) -> Result<Vec<Segment>> {
     let index = Index::open(folder)?.context("there is no index")?;
     Ok(index.passages().0)
-}
-
-fn passage(corpus: &Corpus, number: u32) -> Passage {
-    Passage {
-        session: format!("session {}", number / SESSION),
-        turn: number % SESSION,
-        at: Timestamp(i64::from(number) * 60_000),
-        text: corpus.text(u64::from(number), LINES),
-        ..Passage::default()
-    }
 }
 
 fn publish(

@@ -25,6 +25,7 @@
 
 mod bounds;
 #[path = "../corpus/mod.rs"]
+#[expect(dead_code, reason = "this bench has transcripts, and no passages")]
 mod corpus;
 mod measure;
 mod turn;

@@ -59,7 +59,11 @@ impl From<SessionRecord> for Listed {
             first: record.first,
             last: record.last,
             branch: record.branch,
-            goal: record.last_request,
+            goal: match record.last_request.is_empty() {
+                // Of a session whose turns are gone the title stays.
+                true => record.title,
+                false => record.last_request,
+            },
             done,
             open,
             files,

@@ -8,15 +8,12 @@ use super::{command, output_of};
 
 /// Major and minor number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(u32, u32);
+struct Version(u32, u32);
 
 impl Version {
     /// The oldest one whose configuration is believed: it takes settings that win over a repository's from its
     /// environment (`GIT_CONFIG_COUNT`).
     const LEAST: Self = Self(2, 31);
-
-    /// The oldest one that takes attributes from where `GIT_ATTR_SOURCE` says.
-    pub(super) const ATTRIBUTE_SOURCE: Self = Self(2, 41);
 
     fn parse(said: &str) -> Option<Self> {
         let mut numbers = said.strip_prefix("git version ")?.split('.');
@@ -32,7 +29,7 @@ impl fmt::Display for Version {
 }
 
 /// The version of the user's git, asked once; `None` where there is none.
-pub(super) fn found() -> Option<Version> {
+fn found() -> Option<Version> {
     static FOUND: OnceLock<Option<Version>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let said = output_of(command(Path::new("/")).arg("version"))?;

@@ -24,6 +24,7 @@ mod merge;
 pub(crate) mod ollama;
 mod openai;
 mod overtaken;
+pub mod pause;
 mod program;
 mod relations;
 mod room;
@@ -42,10 +43,11 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::memory::Memory;
 use memory_store::redact::{Names, RedactOptions, Redactor};
-use memory_store::settings::{Llm, Settings};
+use memory_store::settings::{self, Llm, Settings};
 
 use crate::extract::Found;
 use crate::extract::draft::Draft;
+use crate::machine::Machine;
 use crate::transcript::session::Session;
 use aside::Aside;
 use ask::Question;
@@ -55,6 +57,7 @@ use ending::Ending;
 use fault::Next;
 use host::Server;
 use masks::Masks;
+use pause::Pause;
 use room::Room;
 use trouble::Trouble;
 use usage::Meter;
@@ -178,6 +181,8 @@ pub struct Model {
     down: Option<Fault>,
     /// Until when it is asked, so that what is known by then can be used.
     asked: When,
+    /// Pause for the sake of the machine, where the model runs on it.
+    pause: Option<Pause>,
     /// Questions that were put, whatever came of them.
     put: usize,
     /// Questions that it answered.
@@ -233,6 +238,7 @@ impl Model {
             row: 0,
             down: None,
             asked: When::Always,
+            pause: None,
             put: 0,
             questions: 0,
             proposed: 0,
@@ -243,6 +249,16 @@ impl Model {
     /// Sets when it is asked; answers that are known count all the same.
     pub fn ask(&mut self, when: When) {
         self.asked = when;
+    }
+
+    /// Lets it pause for the sake of the machine, if it runs on it.
+    pub fn pause_for(&mut self, machine: &Machine, on: settings::Pause) {
+        self.pause = self.provider.is_local().then(|| Pause::new(machine, on));
+    }
+
+    /// Whether it is asked no more in this run, for the sake of the machine.
+    pub fn is_paused(&mut self) -> bool {
+        self.pause.as_mut().is_some_and(Pause::is_on)
     }
 
     /// Returns how many questions it answered.
@@ -261,13 +277,14 @@ impl Model {
     }
 
     /// Whether it may be asked at this moment.
-    pub fn has_time(&self) -> bool {
-        match self.asked {
+    fn has_time(&mut self) -> bool {
+        let has_time = match self.asked {
             When::Always => true,
             When::Never => false,
             When::Until(until) => Instant::now() < until,
             When::OnceUntil(until) => self.put == 0 || Instant::now() < until,
-        }
+        };
+        has_time && !self.is_paused()
     }
 
     /// Returns what a person should know about the answers of this run, if the sessions show little of what it
@@ -468,6 +485,9 @@ impl Model {
             let usd_max = self.meter.allow(&name)?;
             let begun = Instant::now();
             let Reply { answer, usage } = self.provider.ask(question, usd_max);
+            if let Some(pause) = &self.pause {
+                pause.add(begun, Instant::now());
+            }
             let usage = match &answer {
                 Ok(answer) if usage.tokens() == 0 => counted(question, answer, usage.usd),
                 Ok(_) | Err(_) => usage,
@@ -660,6 +680,27 @@ mod tests {
             ];
             let answer = Ok(serde_json::json!({ "memories": memories }).to_string());
             Reply { answer, usage: Usage::default() }
+        }
+    }
+
+    #[test]
+    fn another_machine_is_asked_whatever_this_one_does() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("loadavg"), "900.0 900.0 900.0").unwrap();
+        let machine = Machine::new(Some(folder.path().to_owned()));
+        let (settings, seen) = (Settings::default(), Arc::default());
+        let meter = Meter::new(None, Timestamp(0), &Llm::default(), false);
+        let provider = Box::new(Elsewhere(seen));
+        let cache = folder.path().join("llm");
+        let mut model = Model::with(provider, meter, &cache, &settings, None, None, Timestamp(0));
+        model.pause_for(&machine, settings::Pause::Auto);
+        assert!(!model.is_paused() && model.has_time());
+        for (provider, rests) in [("ollama", true), ("openai", true), ("claude", false)] {
+            let provider = provider.to_owned();
+            let llm = Llm { provider, host: "127.0.0.1:9".to_owned(), ..Llm::default() };
+            assert_eq!(pause::strain(&llm, None, &machine).is_some(), rests, "{llm:?}");
+            let llm = Llm { host: "box.example:9".to_owned(), ..llm };
+            assert_eq!(pause::strain(&llm, None, &machine), None, "{llm:?}");
         }
     }
 

@@ -10,18 +10,19 @@ mod tests;
 
 use memory_store::index::document::Passage;
 use memory_store::memory::SaidBy;
+use memory_store::recall::passages::may_be_given;
 use memory_store::signature::{error_signature, names_cause, telling_lines};
 use memory_store::text;
 
-use crate::extract::session_record::{Cure, SessionRecord, answer_of, question_of};
-use crate::extract::{Roots, commit_message};
+use crate::extract::session_record::{Cure, SessionRecord, answer_of, question_of, title_of};
+use crate::extract::{Roots, commit_message, subject_of};
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
 use markdown::{CHARS_MAX, cut};
 
 pub use markdown::{Unit, asks, units};
 
 /// The number of this way of cutting sessions.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Returns a number for this way of cutting sessions and of judging what may be given; another one has all passages made
 /// again.
@@ -39,6 +40,8 @@ const TURN_MAX: usize = 400;
 const ERRORS_MAX: usize = 16;
 /// Files that a passage is found by.
 const PATHS_MAX: usize = 8;
+/// Files of a turn that a search for one of them finds it by.
+const TOUCHED_MAX: usize = 32;
 /// Lines of an output in which what went wrong is looked for: that a script failed says nothing.
 const LINES_TRIED: usize = 6;
 /// Characters of a command, and of a line of an error.
@@ -60,7 +63,18 @@ pub fn of_session(session: &Session, roots: &Roots) -> Vec<Passage> {
         asked = question_of(turn);
         passages.extend(writer.finish(session, number));
     }
+    if let Some(first) = passages.first_mut().filter(|_| session.agent.is_none()) {
+        first.title = title_beside(session, &first.text);
+    }
     passages
+}
+
+/// Returns the title of a session, by which its first passage is found, too; empty where that has all words of it. A
+/// title of an earlier session may come from a page that Claude read.
+fn title_beside(session: &Session, text: &str) -> String {
+    let title = title_of(session);
+    let is_new = !subject_of(&title).is_subset(&subject_of(text));
+    if is_new && may_be_given(&title) { title } else { String::new() }
 }
 
 /// Returns the model's thinking in the turns of a session, piece by piece.
@@ -87,11 +101,13 @@ struct Writer<'a> {
     passages: Vec<Passage>,
     /// Errors that came up so far, for what is said about them.
     errors: Vec<String>,
+    /// Files that were read or written.
+    touched: Vec<String>,
 }
 
 impl<'a> Writer<'a> {
     fn new(roots: &'a Roots, turn: &'a Turn) -> Self {
-        Self { roots, turn, passages: Vec::new(), errors: Vec::new() }
+        Self { roots, turn, passages: Vec::new(), errors: Vec::new(), touched: Vec::new() }
     }
 
     /// Takes what opened the turn, which may answer what the assistant `asked` before.
@@ -139,6 +155,11 @@ impl<'a> Writer<'a> {
     }
 
     fn call(&mut self, call: &Call, cure: Option<&Cure>) {
+        self.touch(call);
+        let is_shell = matches!(call.input, Input::Shell { .. });
+        if let Some(cure) = cure.filter(|_| !is_shell || !call.failed) {
+            self.add_cure(&format!("{} failed: {}", cure.call, cure.error), cure);
+        }
         match &call.input {
             Input::Shell { command, .. } if call.failed => {
                 self.failure(call, command, cure);
@@ -168,26 +189,42 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes a failed command whose output names a cause, with its cure.
+    /// Takes note of a file that a call read or wrote.
+    fn touch(&mut self, call: &Call) {
+        let (Input::Edit { path, .. } | Input::Read { path }) = &call.input else { return };
+        let is_done = !call.failed && !call.denied && !call.interrupted;
+        let Some(path) = self.roots.relative(path).filter(|path| is_done && !is_ours(path)) else {
+            return;
+        };
+        if self.touched.len() < TOUCHED_MAX && !self.touched.contains(&path) {
+            self.touched.push(path);
+        }
+    }
+
+    /// Takes a failed call with its cure, as `fixes` lists it.
+    fn add_cure(&mut self, failure: &str, cure: &Cure) {
+        let stop = if failure.ends_with(['.', '!', '?']) { "" } else { "." };
+        let place = self.passages.len();
+        self.add(SaidBy::Tool, &format!("{failure}{stop}\n{}", cure.cure), &cure.paths);
+        if let Some(passage) = self.passages.get_mut(place) {
+            passage.is_cure = true;
+            passage.errors = cure.signature.iter().cloned().collect();
+        }
+    }
+
+    /// Takes a failed command whose output names a cause, or that was cured.
     fn failure(&mut self, call: &Call, command: &str, cure: Option<&Cure>) {
         let mut lines = telling_lines(&call.output, LINES_TRIED).into_iter();
         let error = lines.find(|line| names_cause(&line.to_lowercase()));
+        let error = error.or_else(|| cure.map(|cure| cure.error.clone()));
         let Some(error) = error.filter(|_| !call.denied && !call.interrupted) else { return };
         let line = command.lines().next().unwrap_or_default();
         let line = cut(&self.roots.strip(line.trim()).replace('`', "'"), LINE_CHARS_MAX);
         let error = cut(self.roots.strip(&error).trim(), LINE_CHARS_MAX);
-        let mut text = format!("`{line}` failed: {error}");
-        let mut paths = &[][..];
-        if let Some(cure) = cure {
-            let stop = if error.ends_with(['.', '!', '?']) { "" } else { "." };
-            text.push_str(&format!("{stop}\n{}", cure.cure));
-            paths = &cure.paths;
-        }
-        let place = self.passages.len();
-        self.add(SaidBy::Tool, &text, paths);
-        if let Some(passage) = self.passages.get_mut(place) {
-            passage.errors = cure.and_then(|_| error_signature(&call.output)).into_iter().collect();
-        }
+        let text = format!("`{line}` failed: {error}");
+        let Some(cure) = cure else { return self.add(SaidBy::Tool, &text, &[]) };
+        let signature = error_signature(&call.output);
+        self.add_cure(&text, &Cure { signature, ..cure.clone() });
     }
 
     /// Takes the subject and the first paragraph of the commit message in a command.
@@ -237,6 +274,9 @@ impl<'a> Writer<'a> {
             passage.session.clone_from(&session.id);
             passage.agent.clone_from(&session.agent);
             (passage.turn, passage.place) = (turn, place);
+        }
+        if let Some(first) = self.passages.first_mut() {
+            first.touched = self.touched;
         }
         self.passages
     }

@@ -1,13 +1,14 @@
 //! Questions, tasks and failing commands that sessions left open, without those that a later session settled.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use memory_store::Timestamp;
 use serde::Serialize;
 
 use super::share;
 use crate::extract::goes_on;
-use crate::extract::session_record::{SessionRecord, is_done};
+use crate::extract::session_record::{SessionRecord, is_done, settles};
 use crate::extract::subject_of;
 
 /// Share of the words of an open item that a later session has where it is about the same.
@@ -45,47 +46,121 @@ pub struct OpenItem {
 }
 
 /// Returns what sessions left open, the latest first. `records` are those of all sessions, the latest first; what
-/// programs and other agents left open is nothing of the person's.
+/// programs and other agents left open is nothing of the person's. Sessions that were brought in a folder may be another
+/// person's: they count only where none of this machine does.
 pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
-    let is_persons = |record: &&SessionRecord| {
+    let is_typed = |record: &SessionRecord| {
         record.speaker.unwrap_or_default().is_person() && record.agent.is_none()
     };
+    let has_own = records.iter().any(|record| is_typed(record) && !record.brought);
+    let is_persons = |record: &&SessionRecord| is_typed(record) && !(has_own && record.brought);
     let mut open: Vec<OpenItem> = Vec::new();
+    let (mut settled, mut passing) = (Texts::default(), BTreeSet::<&str>::new());
+    let mut listed: BTreeMap<OpenKind, Texts> = BTreeMap::new();
     // From the latest on: an item that a later session left open, too, is listed there.
-    for (place, record) in records.iter().enumerate().filter(|(_, record)| is_persons(record)) {
-        let later = &records[..place];
-        let item = |kind, text: &str| OpenItem {
-            kind,
-            text: text.to_owned(),
-            session: record.session.clone(),
-            at: record.last,
-            branch: record.branch.clone(),
-        };
-        let question = record.question.as_deref().filter(|text| {
-            let next = later.iter().rev().find(|it| is_persons(it) && it.folder == record.folder);
-            !next.is_some_and(|next| answers(next, text)) && !is_settled(text, later)
-        });
-        let tasks = record.open_tasks().map(|task| task.text.as_str());
-        let tasks = tasks.filter(|text| !is_settled(text, later));
-        let failing =
-            record.failing.iter().filter(|failed| !later.iter().any(|it| it.passes(&failed.line)));
-        let items = question
-            .map(|text| item(OpenKind::Question, text))
-            .into_iter()
-            .chain(tasks.map(|text| item(OpenKind::Task, text)))
-            .chain(failing.map(|failed| item(OpenKind::Failing, &failed.line)));
-        for item in items.collect::<Vec<_>>() {
-            let repeats = |known: &OpenItem| {
-                known.kind == item.kind
-                    && (known.text == item.text || is_about(&known.text, &item.text))
-            };
-            if !open.iter().any(repeats) {
-                open.push(item);
+    for (place, record) in records.iter().enumerate() {
+        if is_persons(&record) {
+            let question = record.question.as_deref().filter(|text| {
+                let next = records[..place].iter().rev();
+                let next = next.filter(|it| is_persons(it) && it.folder == record.folder);
+                !is_answered(text, record, next) && !settled.has(text)
+            });
+            let tasks = record.open_tasks().map(|task| task.text.as_str());
+            let tasks = tasks.filter(|text| !settled.has(text));
+            let is_failing = |line: &str| !passing.iter().any(|passed| settles(passed, line));
+            let failing = record.failing.iter().map(|failed| failed.line.as_str());
+            let items = question
+                .map(|text| (OpenKind::Question, text))
+                .into_iter()
+                .chain(tasks.map(|text| (OpenKind::Task, text)))
+                .chain(failing.filter(|line| is_failing(line)).map(|it| (OpenKind::Failing, it)));
+            for (kind, text) in items {
+                let known = listed.entry(kind).or_default();
+                if known.has(text) {
+                    continue;
+                }
+                known.add(text);
+                open.push(OpenItem {
+                    kind,
+                    text: text.to_owned(),
+                    session: record.session.clone(),
+                    at: record.last,
+                    branch: record.branch.clone(),
+                });
             }
         }
+        add_settled(record, &mut settled);
+        passing.extend(record.passing.iter().map(String::as_str));
     }
     open.sort_by_key(|item| (Reverse(item.at), item.kind));
     open
+}
+
+/// Adds the tasks that a session finished, and the questions that it turned to.
+fn add_settled(record: &SessionRecord, settled: &mut Texts) {
+    let done = record.tasks.iter().filter(|task| is_done(task)).map(|task| task.text.as_str());
+    let commits = record.commits.iter().map(|commit| commit.subject.as_str());
+    // What was asked for and left open again is listed with that session.
+    let asked = [record.first_request.as_str(), &record.last_request, &record.title];
+    let asked = asked.into_iter().filter(|_| record.changed && !record.leaves_open());
+    done.chain(commits).chain(asked).for_each(|text| settled.add(text));
+}
+
+/// Texts by their words, so that one is found without a look at all of them.
+#[derive(Default)]
+struct Texts {
+    whole: HashSet<String>,
+    /// Numbers of the texts that have a word.
+    with_word: HashMap<String, Vec<u32>>,
+    count: u32,
+}
+
+impl Texts {
+    fn add(&mut self, text: &str) {
+        if !self.whole.insert(text.to_owned()) {
+            return;
+        }
+        for word in subject_of(text) {
+            self.with_word.entry(word).or_default().push(self.count);
+        }
+        self.count += 1;
+    }
+
+    /// Returns whether one of the texts is this item, or has most of its words.
+    fn has(&self, item: &str) -> bool {
+        if self.whole.contains(item) {
+            return true;
+        }
+        let words = subject_of(item);
+        if words.len() < WORDS_MIN {
+            return false;
+        }
+        let mut shared: HashMap<u32, usize> = HashMap::new();
+        for number in words.iter().filter_map(|word| self.with_word.get(word)).flatten() {
+            *shared.entry(*number).or_default() += 1;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let is_most = |count: &usize| *count as f32 / words.len() as f32 >= SAME_SHARE;
+        shared.values().any(is_most)
+    }
+}
+
+/// Returns whether one of the next sessions answers a question of a session. Sessions that changed nothing, and those of
+/// other branches, may lie between a question and its answer.
+fn is_answered<'a>(
+    question: &str,
+    of: &SessionRecord,
+    next: impl Iterator<Item = &'a SessionRecord>,
+) -> bool {
+    for next in next {
+        if answers(next, question) {
+            return true;
+        }
+        if next.changed && next.branch == of.branch {
+            return false;
+        }
+    }
+    false
 }
 
 /// Returns whether the first request of the next session answers a question: it only assents, or it is short and has a
@@ -95,24 +170,6 @@ fn answers(next: &SessionRecord, question: &str) -> bool {
     let words = subject_of(question);
     let is_short = request.split_whitespace().count() <= ANSWER_WORDS_MAX;
     !request.is_empty() && (goes_on(request) || is_short && share(&words, request) > 0.0)
-}
-
-/// Returns whether a later session finished a task, or turned to a question.
-fn is_settled(text: &str, later: &[SessionRecord]) -> bool {
-    later.iter().any(|record| {
-        let done = record.tasks.iter().filter(|task| is_done(task)).map(|task| task.text.as_str());
-        let commits = record.commits.iter().map(|commit| commit.subject.as_str());
-        // What was asked for and left open again is listed with that session.
-        let asked = [record.first_request.as_str(), &record.last_request, &record.title];
-        let asked = asked.into_iter().filter(|_| record.changed && !record.leaves_open());
-        done.chain(commits).chain(asked).any(|other| other == text || is_about(other, text))
-    })
-}
-
-/// Returns whether a text has most words of an item.
-fn is_about(other: &str, item: &str) -> bool {
-    let words = subject_of(item);
-    words.len() >= WORDS_MIN && share(&words, other) >= SAME_SHARE
 }
 
 #[cfg(test)]
@@ -176,6 +233,36 @@ mod tests {
             let next = SessionRecord { first_request: answer.to_owned(), ..record("b", 2) };
             assert_eq!(open_texts(&[next, asked()]), both[1..], "{answer}");
         }
+    }
+
+    #[test]
+    fn sessions_that_change_nothing_or_are_of_another_branch_may_lie_before_the_answer() {
+        let on = |branch: &str, request: &str, changed: bool, at: i64| SessionRecord {
+            branch: branch.to_owned(),
+            first_request: request.to_owned(),
+            changed,
+            ..record("later", at)
+        };
+        let asked = SessionRecord { branch: "main".to_owned(), tasks: Vec::new(), ..asked() };
+        let answer = on("main", "nightly, thanks", true, 4);
+        let other =
+            "Rename the berths of the harbour table and move its tests, please, all of them";
+        for (between, is_open) in [
+            (on("topic", "what is a berth?", false, 3), false),
+            (on("main", "what is a berth?", false, 3), false),
+            (on("topic", other, true, 3), false),
+            (on("main", other, true, 3), true),
+        ] {
+            let open = open_texts(&[answer.clone(), between.clone(), asked.clone()]);
+            assert_eq!(!open.is_empty(), is_open, "{between:?}");
+        }
+    }
+
+    #[test]
+    fn sessions_of_others_count_only_where_none_is_of_this_machine() {
+        let brought = SessionRecord { brought: true, ..asked() };
+        assert_eq!(open_texts(std::slice::from_ref(&brought)).len(), 2);
+        assert_eq!(open_texts(&[record("own", 2), brought]), [""; 0]);
     }
 
     #[test]

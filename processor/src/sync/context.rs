@@ -7,7 +7,7 @@ use anyhow::Result;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::redact::{RedactOptions, Redactor};
-use memory_store::settings::Settings;
+use memory_store::settings::{Pause, Settings};
 use memory_store::{Timestamp, identity, settings_file, thinking};
 
 use super::SyncOptions;
@@ -19,6 +19,8 @@ use crate::collect::purged::Purged;
 use crate::collect::trees;
 use crate::extract::Roots;
 use crate::llm;
+use crate::lock::Busy;
+use crate::machine::Strain;
 use crate::mining::Miner;
 use crate::secrets::Secrets;
 use crate::state::{State, read_roots};
@@ -95,6 +97,20 @@ impl<'a> SyncContext<'a> {
             home,
         };
         Ok((context, warnings.iter().map(ToString::to_string).collect()))
+    }
+
+    /// Returns why a model on this machine rests in the background, where it is known.
+    pub fn strain(&self) -> Option<Strain> {
+        let llm = self.settings.llm.as_ref()?;
+        llm::pause::strain(llm, self.options.ollama_host, self.options.machine?)
+    }
+
+    /// Returns for which reasons this run does not ask it: none where a person waits.
+    pub fn pause(&self) -> Pause {
+        match (self.options.busy, &self.settings.llm) {
+            (Busy::Leave, Some(llm)) => llm.pause,
+            (Busy::Leave | Busy::Wait(_), _) => Pause::Never,
+        }
     }
 
     /// Returns the user's folders.

@@ -95,13 +95,15 @@ fn remove_with(
         let last = state.sessions.get(&name).map(|session| session.last);
         let kept = expired.load(&name);
         let mut remains = kept.clone().unwrap_or_default();
+        let mut record = file.record.clone();
+        record.forget_turns();
         remains.take_in(Remains {
             header,
             last: last.unwrap_or_default(),
             cwd: file.cwd.clone(),
             turns: file.turns,
             drafts: file.drafts.clone(),
-            record: file.record.clone(),
+            record,
             lost: false,
         });
         expired.store(&name, &remains)?;

@@ -177,19 +177,26 @@ pub(super) fn mine(
         }
         Some(model) => {
             progress.resume("asking", count - stale.len(), count);
+            if let Some(strain) = context.strain().filter(|_| !stale.is_empty()) {
+                progress.note(&format!(
+                    "The model is asked although it would pause in the background ({strain})."
+                ));
+            }
             let rests = |known: &KnownSession| calm.rests(state, &known.name);
             let reading = Reading { context, miner: &miner, roots: &roots, until, rests: &rests };
             read_by(model, &reading, &stale, &mut warnings)?
         }
     };
     let questions = model.as_ref().map_or(0, |model| model.questions()) - asked_before;
+    // As when it is looked up: whether a model is asked, not whether it answers now.
+    let is_asked = context.settings.llm.is_some();
     let reads = model.is_some();
     warnings.extend(model.as_ref().and_then(|model| model.unshown()));
     let sessions_mined = mined.iter().flatten().count();
     warnings.extend(mined.iter().flatten().filter_map(|file| file.failure.clone()));
     for (known, mined) in stale.iter_mut().zip(mined) {
         let Some(mined) = mined else { continue };
-        known.summary = Some(mined.summary(&context.settings.kinds, reads));
+        known.summary = Some(mined.summary(&context.settings.kinds, is_asked));
         known.mined = Some(mined);
     }
     let waits = |known: &&KnownSession| {
@@ -251,7 +258,9 @@ fn read_by(
         let prepared: Vec<Option<Prepared>> =
             portion.par_iter().map(prepare).collect::<Result<_>>()?;
         for (known, prepared) in portion.iter().zip(prepared) {
-            let is_over = model.is_down() || model.was_asked() && Instant::now() >= until;
+            let is_over = model.is_down()
+                || model.is_paused()
+                || model.was_asked() && Instant::now() >= until;
             if is_over && !is_late {
                 is_late = true;
                 let rest = stale[mined.len()..].iter();

@@ -63,7 +63,12 @@ fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Optio
         now: context.options.now,
     };
     match Model::open(&context.settings, &surroundings) {
-        Ok(model) => model,
+        Ok(mut model) => {
+            if let (Some(model), Some(machine)) = (&mut model, context.options.machine) {
+                model.pause_for(machine, context.pause());
+            }
+            model
+        }
         Err(reason) => {
             warnings.push(format!("{reason}. The rules do it alone."));
             None

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_store::Timestamp;
+use memory_store::settings::Pause;
 
 use super::context::SyncContext;
 use crate::lock::Busy;
@@ -82,5 +83,7 @@ pub(super) fn anything_to_ask(context: &SyncContext<'_>, state: &State) -> bool 
         (summary.key.starts_with(LATER) || saw_another_end()) && calm.rests(state, name)
     };
     let waits = state.learned.relations_later > 0;
-    context.settings.llm.is_some() && (waits || state.sessions.iter().any(is_due))
+    context.settings.llm.is_some()
+        && (context.pause() == Pause::Never || context.strain().is_none())
+        && (waits || state.sessions.iter().any(is_due))
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use memory_store::embed::{Space, Table};
 use memory_store::index::build::{self, Graphs, Vectors as _};
+use memory_store::settings::IndexSearch;
 use memory_store::store::Store;
 
-use super::SyncOptions;
 use super::context::SyncContext;
 use super::custom_embedder::embed_second;
 use super::heal::Distrusted;
@@ -38,10 +38,13 @@ pub(super) fn time_to_embed(busy: Busy) -> Duration {
     }
 }
 
-/// Builder of the graphs over passages, which takes a minute for the largest segment: nobody waits for that.
-fn graphs(options: &SyncOptions<'_>) -> Option<&'static dyn Graphs> {
+/// Builder of the graphs over passages, where the settings ask for them. It takes a minute for the largest segment: nobody
+/// waits for that.
+fn graphs(context: &SyncContext<'_>) -> Option<&'static dyn Graphs> {
+    let options = context.options;
+    let is_wanted = context.settings.index.search == IndexSearch::Graph;
     let is_background = matches!(options.busy, Busy::Leave) && !options.leaves_rest;
-    is_background.then_some(&HnswGraphs)
+    (is_wanted && is_background).then_some(&HnswGraphs)
 }
 
 /// Outcome of settling.
@@ -82,7 +85,7 @@ pub(super) fn settle(
         made
     };
     settled.any = embedded;
-    let graphs = graphs(options);
+    let graphs = graphs(context);
     for folder in context.indexes() {
         if embedded || build::is_unsettled(&folder, graphs)? {
             models.open_embedding(context, &mut settled.warnings);

@@ -178,9 +178,15 @@ impl Lacking {
         let before = u32::try_from(before).unwrap_or(u32::MAX);
         let counted = |mut passage: Passage| {
             passage.turn = passage.turn.saturating_add(before);
-            // Hooks give it as it is.
-            if let Cow::Owned(clean) = miner.redact.withhold(&passage.text) {
-                passage.text = clean;
+            // The first part has the title of the session.
+            if before > 0 {
+                passage.title.clear();
+            }
+            // Hooks give them as they are.
+            for text in [&mut passage.text, &mut passage.title] {
+                if let Cow::Owned(clean) = miner.redact.withhold(text.as_str()) {
+                    *text = clean;
+                }
             }
             passage
         };

@@ -1,10 +1,8 @@
-//! Auditing: looks for secrets in all that is stored about a project, and in the git history of its
-//! memory folder. What is found is told by file, line and rule, never by its text. Files can be
-//! cleaned; history is never rewritten here, only said how.
+//! Auditing: looks for secrets in all that is stored about a project. Reports file, line and rule, never the text. Files
+//! can be cleaned. Git's history is not read.
 
 mod clean;
 pub mod files;
-mod history;
 mod mask;
 mod pieces;
 
@@ -32,18 +30,15 @@ use files::FILE_BYTES_MAX;
 /// Bytes of one line, or of several that belong together, that are looked at together.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Places that are told, in files and in history.
+/// Places that are told.
 const FOUND_MAX: usize = 1_000;
 
 /// A secret in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Found {
-    /// The file; in history, relative to the working tree.
+    /// The file.
     pub path: PathBuf,
-    /// The commit that brought it, when it is in history.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// Counted from 1; 0 in history.
+    /// Counted from 1.
     pub line: usize,
     /// The rule that found it.
     pub rule: &'static str,
@@ -54,12 +49,8 @@ pub struct Found {
 pub struct AuditReport {
     /// Files that were looked through.
     pub files: usize,
-    /// Commits that were looked through.
-    pub commits: usize,
     /// Secrets in files, after cleaning when that was asked for.
     pub found: Vec<Found>,
-    /// Secrets in the history of the memory folder.
-    pub history: Vec<Found>,
     /// Files that were cleaned.
     pub cleaned: usize,
     /// Cleaned files that are memories and meant to be committed.
@@ -111,7 +102,6 @@ impl Audit<'_> {
         self.folder(&home.folder, private, Some(&home.vectors), is_memory);
         self.folder(&options.dirs.user_dir().folder, private, None, is_memory);
         self.folder(&options.dirs.user_state().folder, private, None, is_memory);
-        let mut seen = history::SearchedRepositories::new();
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
             self.folder(&state.folder, private, Some(&state.second), is_memory);
@@ -119,13 +109,10 @@ impl Audit<'_> {
             if store.root.is_some() {
                 let committed = store.redactor(settings);
                 self.folder(&tree.store(), &committed, None, |_| true);
-                self.history(&tree, &committed, &mut seen);
             }
         }
-        for found in [&mut self.report.found, &mut self.report.history] {
-            found.sort();
-            found.dedup();
-        }
+        self.report.found.sort();
+        self.report.found.dedup();
         Ok(())
     }
 
@@ -152,7 +139,7 @@ impl Audit<'_> {
         let found = &mut self.report.found;
         let mut more = false;
         let looked = each_text(path, is_prose, |line, text| {
-            let at = |rule, line| Found { path: path.to_owned(), commit: None, line, rule };
+            let at = |rule, line| Found { path: path.to_owned(), line, rule };
             more |= note(found, redactor, text, |rule, below| at(rule, line + below));
         })?;
         self.report.files += usize::from(looked);

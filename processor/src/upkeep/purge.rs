@@ -483,6 +483,8 @@ impl Purge {
 
     /// Removes receipts, and the texts that sessions were given: any of them may tell of what is purged.
     fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
+        let commands = options.dirs.project(options.tree.project).commands;
+        unless_gone(fs::remove_file(&commands)).with_context(|| commands.display().to_string())?;
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
             self.drop_receipts(&state, what)?;

@@ -125,6 +125,7 @@ impl Lab {
     #[track_caller]
     pub fn assert_named(&self, root: &Path, words: &[&str]) {
         self.run(root, &["sync"]).says(words).ok();
+        self.run(root, &["status"]).says(words).ok();
         let listed = self.list(root);
         assert!(!listed.contains(LEARNED), "{listed}");
     }

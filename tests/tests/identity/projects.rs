@@ -413,8 +413,10 @@ fn older_than_the_repository(lab: &Lab) {
     let file = lab.file(1);
     Session::new(1, &lab.root).begins("2025-03-01T10:00:00Z").write(&file);
     lab.repository(&lab.root);
-    lab.init(&lab.root).says(&["1 session", "older than this repository", "--earlier"]).ok();
-    lab.assert_named(&lab.root, &["1 session", "older than this repository", "--earlier"]);
+    let named = ["1 session", "older than this repository", "--earlier"];
+    lab.run(&lab.root, &["init", "--preview"]).says(&named).ok();
+    lab.init(&lab.root).says(&named).ok();
+    lab.assert_named(&lab.root, &named);
     lab.run(&lab.root, &["sync", "--earlier", "leave"]).ok();
     let synced = lab.sync(&lab.root);
     assert!(!synced.contains("--earlier"), "{synced}");

@@ -55,12 +55,16 @@ pub fn dirs_of(home: &Path) -> UserDirs {
 /// Names a folder that the command line reads, in builds for tests, instead of `/proc`.
 pub const PROC_VARIABLE: &str = "THROUGHLINE_TEST_PROC";
 
+/// Names a folder that describes power and load, in builds for tests, instead of the machine.
+pub const MACHINE_VARIABLE: &str = "THROUGHLINE_TEST_MACHINE";
+
 /// Returns a command of a user with this home, which has nothing of the caller's environment, nor of the processes above
-/// the test: an agent may run it.
+/// the test: an agent may run it. Its machine is idle and plugged in.
 pub fn sealed(program: impl AsRef<OsStr>, home: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home).env("PATH", SYSTEM_PATH).env("GIT_CONFIG_NOSYSTEM", "1");
     command.env(PROC_VARIABLE, home.join("no-processes"));
+    command.env(MACHINE_VARIABLE, home.join("no-machine"));
     command
 }
 
@@ -80,7 +84,7 @@ mod tests {
         let mut names: Vec<_> =
             printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
         names.sort_unstable();
-        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH", PROC_VARIABLE]);
+        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH", MACHINE_VARIABLE, PROC_VARIABLE]);
     }
 
     #[test]

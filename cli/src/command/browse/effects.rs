@@ -1,7 +1,5 @@
 //! Work of the browser: reading its rows and previews, and what other commands do to one memory.
 
-use std::collections::HashMap;
-
 use dialoguer::console::strip_ansi_codes;
 use memory_store::MemoryId;
 use memory_store::counts;
@@ -13,6 +11,7 @@ use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
 use crate::clock;
 use crate::command::decisions::Decisions;
+use crate::command::given::GivenItems;
 use crate::command::known::Known;
 use crate::command::learned::{self, LearnedWord};
 use crate::command::listing::{self, ListFilter, Marks};
@@ -43,7 +42,7 @@ pub struct Source<'a> {
     memories: Vec<Stored>,
     marks: Marks,
     receipts: Vec<Receipt>,
-    titles: HashMap<MemoryId, String>,
+    items: GivenItems,
     decisions: Decisions<MemoryId>,
 }
 
@@ -58,7 +57,7 @@ impl<'a> Source<'a> {
             memories: Vec::new(),
             marks: Marks::default(),
             receipts: Vec::new(),
-            titles: HashMap::new(),
+            items: GivenItems::default(),
             decisions: Decisions::default(),
         })
     }
@@ -156,9 +155,9 @@ impl<'a> Source<'a> {
     fn injection_rows(&mut self) -> Result<Vec<BrowseRow>> {
         let tree = self.world.dirs.tree(&self.stores.tree.root);
         self.receipts = receipts::last(&tree, INJECTIONS_MAX, |_| true);
-        self.titles = why::titles(&self.stores, self.world, &self.receipts)?;
+        self.items = GivenItems::of(&self.stores, self.world, &self.receipts)?;
         let rows = self.receipts.iter().enumerate().map(|(at, receipt)| {
-            let entry = LogEntry::of(receipt, &self.titles);
+            let entry = LogEntry::of(receipt, &self.items);
             let line = entry.line(clock::ago(receipt.at, self.world.now), LINE_COLUMNS);
             let words = [&*strip_ansi_codes(&line), &*entry.titles.join(" ")].join(" ");
             let words = words.to_lowercase();
@@ -175,7 +174,7 @@ impl<'a> Source<'a> {
             RowKey::Memory(id) => self.show(*id, &mut text),
             RowKey::Session(id) => session::show(id, self.world, &self.stores, &mut text),
             RowKey::Injection(at) => match self.receipts.get(*at) {
-                Some(receipt) => why::show(receipt, &self.titles, false, &mut text),
+                Some(receipt) => why::show(receipt, &self.items, false, &mut text),
                 None => Ok(()),
             },
         };

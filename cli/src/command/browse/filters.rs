@@ -73,7 +73,7 @@ impl StatusFilter {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Current => "current",
-            Self::Waits => "waits for review",
+            Self::Waits => "pending",
             Self::Held => "held back",
             Self::Stale => "may be out of date",
             Self::Replaced => "replaced or expired",

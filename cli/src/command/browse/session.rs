@@ -7,11 +7,12 @@ use processor::transcript::record::RecordWhat;
 use processor::transcript::session::PromptBy;
 
 use crate::clock;
+use crate::command::given::GivenItems;
 use crate::command::log::LogEntry;
 use crate::command::sessions::Sessions;
 use crate::command::stores::Stores;
 use crate::command::view::{self, plain};
-use crate::command::{receipts, resume, sessions, why};
+use crate::command::{receipts, resume, sessions};
 use crate::failure::Result;
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -76,13 +77,13 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
     learned.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
     let tree = world.dirs.tree(&stores.tree.root);
     let given = receipts::last(&tree, INJECTIONS_MAX, |it| of_it(Some(&it.session)));
-    let titles = why::titles(stores, world, &given)?;
+    let items = GivenItems::of(stores, world, &given)?;
     heading("Given", given.len(), out)?;
     for receipt in &given {
         writeln!(
             out,
             "{}",
-            LogEntry::of(receipt, &titles).line(clock::ago(receipt.at, world.now), PROMPT_COLUMNS)
+            LogEntry::of(receipt, &items).line(clock::ago(receipt.at, world.now), PROMPT_COLUMNS)
         )?;
     }
     if let Some(turn) = prompts.len().checked_sub(PROMPTS_MAX + 1) {

@@ -69,7 +69,6 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
     checks.push(server(world, &root, &plugin));
-    checks.extend(crate::command::service::check(world));
     checks.push(private_folders(world));
     checks.extend(reachable_folders(world, tree));
     checks.push(formats(world, tree));

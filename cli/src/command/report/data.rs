@@ -1,7 +1,7 @@
 //! Data of a report, gathered from stores, index, receipts and archive.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memory_store::memory::{Memory, Status};
@@ -15,12 +15,13 @@ use super::graph::Network;
 use super::timings::{self, Timing};
 use crate::clock;
 use crate::command::contradictions::{self, Pair};
+use crate::command::given::GivenItems;
 use crate::command::receipts::{self, Receipt};
 use crate::command::sessions::{Session, Sessions};
 use crate::command::stats::{self, Numbers, Outcomes};
 use crate::command::stores::{Stores, Survey};
 use crate::command::view::{self, plain};
-use crate::command::{VERSION, blame, why};
+use crate::command::{VERSION, blame};
 use crate::failure::Result;
 use crate::world::World;
 
@@ -314,14 +315,12 @@ impl GivenCounts {
         most.sort_by_key(|(id, (times, last))| (Reverse((*times, *last)), **id));
         most.truncate(GIVEN_MAX);
         let memories = sources.memories.iter().map(|stored| &stored.memory);
-        let mut titles: HashMap<MemoryId, String> =
-            memories.map(|memory| (memory.id, memory.title.clone())).collect();
-        why::add_turns(&mut titles, recall, &sources.receipts);
-        let title = |id| titles.get(id).map_or(why::GONE, String::as_str);
+        let titles = memories.map(|memory| (memory.id, memory.title.clone()));
+        let items = GivenItems::among(titles, recall, &sources.receipts);
         most.into_iter()
             .map(|(id, (times, last))| GivenMost {
                 id: *id,
-                title: plain(title(id)),
+                title: plain(items.title(*id)),
                 times: *times,
                 last: *last,
                 outcome: numbers.by_memory.get(id).copied().unwrap_or_default(),
@@ -352,7 +351,7 @@ fn entries(
         let contradicts = against.remove(&memory.id).unwrap_or_default();
         let marks = [
             (memory.pinned, "pinned"),
-            (marked.waiting.contains(&memory.id), "waits for review"),
+            (marked.waiting.contains(&memory.id), "pending"),
             (memory.superseded_by.is_some(), "replaced"),
             (marked.held.contains(&stored.path), "held back"),
             (marked.pulled.contains(&stored.path), "from the repository"),

@@ -6,9 +6,9 @@ use super::graph::Sort;
 use super::layout::{HEIGHT, WIDTH};
 use super::markup::Html;
 use crate::clock;
+use crate::command::given::GONE;
 use crate::command::log::occasion;
 use crate::command::view::{plain, plural};
-use crate::command::why;
 
 /// Memories that are listed without a script; with one all are.
 const LISTED_MAX: usize = 200;
@@ -216,7 +216,7 @@ fn check(overall: &Overall) -> Html {
     let mut html = begin("check", "");
     let stale: Vec<&Entry> = overall.stale().collect();
     let others = [
-        (overall.waiting, "waiting to be taken in"),
+        (overall.waiting, "pending"),
         (overall.held, "held back"),
         (overall.broken, "not readable as memories"),
         (overall.numbers.replaced, "replaced by newer ones"),
@@ -253,7 +253,7 @@ fn check(overall: &Overall) -> Html {
     for sides in overall.contradictions.iter().take(CHECKED_MAX) {
         html.tag("<tr>");
         for side in [sides.newer, sides.older] {
-            let title = overall.find(side).map_or(why::GONE, |entry| &entry.title);
+            let title = overall.find(side).map_or(GONE, |entry| &entry.title);
             html.tag("<td>").text(title).tag("<br><code>throughline review --prefer ");
             html.text(side.short()).tag("</code></td>");
         }
@@ -351,7 +351,7 @@ fn memories(overall: &Overall) -> Html {
         html.tag("<option value=\"").text(kind).tag("\">").text(kind.replace('-', " "));
         html.tag("</option>");
     }
-    html.tag("</select></label> <label>State <select id=\"state\"><option value=\"\">all</option><option>stale</option><option>contradicted</option><option>pinned</option><option>waits for review</option><option>held back</option><option>from the repository</option><option>replaced</option><option value=\"given\">given</option><option value=\"never\">never given</option></select></label></form>\n");
+    html.tag("</select></label> <label>State <select id=\"state\"><option value=\"\">all</option><option>stale</option><option>contradicted</option><option>pinned</option><option>pending</option><option>held back</option><option>from the repository</option><option>replaced</option><option value=\"given\">given</option><option value=\"never\">never given</option></select></label></form>\n");
     html.tag("<p class=\"note\" id=\"found\" role=\"status\">");
     let all = overall.memories.len();
     match all {

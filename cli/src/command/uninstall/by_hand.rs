@@ -44,6 +44,17 @@ const OF_PROJECT: [&str; 7] = [
     ".pre-commit-config.yaml",
     ".git/hooks/pre-commit",
 ];
+/// Files of services that start `throughline watch`, below the home folder, with the commands that end each.
+const SERVICES: [(&str, &str); 2] = [
+    (
+        ".config/systemd/user/throughline-watch.service",
+        "systemctl --user disable --now throughline-watch.service",
+    ),
+    (
+        "Library/LaunchAgents/throughline.watch.plist",
+        "launchctl bootout gui/$(id -u)/throughline.watch",
+    ),
+];
 /// Maximum number of lines that are reported for one file.
 const LINES_MAX: usize = 5;
 /// Maximum size in bytes of a file that is searched.
@@ -94,6 +105,11 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<B
     for (path, root) in settings(world, roots) {
         found.extend(wrapped(&path, root.as_deref()));
     }
+    let services = SERVICES.map(|(file, ends)| (world.home.join(file), ends)).into_iter();
+    found.extend(services.filter(|(path, _)| path.is_file()).map(|(path, ends)| {
+        let text = format!("starts `throughline watch`: run `{ends}` and delete the file");
+        ByHand { path, line: None, text }
+    }));
     // A copy that is equal to the settings is removed with the other parts.
     let kept = before.copies.into_iter().filter(|copy| run == Run::Real && copy.is_file());
     found.extend(kept.map(|path| ByHand {

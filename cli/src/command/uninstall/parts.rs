@@ -11,9 +11,8 @@ use crate::claude::places::Scope;
 use crate::claude::replace::{self, Next, Run, check_inside};
 use crate::claude::{guide, register};
 use crate::command::complete::VARIABLE;
-use crate::command::{merge_setup, service};
+use crate::command::merge_setup;
 use crate::failure::{At as _, Result};
-use crate::packages;
 use crate::world::World;
 
 /// Files of a project that may contain the paragraph: `init` writes it into the first, people copy it into the others.
@@ -70,18 +69,12 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
         account.add(part.purpose.name(), Way::Out, Ok(Some(part.path)));
     }
     failures.into_iter().for_each(|failure| account.fail(failure));
-    end_service(world, account);
     skill(&guide::skill(world, Scope::User, Path::new("/")), account);
     let own = world.claude.config.join("CLAUDE.md");
     paragraph(&own, &world.claude.config, account);
     for root in roots {
         of_project(world, root, account);
     }
-    let (changed, failures) = packages::take_out(&world.dirs, run);
-    for path in changed {
-        account.add("the ignore line", Way::Out, Ok(Some(path)));
-    }
-    failures.into_iter().for_each(|failure| account.fail(failure));
     for file in COMPLETIONS {
         let path = world.home.join(file);
         account.add("", Way::Whole, remove_own(path, |text| text.contains(VARIABLE), run));
@@ -116,16 +109,6 @@ fn paragraph(path: &Path, root: &Path, account: &mut Account) {
     let removed = guide::remove_paragraph(path, root, account.run);
     let path = removed.map(|is_removed| is_removed.then(|| path.to_owned()));
     account.add("the paragraph", Way::Out, path);
-}
-
-fn end_service(world: &World, account: &mut Account) {
-    if account.run == Run::Dry {
-        return account.add("", Way::Whole, service::ours(world));
-    }
-    let mut told = Vec::new();
-    let ended = service::take_out(world, &mut told);
-    account.told.extend(String::from_utf8_lossy(&told).lines().map(str::to_owned));
-    ended.err().into_iter().for_each(|failure| account.fail(failure));
 }
 
 /// Removes a part from a project's file by its text, and the file if it contains nothing else. Returns the path if the

@@ -1,9 +1,10 @@
 //! Terms of passages. Most occur once or twice, so that a slot for each would be several times as long as where it
-//! occurs. Instead terms are sorted by hash into buckets, and a reader looks through one.
+//! occurs. Instead terms are sorted by hash into buckets, and a reader looks through one. Long lists of postings lie outside:
+//! a bucket is read for each term that is looked up, and a common word may have been in it by chance.
 //!
 //! A hook, which looks for memories, reads a slot in less time.
 
-use super::format::{Cursor, SectionKind, checksum, fits, put_bytes, put_varint};
+use super::format::{Cursor, SectionKind, checksum, fits, put_varint};
 use super::segment::{BLOCK_BYTES_MAX, Segment, Slot};
 use super::write::Blocks;
 use memory_store_base::error::Result;
@@ -12,6 +13,8 @@ use memory_store_base::error::Result;
 const KEY: usize = 5;
 /// Terms that a bucket has about.
 const BUCKET: usize = 16;
+/// Bytes that a list of postings in a bucket has at most.
+const INSIDE_MAX: u64 = 32;
 /// Bytes of the checksum behind a bucket.
 const CHECK: usize = 4;
 
@@ -34,19 +37,36 @@ impl Segment {
     }
 }
 
+/// Place of a list of postings.
+enum Place<'a> {
+    /// In its bucket.
+    Inside { offset: u64, postings: &'a [u8] },
+    /// Before all buckets.
+    Outside { offset: u64, checksum: u32 },
+}
+
 /// Looks for a term in a bucket that starts at `start`; `None` when it makes no sense.
 fn find(bucket: &[u8], hash: u64, start: u64) -> Option<Option<Slot>> {
     let mut rest = Cursor(bucket);
     while !rest.is_empty() {
-        let (key, count) = (rest.array::<KEY>()?, rest.varint()?);
-        let postings = rest.bytes()?;
+        let key = rest.array::<KEY>()?;
+        let (count, length) = (rest.varint()?, rest.varint()?);
+        let place = match length > INSIDE_MAX {
+            true => Place::Outside { offset: rest.varint()?, checksum: rest.u32()? },
+            false => {
+                let offset = start + (bucket.len() - rest.0.len()) as u64;
+                Place::Inside { offset, postings: rest.take(length as usize)? }
+            }
+        };
         if key == key_of(hash) {
+            let (offset, checksum) = match place {
+                Place::Inside { offset, postings } => (offset, checksum(postings)),
+                Place::Outside { offset, checksum } => (offset, checksum),
+            };
             // Each item has a byte at least, and readers make room for as many as are counted.
-            let count = u32::try_from(count).ok().filter(|&count| count as usize <= postings.len());
-            let end = bucket.len() - rest.0.len();
-            let offset = start + (end - postings.len()) as u64;
-            let (length, checksum) = (postings.len() as u32, checksum(postings));
-            return Some(Some(Slot { offset, length, count: count?, checksum }));
+            let count = u32::try_from(count).ok().filter(|&count| u64::from(count) <= length)?;
+            let length = u32::try_from(length).ok()?;
+            return Some(Some(Slot { offset, length, count, checksum }));
         }
     }
     Some(None)
@@ -61,14 +81,19 @@ fn key_of(hash: u64) -> [u8; KEY] {
     key
 }
 
-/// The sections of terms: bounds of buckets, and buckets.
+/// The sections of terms: bounds of buckets, and long lists of postings with the buckets behind them.
 pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
     if blocks.is_empty() {
         return (Vec::new(), Vec::new());
     }
     let buckets = blocks.len().div_ceil(BUCKET).next_power_of_two() as u64;
-    let (mut bounds, mut out) = (Vec::new(), Vec::new());
-    let mut terms = blocks.iter().peekable();
+    let is_inside = |postings: &[u8]| postings.len() as u64 <= INSIDE_MAX;
+    let (mut bounds, mut out, mut outside) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, postings) in blocks.values().filter(|(_, postings)| !is_inside(postings)) {
+        outside.push(out.len() as u64);
+        out.extend_from_slice(postings);
+    }
+    let (mut terms, mut outside) = (blocks.iter().peekable(), outside.into_iter());
     for bucket in 0..buckets {
         bounds.extend_from_slice(&(out.len() as u32).to_le_bytes());
         let start = out.len();
@@ -77,7 +102,15 @@ pub(super) fn sections(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
         {
             out.extend_from_slice(&key_of(*hash));
             put_varint(&mut out, u64::from(*count));
-            put_bytes(&mut out, postings);
+            put_varint(&mut out, postings.len() as u64);
+            let place = if is_inside(postings) { None } else { outside.next() };
+            match place {
+                Some(offset) => {
+                    put_varint(&mut out, offset);
+                    out.extend_from_slice(&checksum(postings).to_le_bytes());
+                }
+                None => out.extend_from_slice(postings),
+            }
         }
         let check = checksum(&out[start..]);
         out.extend_from_slice(&check.to_le_bytes());
@@ -122,9 +155,28 @@ mod tests {
     }
 
     #[test]
+    fn a_common_word_lies_outside_its_bucket() {
+        let texts: Vec<String> = (0..3000).map(|number| format!("quota w{number}a")).collect();
+        let segment = testing::open_passages(passages(&texts), 3000).unwrap();
+        let bounds = segment.length(SectionKind::TermBuckets);
+        let bounds = segment.read(SectionKind::TermBuckets, 0, bounds).unwrap();
+        let bounds: Vec<u32> =
+            bounds.as_chunks().0.iter().map(|bound| u32::from_le_bytes(*bound)).collect();
+        let longest = bounds.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        assert!(longest < 1000, "{longest}");
+        assert_eq!(found(&segment, "quota").unwrap().len(), 3000);
+        assert_eq!(found(&segment, "w2999a").unwrap(), [2999]);
+    }
+
+    #[test]
     fn a_bucket_of_anything_is_survived() {
         let hash = term_hash("quota");
         let item = |count: u8, length: u8| [&key_of(hash)[..], &[count, length, 1, 7]].concat();
+        // The place of a long list is checked when the list is read.
+        let outside = [&key_of(hash)[..], &[20, 40, 9, 1, 2, 3, 4]].concat();
+        let slot = find(&outside, hash, 0).unwrap().unwrap();
+        assert_eq!((slot.offset, slot.length, slot.count), (9, 40, 20));
+        assert_eq!(find(&outside[..8], hash, 0), None);
         assert_eq!(find(&item(1, 2), hash, 0).unwrap().unwrap().count, 1);
         // No reader makes room for more items than there are bytes, nor reads past the end.
         assert_eq!(find(&item(3, 2), hash, 0), None);

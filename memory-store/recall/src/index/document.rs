@@ -76,6 +76,7 @@ impl Document {
             session: memory.source.session.clone(),
             agent: None,
             turn: 0,
+            touched: Vec::new(),
             staleness: None,
             from_repository: false,
         };
@@ -141,6 +142,7 @@ impl Document {
     /// A passage whose words were not looked at: [`Document::read_terms`] does.
     pub fn passage(passage: &Passage) -> Self {
         let record = Record {
+            title: passage.title.clone(),
             text: cut(&passage.text, PASSAGE_BYTES_MAX),
             created: passage.at,
             session: Some(passage.session.clone()),
@@ -149,14 +151,17 @@ impl Document {
             said_by: passage.said_by,
             paths: passage.paths.clone(),
             signatures: passage.errors.clone(),
+            touched: passage.touched.clone(),
             ..Record::default()
         };
-        Self::unread(passage.id(), Kind::Session, 0.0, false, passage.at, record)
+        let kind = if passage.is_cure { Kind::Fix } else { Kind::Session };
+        Self::unread(passage.id(), kind, 0.0, false, passage.at, record)
     }
 
     /// A passage as an index has it, its words not looked at.
     pub fn stored_passage(entry: &Entry, record: Record) -> Self {
-        let mut document = Self::unread(entry.id, Kind::Session, 0.0, false, entry.when, record);
+        let kind = entry.kind_of().unwrap_or(Kind::Session);
+        let mut document = Self::unread(entry.id, kind, 0.0, false, entry.when, record);
         document.entry.flags |= entry.flags & FLAG_HELD;
         document
     }
@@ -277,18 +282,24 @@ pub struct Passage {
     pub place: u16,
     /// When the turn was opened.
     pub at: Timestamp,
+    /// Title of the session: of its first passage alone, where the passage does not have the same words.
+    pub title: String,
     /// The words.
     pub text: String,
+    /// True if it is a failure with its cure.
+    pub is_cure: bool,
     /// Speaker.
     pub said_by: Option<SaidBy>,
     /// Files it is about, relative to the working tree where they lie in it.
     pub paths: Vec<String>,
     /// Signatures of the errors that it tells of.
     pub errors: Vec<String>,
+    /// Files that its turn touched, as `paths`: of the first passage of a turn alone.
+    pub touched: Vec<String>,
 }
 
 /// Bytes of a passage's id that are those of its session.
-const SESSION_BYTES: usize = 10;
+pub(crate) const SESSION_BYTES: usize = 10;
 
 impl Passage {
     /// Its name in the index: 80 bits for the session, 32 for the turn and 16 for the place in it, so that neighbours

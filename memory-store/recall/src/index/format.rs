@@ -17,9 +17,11 @@ use memory_store_base::error::{Error, Result};
 /// - 2.1: what the project is called, in the manifest; commands beside signatures of errors.
 /// - 3.0: passages of sessions in place of turns, with a gate of their own. All of 1 and 2 is read but their turns.
 /// - 3.1: of passages, which may be given, fine codes in small groups, and graphs. Passages of 3.0 are passed over.
+/// - 3.2: of passages, fine codes beside the entries, clusters, and long lists of postings outside the buckets. Passages of 3.1
+///   are passed over.
 pub const MAJOR: u16 = 3;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;
 
 /// First bytes of a manifest.
 pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -57,7 +59,7 @@ pub(crate) const IMPACT_MAX: f32 = K1 + 1.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum SectionKind {
-    /// One fixed-size entry a document, in the order of their ids.
+    /// One row a document, in the order of their ids: its entry, and of passages with vectors its fine code.
     Docs = 1,
     /// The packed records.
     Records = 2,
@@ -95,14 +97,16 @@ pub(crate) enum SectionKind {
     Graph = 25,
     /// Documents with a vector that are no node of the graph.
     Unlinked = 26,
-    /// A fine code a document, in place of sign codes and vectors. Number 27 was that of codes until 3.0.
-    FineCodes = 28,
     /// Neighbours of each document in a graph of passages.
     Links = 29,
+    /// Centres of clusters of passages, each with the number of members before it.
+    Clusters = 30,
+    /// Members of these clusters with their fine codes.
+    Members = 31,
 }
 
 /// One more than the highest kind of section.
-pub(crate) const KINDS: usize = 30;
+pub(crate) const KINDS: usize = 32;
 
 /// Returns whether files of a version can be read; later ones may be laid out otherwise.
 pub(crate) fn check_major(path: &Path, major: u16) -> Result<()> {

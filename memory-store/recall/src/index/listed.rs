@@ -1,4 +1,4 @@
-//! Lists of numbers with their fine codes: what leads into a graph, what lies beside it, and the codes of passages. They
+//! Lists of numbers with their fine codes: what leads into a graph, what lies beside it, and centres of clusters. They
 //! are guarded group by group, so that a reader needs a small buffer only, which it uses again: to touch memory for the
 //! first time costs a hook more than to fill it.
 
@@ -9,9 +9,9 @@ use super::vectors::guarded;
 use memory_store_base::error::Result;
 
 /// Bytes of an entry: its number and its code.
-const ENTRY: usize = 4 + FINE;
+pub(super) const ENTRY: usize = 4 + FINE;
 /// Bytes of the sum of a group.
-const SUM: usize = 8;
+pub(super) const SUM: usize = 8;
 /// Bytes that are read at once: so many groups as fit.
 const BUFFER: usize = Group::LARGE.bytes();
 
@@ -22,8 +22,6 @@ pub(super) struct Group(usize);
 impl Group {
     /// Group of a list that is always read as a whole.
     pub(super) const LARGE: Self = Self(240);
-    /// Group of a list whose entries are also read one by one, each with the group that it is in.
-    pub(super) const SMALL: Self = Self(8);
 
     /// Length of a whole group.
     const fn bytes(self) -> usize {
@@ -44,14 +42,17 @@ impl Group {
 
     /// Appends a list.
     pub(super) fn put(self, out: &mut Vec<u8>, entries: &[(u32, Fine)]) {
-        for group in entries.chunks(self.0) {
-            let start = out.len();
-            group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
-            group.iter().for_each(|(_, code)| out.extend_from_slice(&code.0));
-            let sum = super::kernel::sum(&out[start..]);
-            out.extend_from_slice(&sum.to_le_bytes());
-        }
+        entries.chunks(self.0).for_each(|group| put_group(out, group));
     }
+}
+
+/// Appends a group of any size.
+pub(super) fn put_group(out: &mut Vec<u8>, group: &[(u32, Fine)]) {
+    let start = out.len();
+    group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
+    group.iter().for_each(|(_, code)| out.extend_from_slice(&code.0));
+    let sum = super::kernel::sum(&out[start..]);
+    out.extend_from_slice(&sum.to_le_bytes());
 }
 
 /// Place of a list in a segment.
@@ -91,26 +92,10 @@ impl Segment {
         }
         Ok(Some(()))
     }
-
-    /// Reads an entry of a list. `None` when there is none, or the sum of its group does not fit.
-    pub(super) fn listed(&self, list: List, at: u32) -> Result<Option<(u32, Fine)>> {
-        let List { kind, offset, count, group } = list;
-        let first = u64::from(at) / group.0 as u64 * group.0 as u64;
-        let entries = count.saturating_sub(first).min(group.0 as u64);
-        let part = self.read(kind, offset + group.list_bytes(first), group.list_bytes(entries))?;
-        let mut places = first..;
-        let mut found = None;
-        let whole = in_group(&part, &mut |number, code| {
-            if places.next() == Some(u64::from(at)) {
-                found = Some((number, Fine(*code)));
-            }
-        });
-        Ok(whole.and(found))
-    }
 }
 
 /// Calls `each` with the entries of one group. `None` when its sum does not fit.
-fn in_group(group: &[u8], each: &mut dyn FnMut(u32, &[u8; FINE])) -> Option<()> {
+pub(super) fn in_group(group: &[u8], each: &mut dyn FnMut(u32, &[u8; FINE])) -> Option<()> {
     let body = guarded(group)?;
     let (numbers, codes) = body.split_at(body.len() / ENTRY * 4);
     for (number, code) in numbers.as_chunks::<4>().0.iter().zip(codes.as_chunks().0) {
@@ -125,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_length_tells_the_number_of_entries() {
-        for group in [Group::LARGE, Group::SMALL] {
+        for group in [Group::LARGE, Group(8)] {
             let near = group.0 as u64 - 2..group.0 as u64 + 3;
             for entries in (0..3).chain(near).chain([10_000]) {
                 assert_eq!(group.count(group.list_bytes(entries)), Some(entries));

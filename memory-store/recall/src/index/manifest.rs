@@ -24,8 +24,9 @@ const NAMES_VERSION: (u16, u16) = (2, 1);
 /// The first version with a gate for passages; until then there were turns, which are passed over.
 const PASSAGES_VERSION: (u16, u16) = (3, 0);
 
-/// The first version whose passages are marked where they may not be given; earlier ones are passed over.
-const JUDGED_VERSION: (u16, u16) = (3, 1);
+/// The first version whose passages lie in clusters, with long lists of postings outside the buckets of terms; earlier ones
+/// are passed over.
+const CLUSTERED_VERSION: (u16, u16) = (3, 2);
 
 /// Number of the collection of turns in manifests before [`PASSAGES_VERSION`].
 const TURNS: u8 = 2;
@@ -271,7 +272,7 @@ impl Manifest {
         };
         let passed_over = match version {
             version if version < PASSAGES_VERSION => Some(TURNS),
-            version if version < JUDGED_VERSION => Some(Collection::Passages as u8),
+            version if version < CLUSTERED_VERSION => Some(Collection::Passages as u8),
             _ => None,
         };
         let segments: Vec<Option<SegmentRef>> =

@@ -5,6 +5,7 @@
 //! does not fit. Everything here can be deleted: it is made again from the files.
 
 mod buckets;
+pub mod clusters;
 pub mod document;
 pub mod format;
 pub mod freeze;

@@ -120,7 +120,7 @@ impl Entry {
 /// Fields of a document for printing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The title; of a passage empty.
+    /// The title; of the first passage of a session that session's, of other passages empty.
     pub title: String,
     /// The text below it, perhaps cut.
     pub text: String,
@@ -166,6 +166,8 @@ pub struct Record {
     pub agent: Option<String>,
     /// Of a passage: the number of its turn in the session.
     pub turn: u32,
+    /// Of the first passage of a turn: files that the turn touched. They are no terms.
+    pub touched: Vec<String>,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
     /// True if this machine did not derive, write or release it.
@@ -199,6 +201,7 @@ mod tag {
     pub(crate) const STALENESS: u64 = 23;
     pub(crate) const NOTED: u64 = 24;
     pub(crate) const FROM_REPOSITORY: u64 = 25;
+    pub(crate) const TOUCHED: u64 = 26;
 }
 
 impl Record {
@@ -262,6 +265,7 @@ impl Record {
         put_text(out, tag::SESSION, self.session.as_deref().unwrap_or_default());
         put_text(out, tag::AGENT, self.agent.as_deref().unwrap_or_default());
         put_number(out, tag::TURN, i64::from(self.turn));
+        self.touched.iter().take(REPEATED_MAX).for_each(|path| put_text(out, tag::TOUCHED, path));
         if let Some(staleness) = &self.staleness {
             put_field(out, tag::STALENESS, &staleness.encode());
         }
@@ -322,6 +326,7 @@ impl Record {
             tag::STALENESS => self.staleness = Staleness::decode(value),
             tag::NOTED => self.noted = number(value)? != 0,
             tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
+            tag::TOUCHED => self.touched.push(text(value)?),
             _ => {}
         }
         Some(())
@@ -441,6 +446,7 @@ mod tests {
             session: Some("s".into()),
             agent: Some("a".into()),
             turn: 7,
+            touched: vec!["src/b.rs".into()],
             staleness: Some(Staleness {
                 change: Change::Moved,
                 name: "src/a.rs".into(),

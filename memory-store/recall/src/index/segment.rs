@@ -14,7 +14,7 @@ use super::format::{
 use super::manifest::{Collection, SegmentRef};
 use super::pages::Page;
 use super::record::{Entry, Record};
-use super::vectors::Head;
+use super::vectors::{Head, ROW_CODE, RowCode};
 use crate::bytes::read_at;
 use memory_store_base::error::{At, Error, Result};
 use memory_store_base::id::MemoryId;
@@ -23,9 +23,13 @@ use memory_store_base::id::MemoryId;
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 /// First read of a larger segment: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
-/// Entries that are read at once: often the next one is among them, and a page of them takes hardly longer
+/// Bytes of entries that are read at once: often the next one is among them, and a page of them takes hardly longer
 /// to read than one.
-const ENTRIES_AT_ONCE: u32 = 85;
+const ENTRIES_BYTES: usize = 4096;
+/// Entries between two that are read with them: to read so many takes as long as to ask for another one.
+const ENTRIES_BETWEEN: u32 = 16;
+/// Message about an entry whose checksum does not fit.
+const WRONG_ENTRY: &str = "an entry's checksum does not fit";
 /// Entries that are read at once where only their ids are compared.
 const IDS_AT_ONCE: u32 = 512;
 /// Slots read at a time; at half load most keys are found or missed in one go.
@@ -54,6 +58,7 @@ pub struct Segment {
     bytes: u64,
     sections: [Section; KINDS],
     entries: RefCell<Entries>,
+    pub(super) codes: RefCell<Vec<(u32, RowCode)>>,
     pub(super) page: RefCell<Page>,
     pub(super) vector_head: OnceCell<Head>,
     dead: Vec<u32>,
@@ -221,6 +226,7 @@ impl Segment {
             bytes: header.bytes,
             sections,
             entries: RefCell::default(),
+            codes: RefCell::default(),
             page: RefCell::default(),
             vector_head: OnceCell::new(),
             dead: reference.dead.clone(),
@@ -254,21 +260,49 @@ impl Segment {
 
     /// Reads the entry of a document. Entries of neighbouring documents are best read in a row.
     pub fn entry(&self, doc: u32) -> Result<Entry> {
-        let first = doc / ENTRIES_AT_ONCE * ENTRIES_AT_ONCE;
+        let at_once = (ENTRIES_BYTES / self.row()) as u32;
+        let first = doc / at_once * at_once;
         let mut read = self.entries.borrow_mut();
         if read.bytes.is_empty() || read.first != first {
-            let count = self.docs.saturating_sub(first).min(ENTRIES_AT_ONCE) as usize;
-            read.bytes.resize(count * DOC_ENTRY, 0);
+            let count = self.docs.saturating_sub(first).min(at_once) as usize;
+            read.bytes.resize(count * self.row(), 0);
             read.first = first;
-            let offset = u64::from(first) * DOC_ENTRY as u64;
+            let offset = u64::from(first) * self.row() as u64;
             let filled = self.read_into(SectionKind::Docs, offset, &mut read.bytes);
             if let Err(error) = filled {
                 read.bytes.clear();
                 return Err(error);
             }
         }
-        let entry = read.bytes.get((doc - first) as usize * DOC_ENTRY..).and_then(Entry::decode);
-        entry.ok_or_else(|| self.damaged("an entry's checksum does not fit"))
+        let entry = read.bytes.get((doc - first) as usize * self.row()..).and_then(Entry::decode);
+        entry.ok_or_else(|| self.damaged(WRONG_ENTRY))
+    }
+
+    /// Reads the entries of documents, given in rising order. Those that lie near one another are read together, and
+    /// nothing else: of a large segment few are near. Their codes, which are compared next, are kept.
+    pub(crate) fn entries(&self, docs: &[u32]) -> Result<Vec<Entry>> {
+        let (mut entries, mut bytes) = (Vec::with_capacity(docs.len()), Vec::new());
+        let (row, mut codes) = (self.row(), self.codes.borrow_mut());
+        codes.clear();
+        for near in docs.chunk_by(|a, b| b - a <= ENTRIES_BETWEEN) {
+            let (first, last) = (near[0], near[near.len() - 1]);
+            bytes.resize((last - first + 1) as usize * row, 0);
+            self.read_into(SectionKind::Docs, u64::from(first) * row as u64, &mut bytes)?;
+            for &doc in near {
+                let (entry, code) =
+                    bytes[(doc - first) as usize * row..][..row].split_at(DOC_ENTRY);
+                entries.push(Entry::decode(entry).ok_or_else(|| self.damaged(WRONG_ENTRY))?);
+                codes.extend(code.first_chunk().map(|code| (doc, *code)));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Returns the length of a document's part in the table of documents: its entry, and of passages with vectors its code.
+    pub(super) fn row(&self) -> usize {
+        let coded = DOC_ENTRY + ROW_CODE;
+        let is_coded = self.length(SectionKind::Docs) == u64::from(self.docs) * coded as u64;
+        if is_coded && self.docs > 0 { coded } else { DOC_ENTRY }
     }
 
     /// Finds the document with an id; documents are in the order of their ids.
@@ -299,12 +333,13 @@ impl Segment {
     /// compared: that is done for few of many, by whoever reads the entries of these.
     pub(crate) fn docs_of_ids(&self, bits: u128, mask: u128) -> Result<Vec<u32>> {
         let mut docs = Vec::new();
-        let mut bytes = vec![0; self.docs.min(IDS_AT_ONCE) as usize * DOC_ENTRY];
+        let row = self.row();
+        let mut bytes = vec![0; self.docs.min(IDS_AT_ONCE) as usize * row];
         for first in (0..self.docs).step_by(IDS_AT_ONCE as usize) {
             let count = (self.docs - first).min(IDS_AT_ONCE) as usize;
-            let bytes = &mut bytes[..count * DOC_ENTRY];
-            self.read_into(SectionKind::Docs, u64::from(first) * DOC_ENTRY as u64, bytes)?;
-            let entries = (first..).zip(bytes.as_chunks::<DOC_ENTRY>().0);
+            let bytes = &mut bytes[..count * row];
+            self.read_into(SectionKind::Docs, u64::from(first) * row as u64, bytes)?;
+            let entries = (first..).zip(bytes.chunks_exact(row));
             docs.extend(entries.filter_map(|(doc, entry)| {
                 let id = u128::from_be_bytes(*entry.first_chunk()?);
                 (id & mask == bits).then_some(doc)

@@ -7,10 +7,10 @@
 //! memory than a small buffer, which is used again: to touch a page for the first time costs a hook
 //! more than to fill it from a file.
 
-use super::format::{Cursor, SectionKind, is_believed};
+use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
 use super::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
-use super::listed::{Group, List};
+use super::listed::{ENTRY, SUM, in_group};
 use super::segment::Segment;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
@@ -20,6 +20,12 @@ use memory_store_base::settings::IndexSearch;
 pub(super) const HEAD: usize = 40;
 /// Bytes of a document's vector with what is known of it.
 pub(super) const STRIDE: usize = DIMENSIONS + 16;
+/// Bytes of a passage's code behind its entry: the number of the encoder, the fine code, the sum of both.
+pub(super) const ROW_CODE: usize = ENTRY + SUM;
+/// A passage's code as it is stored.
+pub(super) type RowCode = [u8; ROW_CODE];
+/// Rows of passages, entries with codes, that are read at once.
+const ROWS_AT_ONCE: u32 = 128;
 /// Codes that are guarded by one sum.
 pub(super) const CODES_GUARDED: usize = 8192;
 /// Codes read at once.
@@ -172,7 +178,7 @@ impl<'a> QueryVector<'a> {
     }
 
     /// The cosine of the vector that a fine code stands for.
-    fn fine_cosine(&self, weights: &FineWeights, code: &[u8; FINE]) -> f32 {
+    pub(super) fn fine_cosine(&self, weights: &FineWeights, code: &[u8; FINE]) -> f32 {
         let lengths = self.length * (Fine::square(code) as f32).sqrt() * FINE_COSINE;
         let cosine = if lengths > 0.0 { weights.dot(code) as f32 / lengths } else { 0.0 };
         cosine.clamp(-1.0, 1.0)
@@ -203,12 +209,10 @@ impl Segment {
             .transpose()?
             .and_then(|bytes| Head::decode(&bytes))
             .filter(|head| head.transformed <= head.count && u64::from(head.count) <= docs)
-            .filter(|_| match self.has_fine_codes() {
-                true => self.length(SectionKind::FineCodes) == Group::SMALL.list_bytes(docs),
-                false => {
-                    self.length(SectionKind::Vectors) == docs * STRIDE as u64
-                        && self.length(SectionKind::Codes) == codes_bytes(docs)
-                }
+            .filter(|_| {
+                let has_vectors = self.length(SectionKind::Vectors) == docs * STRIDE as u64
+                    && self.length(SectionKind::Codes) == codes_bytes(docs);
+                self.has_fine_codes() || has_vectors
             });
         let head = head.ok_or_else(|| self.damaged("the head of the vectors makes no sense"))?;
         Ok(Some(*self.vector_head.get_or_init(|| head)))
@@ -221,21 +225,30 @@ impl Segment {
 
     /// Returns whether there are fine codes in place of vectors.
     pub(super) fn has_fine_codes(&self) -> bool {
-        self.length(SectionKind::FineCodes) > 0
+        self.row() > DOC_ENTRY
     }
 
-    /// The list of fine codes, one a document, with the numbers of their encoders.
-    fn fine_codes(&self) -> List {
-        let (kind, count) = (SectionKind::FineCodes, u64::from(self.docs()));
-        List { kind, offset: 0, count, group: Group::SMALL }
+    /// Reads the number of the encoder of a document's vector, and its fine code.
+    fn fine_code(&self, doc: u32) -> Result<(u32, Fine)> {
+        let kept = self.codes.borrow();
+        let mut code = [0; ROW_CODE];
+        match kept.binary_search_by_key(&doc, |(kept, _)| *kept) {
+            Ok(place) => code = kept[place].1,
+            Err(_) => {
+                let offset = u64::from(doc) * self.row() as u64 + DOC_ENTRY as u64;
+                self.read_into(SectionKind::Docs, offset, &mut code)?;
+            }
+        }
+        let mut found = None;
+        let whole = in_group(&code, &mut |encoder, code| found = Some((encoder, Fine(*code))));
+        whole.and(found).ok_or_else(|| self.no_codes())
     }
 
     /// Reads the vector of a document, or what its fine code stands for.
     pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
         let Some(head) = self.vector_head()? else { return Ok(None) };
         if self.has_fine_codes() {
-            let (encoder, code) =
-                self.listed(self.fine_codes(), doc)?.ok_or_else(|| self.no_codes())?;
+            let (encoder, code) = self.fine_code(doc)?;
             let embedded = |encoder| Embedded { space: head.space, encoder, vector: code.vector() };
             return Ok(coder(encoder).map(embedded));
         }
@@ -300,8 +313,7 @@ impl Segment {
         weights: &FineWeights,
         doc: u32,
     ) -> Result<Option<Near>> {
-        let (encoder, Fine(code)) =
-            self.listed(self.fine_codes(), doc)?.ok_or_else(|| self.no_codes())?;
+        let (encoder, Fine(code)) = self.fine_code(doc)?;
         let encoder = coder(encoder);
         let cosine = query.fine_cosine(weights, &code);
         Ok(encoder.map(|encoder| Near { doc, cosine, encoder, hub: 0.0 }))
@@ -443,12 +455,20 @@ impl Segment {
         &self,
         mut each: impl FnMut(u32, Option<Encoder>, &[u8; FINE]),
     ) -> Result<()> {
-        let mut doc = 0;
-        let whole = self.each_listed(self.fine_codes(), &mut |encoder, code| {
-            each(doc, coder(encoder), code);
-            doc += 1;
-        });
-        whole?.ok_or_else(|| self.no_codes())
+        let row = self.row();
+        let mut buffer = vec![0; self.docs().min(ROWS_AT_ONCE) as usize * row];
+        for first in (0..self.docs()).step_by(ROWS_AT_ONCE as usize) {
+            let count = (self.docs() - first).min(ROWS_AT_ONCE) as usize;
+            let rows = &mut buffer[..count * row];
+            self.read_into(SectionKind::Docs, u64::from(first) * row as u64, rows)?;
+            for (doc, row) in (first..).zip(rows.chunks_exact(row)) {
+                let whole = in_group(&row[DOC_ENTRY..], &mut |encoder, code| {
+                    each(doc, coder(encoder), code);
+                });
+                whole.ok_or_else(|| self.no_codes())?;
+            }
+        }
+        Ok(())
     }
 
     fn no_codes(&self) -> Error {
@@ -480,7 +500,7 @@ impl Segment {
 }
 
 /// The encoder with this number.
-fn coder(number: u32) -> Option<Encoder> {
+pub(super) fn coder(number: u32) -> Option<Encoder> {
     u8::try_from(number).ok().and_then(Encoder::from_number)
 }
 
@@ -501,7 +521,7 @@ pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
 }
 
 /// The nearest documents of those seen so far, and some more before these are sorted out.
-struct NearestSoFar {
+pub(super) struct NearestSoFar {
     count: usize,
     room: usize,
     list: Vec<Near>,
@@ -511,17 +531,17 @@ struct NearestSoFar {
 
 impl NearestSoFar {
     /// Begins to look for the `count` nearest of `all` documents.
-    fn new(count: usize, all: usize) -> Self {
+    pub(super) fn new(count: usize, all: usize) -> Self {
         let room = count.saturating_mul(4).min(all);
         Self { count, room, list: Vec::with_capacity(room), floor: f32::NEG_INFINITY }
     }
 
     /// Returns whether a document with this cosine may be one of them.
-    fn may_be(&self, cosine: f32) -> bool {
+    pub(super) fn may_be(&self, cosine: f32) -> bool {
         cosine >= self.floor
     }
 
-    fn add(&mut self, near: Near) {
+    pub(super) fn add(&mut self, near: Near) {
         if self.list.len() == self.room {
             self.keep_best();
             self.floor = self.list.iter().map(|near| near.cosine).fold(f32::INFINITY, f32::min);
@@ -543,7 +563,7 @@ impl NearestSoFar {
     }
 
     /// The nearest first, equal ones in their order.
-    fn sorted(mut self) -> Vec<Near> {
+    pub(super) fn sorted(mut self) -> Vec<Near> {
         self.keep_best();
         self.list.sort_unstable_by(Self::order);
         self.list

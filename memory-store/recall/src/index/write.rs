@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 
 use super::buckets;
+use super::clusters;
 use super::document::{Document, path_key};
 use super::format::{
-    ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
-    put_varint,
+    ALIGNMENT, DOC_ENTRY, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact,
+    put_bytes, put_varint,
 };
 use super::freeze::{Frozen, freeze_passages};
 use super::hub;
 use super::kernel::{self, CODE, Code, FINE, Fine};
-use super::listed::Group;
+use super::listed::put_group;
 use super::manifest::Collection;
 use super::pages;
 use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
-use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
+use super::vectors::{self, CODES_GUARDED, Embedded, Head, ROW_CODE, STRIDE};
 use crate::embed::{Encoder, Space, Vector};
 use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;
@@ -53,7 +54,7 @@ pub fn segment(
         documents.iter().map(|document| document.vector.as_ref()).collect();
     let vectors = space.map(|space| vectors(collection, &embedded, space)).unwrap_or_default();
     let sections = [
-        (SectionKind::Docs, docs),
+        (SectionKind::Docs, with_codes(&docs, DOC_ENTRY, &vectors.fine)),
         (term_heads, term_starts),
         (SectionKind::PathSlots, path_slots),
         (SectionKind::ErrorSlots, error_slots),
@@ -69,7 +70,8 @@ pub fn segment(
         (SectionKind::Seeds, graph.seeds),
         (nodes_in(collection), graph.graph),
         (SectionKind::Unlinked, graph.unlinked),
-        (SectionKind::FineCodes, vectors.fine),
+        (SectionKind::Clusters, vectors.clusters),
+        (SectionKind::Members, vectors.members),
         (SectionKind::RecordPages, record_pages),
         (SectionKind::Records, records),
     ];
@@ -77,8 +79,7 @@ pub fn segment(
 }
 
 /// Sections that have nothing to do with vectors.
-const OF_WORDS: [SectionKind; 13] = [
-    SectionKind::Docs,
+const OF_WORDS: [SectionKind; 12] = [
     SectionKind::TermSlots,
     SectionKind::TermBuckets,
     SectionKind::PathSlots,
@@ -95,6 +96,10 @@ const OF_WORDS: [SectionKind; 13] = [
 
 /// Sections of a graph of passages.
 const OF_GRAPH: [SectionKind; 2] = [SectionKind::Seeds, SectionKind::Links];
+
+/// Sections of vectors of passages.
+const OF_VECTORS: [SectionKind; 4] =
+    [SectionKind::Docs, SectionKind::VectorHead, SectionKind::Clusters, SectionKind::Members];
 
 /// Section of a graph's nodes.
 fn nodes_in(collection: Collection) -> SectionKind {
@@ -115,7 +120,13 @@ pub fn with_vectors(
 ) -> Result<Vec<u8>> {
     let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
     let vectors = vectors(Collection::Passages, &embedded, space);
-    let new = vec![(SectionKind::VectorHead, vectors.head), (SectionKind::FineCodes, vectors.fine)];
+    let docs = segment.read(SectionKind::Docs, 0, segment.length(SectionKind::Docs))?;
+    let new = vec![
+        (SectionKind::VectorHead, vectors.head),
+        (SectionKind::Docs, with_codes(&docs, segment.row(), &vectors.fine)),
+        (SectionKind::Clusters, vectors.clusters),
+        (SectionKind::Members, vectors.members),
+    ];
     rewritten(segment, new, if with_graph { &OF_GRAPH } else { &[] })
 }
 
@@ -130,9 +141,16 @@ pub fn with_graph(
     let vectored = (0..).zip(&embedded).filter_map(|(doc, it)| Some((doc, &it.as_ref()?.vector)));
     let vectored: Vec<(u32, &Vector)> = vectored.collect();
     let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
-    let graph = freeze_passages(&vectored, link(&vectors), segment.docs());
+    let links = link(&vectors);
+    // Without a graph the segment would be due for one again, without end.
+    if links.len() != vectors.len() {
+        let (lists, vectors) = (links.len(), vectors.len());
+        let message = format!("a graph of {vectors} vectors was linked with {lists} lists");
+        return Err(segment.damaged(&message));
+    }
+    let graph = freeze_passages(&vectored, links, segment.docs());
     let new = vec![(SectionKind::Seeds, graph.seeds), (SectionKind::Links, graph.graph)];
-    rewritten(segment, new, &[SectionKind::VectorHead, SectionKind::FineCodes])
+    rewritten(segment, new, &OF_VECTORS)
 }
 
 /// Returns the bytes of a segment of passages of the sections of words, of `kept` ones and of new ones.
@@ -296,6 +314,8 @@ struct VectorSections {
     codes: Vec<u8>,
     items: Vec<u8>,
     fine: Vec<u8>,
+    clusters: Vec<u8>,
+    members: Vec<u8>,
 }
 
 fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space) -> VectorSections {
@@ -311,7 +331,8 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
     let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
     if collection == Collection::Passages {
-        return VectorSections { head, fine: fine(&embedded), ..VectorSections::default() };
+        let (fine, (clusters, members)) = (fine(&embedded), clusters::sections(&embedded));
+        return VectorSections { head, fine, clusters, members, ..VectorSections::default() };
     }
     let mut codes = Vec::with_capacity(embedded.len() * CODE);
     for block in embedded.chunks(CODES_GUARDED) {
@@ -328,7 +349,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     for (embedded, hub) in embedded.iter().zip(hubs) {
         vectors::put_item(&mut items, *embedded, hub);
     }
-    VectorSections { head, codes, items, fine: Vec::new() }
+    VectorSections { head, codes, items, ..VectorSections::default() }
 }
 
 /// Keeps of vectors their fine codes: passages are many, and found as well by these.
@@ -338,7 +359,18 @@ fn fine(embedded: &[Option<&Embedded>]) -> Vec<u8> {
         None => (0, Fine([0; FINE])),
     };
     let mut out = Vec::new();
-    Group::SMALL.put(&mut out, &embedded.iter().map(code).collect::<Vec<_>>());
+    embedded.iter().for_each(|embedded| put_group(&mut out, &[code(embedded)]));
+    out
+}
+
+/// The table of documents: entries from rows of some length, each with its code behind it. Without codes entries alone.
+fn with_codes(rows: &[u8], row: usize, codes: &[u8]) -> Vec<u8> {
+    let mut codes = codes.chunks_exact(ROW_CODE);
+    let mut out = Vec::new();
+    for row in rows.chunks_exact(row) {
+        out.extend_from_slice(&row[..DOC_ENTRY]);
+        out.extend_from_slice(codes.next().unwrap_or_default());
+    }
     out
 }
 

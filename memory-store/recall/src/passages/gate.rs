@@ -5,21 +5,25 @@
 //! best passages have in common with it, how far they stand out from the rest, and how much the query says. No word is
 //! told from another by a list: rarity in technical text at large, and in this index, is all that counts.
 
+use std::collections::BTreeMap;
+
 use super::rank::{RANKED_MAX, RankedPassage};
+use super::rarity::Rarity;
 use crate::background_prompts;
 use crate::embed::Vectors;
+use crate::index::document::{SESSION_BYTES, turn_in_id};
 use crate::index::manifest::PassageGate;
 use crate::index::segment::Segment;
 use crate::lexical::Found;
 use crate::nearest::Probe;
 use crate::query::Query;
-use crate::sources::Sources;
+use crate::sources::{Effort, Sources};
 use memory_store_base::settings::Settings;
-use memory_store_base::text::rarity;
+use memory_store_base::text::rarity::IDF_MAX;
 use memory_store_base::time::Timestamp;
 
 /// Number of features.
-pub const FEATURES: usize = 11;
+pub const FEATURES: usize = 12;
 
 /// A feature: its name, its weight, and the mean and deviation that it is scaled by.
 struct Feature {
@@ -35,38 +39,41 @@ const fn feature(name: &'static str, weight: f32, mean: f32, deviation: f32) -> 
 
 /// The features in their order, with what `scripts/fit-passages` fitted.
 const TABLE: [Feature; FEATURES] = [
-    feature("near", 0.62, 0.345, 0.178),
-    feature("covered", 0.28, 0.422, 0.289),
-    feature("words", -0.51, 0.192, 0.149),
-    feature("best", -0.07, 1.649, 0.634),
-    feature("lead", 0.16, 0.796, 0.441),
-    feature("lead_median", 0.07, 0.914, 0.427),
-    feature("rarity", -0.02, 3.564, 1.023),
-    feature("length", 0.01, 1.982, 0.940),
-    feature("unknown", -0.19, 0.264, 0.286),
-    feature("rarest", 0.76, 0.714, 0.274),
-    feature("spread", 0.27, 0.185, 0.070),
+    feature("near", 0.57, 0.306, 0.153),
+    feature("covered", 0.29, 0.431, 0.289),
+    feature("words", -0.38, 0.195, 0.161),
+    feature("best", 0.20, 1.509, 0.430),
+    feature("lead", 0.19, 0.667, 0.307),
+    feature("lead_median", 0.28, 0.761, 0.295),
+    feature("rarity", 0.10, 3.609, 1.177),
+    feature("length", 0.18, 2.033, 1.054),
+    feature("unknown", -0.39, 0.258, 0.277),
+    feature("rarest", 0.39, 0.740, 0.276),
+    feature("spread", -0.01, 0.146, 0.047),
+    feature("gathered", 0.70, 0.492, 0.233),
 ];
 
 /// Place in the table of the share of the query's rarity that a passage covers.
 pub(crate) const COVERED: usize = 1;
 /// Places in the table of the features that follow from vectors.
 const NEAR: usize = 0;
-const SPREAD: usize = FEATURES - 1;
+const SPREAD: usize = 10;
 
 /// Score that a query must exceed where the index was never calibrated: rather silent.
 const UNCALIBRATED: f32 = 1.0;
 /// Distance of a project's threshold from the score that few of its background prompts exceed: a project's own prompts
 /// that ask for nothing known score higher than these.
-const MARGIN: f32 = 0.55;
+const MARGIN: f32 = 0.15;
 
 /// The number of this way of scoring: to be raised with every change of a weight or a feature.
-pub(crate) const SCALE: u32 = 1;
+pub(crate) const SCALE: u32 = 2;
 
 /// The passage that counts as the last of the leading ones.
 const LEADING: usize = 20;
 /// Passages that may be given: how near they are counts.
 const FIRST: usize = 3;
+/// Passages at the top that are many of one session where it was about the subject.
+const GATHERED: usize = 10;
 /// Passages whose nearness stands out, if anything's does.
 const NEAREST: usize = 5;
 
@@ -103,19 +110,10 @@ pub(crate) fn threshold(gate: Option<PassageGate>) -> f32 {
 /// Judges a query by the passages that were ranked for it, best first.
 pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]) -> Judgement {
     let Some(best) = passages.first() else { return Judgement::default() };
-    let background = |number: usize| query.terms[number].background;
-    let counted = |number: &usize| !found.uncounted[*number];
-    let terms = || (0..query.terms.len()).filter(counted);
-    let all: f32 = terms().map(|number| background(number).powi(2)).sum();
-    let shared = |passage: &RankedPassage| {
-        let shared = passage.candidate.shared.iter().map(|&number| usize::from(number));
-        shared.filter(counted).collect::<Vec<usize>>()
-    };
-    let covered = passages.iter().map(|passage| {
-        let mass: f32 = shared(passage).into_iter().map(|it| background(it).powi(2)).sum();
-        if all > 0.0 { mass / all } else { 0.0 }
-    });
-    let rarest = passages.iter().flat_map(shared).map(background).fold(0.0, f32::max);
+    let rarity = Rarity::new(query, found);
+    let covered = passages.iter().map(|passage| rarity.share(&passage.candidate.shared));
+    let shared = passages.iter().flat_map(|passage| rarity.counted(&passage.candidate.shared));
+    let rarest = shared.map(|number| rarity.of(number)).fold(0.0, f32::max);
     let score_at =
         |place: usize| passages.get(place).or(passages.last()).map_or(0.0, |it| it.score);
     let mut cosines: Vec<f32> = passages.iter().filter_map(|passage| passage.cosine).collect();
@@ -129,8 +127,8 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
         true => TABLE[SPREAD].mean,
         false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
-    let count = terms().count();
-    let absent = terms().filter(|&number| found.absent[number]).count();
+    let count = rarity.terms().count();
+    let absent = rarity.terms().filter(|&number| found.absent[number]).count();
     Judgement::of([
         near,
         covered.fold(0.0, f32::max),
@@ -138,12 +136,23 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
         best.score,
         best.score - score_at(LEADING - 1),
         best.score - score_at(passages.len().min(RANKED_MAX) / 2),
-        (1.0 + terms().map(background).sum::<f32>()).ln(),
+        (1.0 + rarity.terms().map(|number| rarity.of(number)).sum::<f32>()).ln(),
         (1.0 + count as f32).ln(),
         absent as f32 / count.max(1) as f32,
-        rarest / rarity::IDF_MAX,
+        rarest / IDF_MAX,
         spread,
+        gathered(passages),
     ])
+}
+
+/// Returns the highest share of the first passages that one session has: a subject that came up before was talked about,
+/// while chance picks from everywhere.
+fn gathered(passages: &[RankedPassage]) -> f32 {
+    let mut counts: BTreeMap<[u8; SESSION_BYTES], usize> = BTreeMap::new();
+    for passage in passages.iter().take(GATHERED) {
+        *counts.entry(turn_in_id(passage.id()).0).or_default() += 1;
+    }
+    counts.into_values().max().unwrap_or_default() as f32 / GATHERED as f32
 }
 
 /// An index changed so much that its gate is to be calibrated anew once one in this many of its passages is new, or has
@@ -176,14 +185,15 @@ pub fn calibrated(
 /// Asks an index the background prompts, as a hook would, and returns its threshold: [`MARGIN`] above the score that the
 /// share `settings.alpha` of them exceeds.
 fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn Vectors>) -> f32 {
-    let sources = Sources::of_passages(segments, settings);
+    let effort = Effort::PASSAGES;
+    let sources = Sources { effort, ..Sources::of_passages(segments, settings) };
     let score = |prompt: &str| {
         let query = Query::prompt(prompt);
         let probe = vectors.and_then(|vectors| {
             Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
         });
         let query = Query { probe, ..query };
-        super::rank::rank(&sources, &query, Timestamp(0)).judgement.score
+        super::rank::rank(&sources, &query, Timestamp(0), &|_| true).judgement.score
     };
     let mut scores: Vec<f32> = background_prompts().map(score).collect();
     scores.sort_by(f32::total_cmp);

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::error::{keep_quoting, of_error};
-use super::rank::{Ranked, RankedPassage, rank};
+use super::rank::{Ranked, RankedPassage, is_echo, rank};
 use super::{gate, hit, segments};
 use crate::index::document::turn_in_id;
-use crate::index::record::FLAG_HELD;
-use crate::near_duplicates::{Kept, SAME, likeness};
+use crate::near_duplicates::Kept;
 use crate::query::Query;
 use crate::sources::{Effort, Sources};
 use crate::{Hit, Recall};
@@ -57,9 +56,9 @@ impl Recall {
             return Vec::new();
         }
         let query = self.with_vector(query, &passages);
-        let ranked = rank(&passages, &query, now);
+        let ranked = rank(&passages, &query, now, &|id| already.is_new(id));
         let hits = match ranked.judgement.score > self.passage_threshold() {
-            true => self.given(&passages, &ranked, already, PLACES, Some(text)),
+            true => self.given(&passages, &query, &ranked, already, PLACES, Some(text)),
             false => Vec::new(),
         };
         self.note_damage_of(&passages);
@@ -70,7 +69,7 @@ impl Recall {
     pub fn ranked_passages(&self, text: &str, now: Timestamp) -> (Ranked, Vec<Hit>) {
         let passages = self.open_passages();
         let query = self.with_vector(Query::prompt(text), &passages);
-        let ranked = rank(&passages, &query, now);
+        let ranked = rank(&passages, &query, now, &|_| true);
         let read = |place: &RankedPassage| {
             let record = passages.record(place.candidate.at, &place.candidate.entry).ok()?;
             Some(hit(&place.candidate.entry, record, place.score))
@@ -96,10 +95,10 @@ impl Recall {
         let skip = |id: MemoryId| !already.is_new(id);
         let hit = of_error(&passages, &query, error, &skip).or_else(|| {
             let query = self.with_vector(query, &passages);
-            let mut ranked = rank(&passages, &query, now);
+            let mut ranked = rank(&passages, &query, now, &|id| already.is_new(id));
             let is_open = ranked.judgement.score > self.passage_threshold();
             if keep_quoting(&query, &mut ranked) || is_open {
-                self.given(&passages, &ranked, already, 1, None).pop()
+                self.given(&passages, &query, &ranked, already, 1, None).pop()
             } else {
                 None
             }
@@ -123,15 +122,16 @@ impl Recall {
         if passages.docs() == 0 {
             return None;
         }
-        let mut ranked = rank(&passages, &query, now);
+        let mut ranked = rank(&passages, &query, now, &|_| true);
         let names = |passage: &RankedPassage| {
             passage.names_file || passage.candidate.shared.iter().any(|&term| term < query.names)
         };
         ranked.passages.retain(names);
         // Where the best one was given, the file was touched before.
         let is_first = ranked.passages.first().is_some_and(|best| already.is_new(best.id()));
-        let hit =
-            is_first.then(|| self.given(&passages, &ranked, already, 1, None).pop()).flatten();
+        let hit = is_first
+            .then(|| self.given(&passages, &query, &ranked, already, 1, None).pop())
+            .flatten();
         self.note_damage_of(&passages);
         hit
     }
@@ -155,6 +155,7 @@ impl Recall {
     fn given(
         &self,
         passages: &Sources,
+        query: &Query,
         ranked: &Ranked,
         already: &Already<'_>,
         places: usize,
@@ -163,14 +164,13 @@ impl Recall {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
         let mut told = None;
-        let best = ranked.passages.first().map_or(0.0, |best| best.score);
-        let near = ranked.passages.iter().take_while(|it| it.score >= best - CUT * best.abs());
-        for passage in near.take(READ_MAX) {
-            if hits.len() == places {
+        let mut best: Option<f32> = None;
+        for passage in ranked.passages.iter().take(READ_MAX) {
+            if hits.len() == places || best.is_some_and(|it| passage.score < it - CUT * it.abs()) {
                 break;
             }
             let id = passage.id();
-            if passage.candidate.entry.has(FLAG_HELD) || !already.is_new(id) {
+            if !already.is_new(id) {
                 continue;
             }
             let told = told.get_or_insert_with(|| self.turns_told(passages, already.memories));
@@ -185,10 +185,11 @@ impl Recall {
                 }
             };
             let hit = hit(&passage.candidate.entry, record, passage.score);
-            // What the prompt repeats of an earlier session is in front of the model already.
-            let is_echo = prompt.is_some_and(|prompt| likeness(prompt, &hit.text) >= SAME);
+            // Part of a long prompt repeats an earlier session.
+            let is_echo = prompt.is_some_and(|prompt| is_echo(&hit.text, prompt));
             if !is_echo && kept.says(&hits, &hit).is_none() {
-                hits.push(Hit { why: "said in a session".to_owned(), ..hit });
+                best.get_or_insert(passage.score);
+                hits.push(Hit { why: passage.why(query), ..hit });
             }
         }
         if let Some(prompt) = prompt {

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod gate;
 mod given;
 mod rank;
+mod rarity;
 pub(crate) mod search;
 
 pub use gate::{FEATURES, Judgement, calibrated};
@@ -72,8 +73,8 @@ pub fn may_be_given(text: &str) -> bool {
 pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
     Hit {
         id: entry.id,
-        kind: Kind::Session,
-        title: String::new(),
+        kind: entry.kind_of().unwrap_or(Kind::Session),
+        title: record.title,
         text: record.text,
         date: record.created,
         paths: record.paths,

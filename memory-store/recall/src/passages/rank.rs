@@ -1,12 +1,18 @@
 //! Ranks passages for a prompt: by words, meaning, length, age and files in common.
+//!
+//! Ranking for a hook leaves out what must not be given before anything is compared: what the session itself said minutes
+//! ago, and an earlier prompt in the same words, fit better than all else and would open the gate for their followers.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::gate::{self, Judgement};
+use super::rarity::Rarity;
 use crate::candidate::Candidate;
 use crate::exact;
+use crate::index::record::FLAG_HELD;
 use crate::lexical::Found;
+use crate::near_duplicates::{SAME, share_in};
 use crate::query::Query;
 use crate::score;
 use crate::sources::{At, Sources};
@@ -15,16 +21,22 @@ use memory_store_base::time::{DAY_MS, Timestamp};
 
 /// Passages that are ranked: the gate compares the best with the median of these.
 pub(crate) const RANKED_MAX: usize = 60;
+/// Passages that are looked at for these, since a session may have said much about its own subject.
+const FOUND_MAX: usize = 2 * RANKED_MAX;
+/// Passages at the top that may repeat the query.
+const ECHOES_MAX: usize = 12;
+/// Share of the query's rarity that a passage which repeats it has at least; others are not read.
+const ECHO_SHARE_MIN: f32 = 0.7;
 
 /// Weights of what a passage is ranked by, beside the share of the words' best possible score, which counts 1. Fitted by
 /// `scripts/fit-passages`. This one is of its words beside those of the passage that has the best ones.
 const BEST_WORDS: f32 = 0.7;
 /// See [`BEST_WORDS`]: of nearness in meaning.
-const MEANING: f32 = 2.5;
+const MEANING: f32 = 1.7;
 /// See [`BEST_WORDS`]: of the logarithm of its length, up to [`LONG_BYTES`].
-const LENGTH: f32 = 0.45;
+const LENGTH: f32 = 0.35;
 /// See [`BEST_WORDS`]: of its age, halved every [`HALF_LIFE_DAYS`].
-const FRESHNESS: f32 = 0.03;
+const FRESHNESS: f32 = 0.3;
 /// See [`BEST_WORDS`]: of a file that both name. Few prompts of the sets name one, so it was set by hand.
 const FILE: f32 = 0.1;
 
@@ -65,6 +77,14 @@ impl RankedPassage {
         self.score - length_gain(self.bytes)
     }
 
+    /// Returns what it has in common with a query: a file that both name, words, or else the meaning.
+    pub(crate) fn why(&self, query: &Query) -> String {
+        match query.paths.first().filter(|_| self.names_file) {
+            Some(path) => format!("file {path}"),
+            None => self.candidate.why(query),
+        }
+    }
+
     /// Its id.
     pub(crate) fn id(&self) -> MemoryId {
         self.candidate.entry.id
@@ -82,14 +102,24 @@ pub struct Ranked {
     pub judgement: Judgement,
 }
 
-/// Ranks the passages that share words with a query or are near it in meaning.
-pub(crate) fn rank(sources: &Sources, query: &Query, now: Timestamp) -> Ranked {
+/// Ranks the passages that share words with a query or are near it in meaning, for a hook: those that `may_be_given`, and
+/// that add something to what was asked.
+pub(crate) fn rank(
+    sources: &Sources,
+    query: &Query,
+    now: Timestamp,
+    may_be_given: &dyn Fn(MemoryId) -> bool,
+) -> Ranked {
     if query.terms.is_empty() || sources.docs() == 0 {
         return Ranked::default();
     }
     let found = Found::look_up(sources, &query.terms);
-    let candidates = score::find(sources, query, &found, RANKED_MAX);
-    rank_candidates(sources, query, &found, candidates, now)
+    let mut candidates = score::find(sources, query, &found, FOUND_MAX);
+    candidates.retain(|it| !it.entry.has(FLAG_HELD) && may_be_given(it.entry.id));
+    let mut passages = ordered(sources, query, &found, candidates, now);
+    remove_echoes(sources, query, &found, &mut passages);
+    passages.truncate(RANKED_MAX);
+    judged(query, &found, passages)
 }
 
 /// Ranks candidates for a query whose terms were looked up.
@@ -100,6 +130,23 @@ pub(crate) fn rank_candidates(
     candidates: Vec<Candidate>,
     now: Timestamp,
 ) -> Ranked {
+    judged(query, found, ordered(sources, query, found, candidates, now))
+}
+
+fn judged(query: &Query, found: &Found<'_>, passages: Vec<RankedPassage>) -> Ranked {
+    let judgement = gate::judge(query, found, &passages);
+    let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
+    Ranked { passages, counted, judgement }
+}
+
+/// Scores candidates and puts them in order.
+fn ordered(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    candidates: Vec<Candidate>,
+    now: Timestamp,
+) -> Vec<RankedPassage> {
     let most = found.most(query);
     let best_words = candidates.iter().map(|it| it.lexical).fold(0.0, f32::max);
     let paths = query.paths.iter();
@@ -123,9 +170,31 @@ pub(crate) fn rank_candidates(
     };
     let mut passages: Vec<RankedPassage> = candidates.into_iter().map(of).collect();
     passages.sort_by(order);
-    let judgement = gate::judge(query, found, &passages);
-    let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
-    Ranked { passages, counted, judgement }
+    passages
+}
+
+/// Removes passages at the top that repeat the query. They are read; few have most of its rare words.
+fn remove_echoes(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    passages: &mut Vec<RankedPassage>,
+) {
+    let rarity = Rarity::new(query, found);
+    let mut place = 0;
+    passages.retain(|passage| {
+        place += 1;
+        place > ECHOES_MAX
+            || rarity.share(&passage.candidate.shared) < ECHO_SHARE_MIN
+            || !sources
+                .record(passage.candidate.at, &passage.candidate.entry)
+                .is_ok_and(|record| is_echo(&record.text, &query.text))
+    });
+}
+
+/// Returns whether a passage adds nothing to a prompt, which is in front of the model already.
+pub(super) fn is_echo(passage: &str, prompt: &str) -> bool {
+    share_in(passage, prompt) >= SAME
 }
 
 /// Best first; equal ones by id, so that the order is always the same.
@@ -137,8 +206,8 @@ fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
 mod tests {
     use super::*;
     use crate::index::testing;
-    use crate::sources::{Effort, GRAPH_COST};
-    use memory_store_base::settings::{IndexSearch, Settings};
+    use crate::sources::{Effort, Way};
+    use memory_store_base::settings::{IndexSearch, IndexSettings, Settings};
 
     fn sources(segments: &[&[&str]]) -> Sources {
         let open = |texts: &&[&str]| {
@@ -155,7 +224,7 @@ mod tests {
         let sources =
             sources(&[&[short, long, "Nothing of it.", "検索機能を修正した。", "別の話です。"]]);
         let best = |text: &str| {
-            let ranked = rank(&sources, &Query::prompt(text), Timestamp(0));
+            let ranked = rank(&sources, &Query::prompt(text), Timestamp(0), &|_| true);
             ranked.passages.iter().map(|passage| passage.candidate.at.doc).collect::<Vec<_>>()
         };
         assert_eq!(best("why is the quagga gateway slow"), [1, 0]);
@@ -166,38 +235,84 @@ mod tests {
     fn what_covers_a_query_is_judged_higher_than_what_shares_a_common_word() {
         let sources =
             sources(&[&["The quagga gateway listens on port 7391.", "Commit the file again."]]);
-        let judged = |text: &str| rank(&sources, &Query::prompt(text), Timestamp(0)).judgement;
+        let judged =
+            |text: &str| rank(&sources, &Query::prompt(text), Timestamp(0), &|_| true).judgement;
         let (known, other) = (judged("quagga gateway port"), judged("rename the file handle"));
         assert!(known.score > other.score, "{known:?}, {other:?}");
         assert!(known.features.iter().all(|feature| feature.is_finite()));
         assert_eq!(judged("giraffe").score, Judgement::default().score);
     }
 
+    const ALONE: Option<Way> = Some(Way::Alone(IndexSearch::Auto));
+
+    #[test]
+    fn what_may_not_be_given_does_not_open_the_gate() {
+        let own = "The quagga gateway listens on port 7391 in the eastern rack.";
+        let other = "The port of the harbour is on a map of the old town.";
+        let texts: [&[&str]; 2] = [&[own, other, "Nothing of it."], &[other, "Nothing of it."]];
+        let [both, without] = texts.map(|texts| sources(&[texts]));
+        let query = Query::prompt("which port of the quagga gateway");
+        let ranked =
+            |sources, may: &dyn Fn(MemoryId) -> bool| rank(sources, &query, Timestamp(0), may);
+        let first = ranked(&both, &|_| true).passages[0].id();
+        let kept = ranked(&both, &|id| id != first);
+        assert!(kept.passages.iter().all(|passage| passage.id() != first));
+        let scores = [ranked(&both, &|_| true), kept, ranked(&without, &|_| true)];
+        let [open, kept, without] = scores.map(|ranked| ranked.judgement.features);
+        assert!(kept[gate::COVERED] < open[gate::COVERED] / 2.0, "{kept:?}, {open:?}");
+        assert!(
+            (kept[gate::COVERED] - without[gate::COVERED]).abs() < 0.3,
+            "{kept:?}, {without:?}"
+        );
+    }
+
+    #[test]
+    fn an_earlier_prompt_in_the_same_words_is_not_ranked_but_one_with_its_answer_is() {
+        let prompt = "Why is the quagga gateway slow on the eastern rack?";
+        let answer = "Its table is read again for every row that the nightly importer writes.";
+        let answered = format!("{prompt}\nClaude: {answer}");
+        let again = prompt.replace("Why is", "So why is");
+        let sources = sources(&[&[prompt, &answered, &again, "Nothing of it."]]);
+        let ranked = rank(&sources, &Query::prompt(prompt), Timestamp(0), &|_| true);
+        let docs: Vec<u32> = ranked.passages.iter().map(|it| it.candidate.at.doc).collect();
+        assert_eq!(docs[0], 1);
+        assert!(!docs.contains(&0) && !docs.contains(&2), "{docs:?}");
+    }
+
     #[test]
     fn a_hook_compares_vectors_of_the_newest_segments() {
         let one = "A passage.";
         let all = sources(&[&[one, one, one], &[one, one], &[one; 4]]);
-        let auto = Some(IndexSearch::Auto);
-        assert_eq!(all.ways(), [auto; 3]);
+        assert_eq!(all.ways(), [ALONE; 3]);
         let effort = Effort { scanned: 6, ..Effort::default() };
-        assert_eq!(Sources { effort, ..all }.ways(), [None, auto, auto]);
+        assert_eq!(Sources { effort, ..all }.ways(), [None, ALONE, ALONE]);
+    }
+
+    fn ways(bytes: &[u8], docs: u32, effort: Effort, search: IndexSearch) -> Vec<Option<Way>> {
+        let open = |_| testing::open_passages(bytes.to_vec(), docs).unwrap();
+        let index = IndexSettings { search };
+        let settings = Settings { index, ..Settings::default() };
+        let sources = Sources::of_passages((0..2).map(open).collect(), &settings);
+        Sources { effort, ..sources }.ways()
     }
 
     #[test]
-    fn a_hook_searches_the_graph_of_a_segment_that_is_too_large_to_scan() {
+    fn a_hook_looks_into_the_clusters_of_large_segments() {
+        const DOCS: u32 = 5000;
+        let bytes = crate::index::clusters::tests::bytes(DOCS);
+        let ways = |effort, search| ways(&bytes, DOCS, effort, search);
+        let (auto, scan) = (IndexSearch::Auto, IndexSearch::Scan);
+        assert_eq!(ways(Effort::PASSAGES, auto), [Some(Way::Clusters); 2]);
+        assert_eq!(ways(Effort::PASSAGES, scan), [Some(Way::Alone(scan)); 2]);
+        assert_eq!(ways(Effort::default(), auto), [ALONE; 2], "an explicit search finds all");
+    }
+
+    #[test]
+    fn a_hook_searches_a_graph_where_the_settings_ask_for_it() {
         const DOCS: u32 = 300;
-        let bytes = || crate::index::links::tests::bytes(DOCS, 8);
-        let open = |_| testing::open_passages(bytes(), DOCS).unwrap();
-        let all = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
-        assert_eq!(all.ways(), [Some(IndexSearch::Auto); 3], "an explicit search finds all");
-        let ways = |scanned, graph_from| {
-            let effort = Effort { scanned, graph_from, ..Effort::default() };
-            let sources = Sources::of_passages((0..3).map(open).collect(), &Settings::default());
-            Sources { effort, ..sources }.ways()
-        };
-        let graph = Some(IndexSearch::Graph);
-        assert_eq!(ways(2 * GRAPH_COST, DOCS - 1), [None, graph, graph]);
-        assert_eq!(ways(GRAPH_COST - 1, DOCS - 1), [None; 3]);
-        assert_eq!(ways(DOCS, DOCS), [None, None, Some(IndexSearch::Auto)]);
+        let bytes = crate::index::links::tests::bytes(DOCS, 8);
+        let ways = |search| ways(&bytes, DOCS, Effort::PASSAGES, search);
+        assert_eq!(ways(IndexSearch::Graph), [Some(Way::Alone(IndexSearch::Graph)); 2]);
+        assert_eq!(ways(IndexSearch::Auto), [ALONE; 2]);
     }
 }

@@ -4,12 +4,13 @@
 use super::rank::{Ranked, RankedPassage, rank_candidates};
 use super::{gate, hit, segments};
 use crate::candidate::Candidate;
+use crate::expression::Node;
 use crate::filter::{Matcher, Part};
 use crate::index::document::{passage_id, session_bits, turn_in_id};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;
-use crate::search::{NOT_ALL, RANKED_MAX, Search, Tier, Wanted, candidates, show};
+use crate::search::{NOT_ALL, RANKED_MAX, Search, Tier, Wanted, candidates, show, unranked};
 use crate::sources::{At, Source, Sources};
 use crate::typo::Typos;
 use crate::{Collection, Hit, Recall, Recalled, score, time_expression};
@@ -24,7 +25,7 @@ const READ_MAX: u32 = 100_000;
 
 /// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
 /// With this one and the next two, 60 of 60 questions on two projects are answered, and one in five background prompts.
-const SEARCH_EASE: f32 = 1.0;
+const SEARCH_EASE: f32 = 0.6;
 /// The share of a search's rarity from which a passage that has it answers, whatever the gate makes of it.
 const COVERED_ENOUGH: f32 = 0.6;
 /// Nearness in meaning from which a passage answers, too.
@@ -35,7 +36,7 @@ const NEAR_MIN: f32 = 0.28;
 const GROUPED_MAX: usize = 100;
 /// The share of the best score by which a passage may lie below it. Of 60 questions on two projects, a passage further
 /// down answered none.
-const CUT: f32 = 0.45;
+const CUT: f32 = 0.42;
 
 /// Finds passages.
 pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
@@ -49,7 +50,7 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
         passages.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
     let read_all = |typos: &mut Typos| read_all(recall, &passages, typos);
     let mut wanted = Wanted::new(recall, search, now, &parts, &read_all);
-    wanted.without_kinds();
+    wanted.without_conditions_of_memories();
     let found = |wanted: &Wanted| {
         let mut hits = found(recall, search, wanted, &passages, &parts, now);
         if is_thinking {
@@ -100,7 +101,12 @@ fn found(
         recall.open_transformer(passages);
         query = recall.with_vector(query, passages);
     }
-    let mut listed = candidates(recall, passages, &query, wanted, &matcher, RANKED_MAX, now);
+    // Operators list what satisfies them, ranked as memories are; the rest is ranked as passages below.
+    let ranks = !query.terms.is_empty() && !wanted.operators;
+    let mut listed = match ranks {
+        true => unranked(passages, &query, wanted, RANKED_MAX),
+        false => candidates(recall, passages, &query, wanted, &matcher, RANKED_MAX, now),
+    };
     let asked_in = search.asked_in.as_deref().filter(|_| search.session.is_none());
     let own = asked_in.map(|session| session_bits(session, None));
     listed.candidates.retain(|candidate| {
@@ -110,13 +116,14 @@ fn found(
             && matcher.may(usize::from(*source), *doc)
     });
     // A document that satisfies operators needs no other evidence.
-    let ranked = listed.found.as_ref().filter(|_| !wanted.operators).map(|found| {
+    let ranked = listed.found.as_ref().filter(|_| ranks).map(|found| {
         let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
         // A filter leaves out what would show that the index knows the subject.
         let is_known = !wanted.must.is_empty() || is_known(&ranked, recall.passage_threshold());
         if is_known { in_order(ranked, &wanted.words, now) } else { Vec::new() }
     });
     let is_cut = ranked.is_some();
+    let asks_for_file = wanted.must.iter().any(Node::asks_for_file);
     let mut hits: Vec<Hit> = Vec::new();
     for candidate in ranked.unwrap_or(listed.candidates) {
         let best = hits.first().map_or(candidate.fused, |best: &Hit| best.score);
@@ -138,14 +145,43 @@ fn found(
         };
         let mut hit = hit(&candidate.entry, record, candidate.fused);
         let At { source, doc } = candidate.at;
-        if matcher.is(usize::from(source), doc, &hit) {
+        let is_it = match asks_for_file {
+            true => matcher.is(usize::from(source), doc, &with_all_files(passages, hit.clone())),
+            false => matcher.is(usize::from(source), doc, &hit),
+        };
+        if is_it {
             hit.why = candidate.why(&query);
             hits.push(hit);
         }
     }
-    let mut hits = by_turn(hits);
+    let mut hits = without_repetitions(by_turn(hits));
     hits.truncate(search.limit());
     hits
+}
+
+/// Adds to the files of a passage those that it names in its text, and those that its turn touched.
+fn with_all_files(passages: &Sources, mut hit: Hit) -> Hit {
+    let is_around = |c: char| c.is_whitespace() || "`\"'()[]{}<>,;|".contains(c);
+    let words = hit.text.split(is_around).map(|word| {
+        let word = word.trim_end_matches(['.', ':', '!', '?']);
+        // A name may have a line and a column behind it.
+        let end =
+            word.find(':').filter(|&at| word[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+        &word[..end.unwrap_or(word.len())]
+    });
+    let named: Vec<String> =
+        words.filter(|word| word.contains(['.', '/'])).map(str::to_owned).collect();
+    hit.paths.extend(named);
+    let (session, turn) = turn_in_id(hit.id);
+    if let Some(at) = passages.find(passage_id(session, turn, 0))
+        && let Some(entry) = passages.entry(at)
+    {
+        match passages.record(at, &entry) {
+            Ok(record) => hit.paths.extend(record.touched),
+            Err(error) => passages.note(&error),
+        }
+    }
+    hit
 }
 
 /// Returns whether the passages have to do with what is searched for.
@@ -183,6 +219,35 @@ fn by_turn(hits: Vec<Hit>) -> Vec<Hit> {
     turns.into_iter().flatten().collect()
 }
 
+/// Words between a question and the beginning of its answer in one passage.
+const ANSWER: &str = "\nClaude: ";
+
+/// Leaves out passages of which another one of the turn has all words, and the beginning of an answer where the answer
+/// itself is among the hits.
+fn without_repetitions(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let same_turn = |a: &Hit, b: &Hit| turn_in_id(a.id) == turn_in_id(b.id);
+    for at in 0..hits.len() {
+        let Some((question, answer)) = hits[at].text.split_once(ANSWER) else { continue };
+        let answer = words(answer.trim_end().trim_end_matches('…'));
+        let has_it =
+            |other: &Hit| same_turn(other, &hits[at]) && words(&other.text).starts_with(&answer);
+        let is_repeated =
+            hits.iter().enumerate().any(|(place, other)| place != at && has_it(other));
+        if is_repeated {
+            hits[at].text = question.to_owned();
+        }
+    }
+    let mut kept: Vec<Hit> = Vec::new();
+    for hit in hits {
+        let text = words(&hit.text);
+        if !kept.iter().any(|known| same_turn(known, &hit) && words(&known.text).contains(&text)) {
+            kept.push(hit);
+        }
+    }
+    kept
+}
+
 /// Fewest characters of a session's id by which it is found.
 pub const SESSION_CHARS_MIN: usize = 4;
 
@@ -215,6 +280,14 @@ impl Recall {
         let numbers = number..=number.saturating_add(GAP_MAX);
         let bits = session_bits(session, None);
         numbers.into_iter().any(|number| passages.find(passage_id(bits, number, 0)).is_some())
+    }
+
+    /// The turn of the passage of this id: its passages as one text.
+    pub fn turn_of(&self, passage: MemoryId) -> Option<Hit> {
+        let passages = self.open_passages();
+        passages.find(passage)?;
+        let (session, number) = turn_in_id(passage);
+        read_turn(&passages, session, number)
     }
 
     /// The turns of a session, by its whole id, from one number to another, both from 0: of each its passages as one text.

@@ -7,6 +7,8 @@ use unicode_normalization::char::is_combining_mark;
 
 use memory_store_base::text::{is_invisible, is_unspaced, placeholder};
 
+use super::{Origin, suspicion};
+
 /// Words of a text that are looked at.
 const WORDS_MAX: usize = 8192;
 
@@ -356,8 +358,14 @@ fn glued_colon(chunk: &str) -> Option<usize> {
         let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
         before.ends_with(char::is_alphanumeric)
             && rest[1..].starts_with(opens)
-            && placeholder::name_len(&before[..start], &before[start..], rest).is_none()
+            && placeholder::name_len(&before[..start], &before[start..], rest)
+                .is_none_or(|length| is_order(&rest[1..length]))
     })
+}
+
+/// Returns whether the words of a placeholder's name are an order: anybody can write one in brackets.
+fn is_order(name: &str) -> bool {
+    suspicion("", &name.replace('-', " "), Origin::Repository).is_some()
 }
 
 /// Words after which an order may begin.

@@ -22,7 +22,7 @@ use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo, Turn};
 use ending::{open_question, rejected, stopped};
 
-pub use ending::{answer_of, last_text, question_of};
+pub use ending::{answer_of, last_text, question_of, settles};
 pub use requests::title_of_plan;
 
 /// Format of a record; another one has all records made again.
@@ -110,6 +110,9 @@ pub struct SessionRecord {
     /// Decisions that a model read in the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
+    /// True if the transcript was brought in a folder: it may be another person's.
+    #[serde(skip)]
+    pub brought: bool,
 }
 
 /// File that a session touched.
@@ -244,7 +247,7 @@ impl SessionRecord {
 
     /// Returns whether a command that failed passed in it, or another one of its class.
     pub fn passes(&self, line: &str) -> bool {
-        self.passing.iter().any(|passed| ending::settles(passed, line))
+        self.passing.iter().any(|passed| settles(passed, line))
     }
 
     /// Returns the files that it wrote, and when it did so last.
@@ -336,10 +339,19 @@ impl SessionRecord {
         texts
     }
 
+    /// Removes what was said in the turns, which go. The title, the files, the commits, the commands and the cures stay.
+    pub fn forget_turns(&mut self) {
+        for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
+            text.clear();
+        }
+        (self.question, self.stopped, self.plan) = (None, None, None);
+        self.tasks.clear();
+        self.rejected.clear();
+    }
+
     /// Leaves out what reads like an order to a model: Claude's words may come from a page or a file that told it to say
     /// them, and a later session is given them.
     pub fn leave_out_orders(&mut self) {
-        let is_sound = |text: &str| suspicion("", text, Origin::Own).is_none();
         if !is_sound(&self.answer) {
             self.answer.clear();
         }
@@ -347,10 +359,18 @@ impl SessionRecord {
         self.stopped.take_if(|text| !is_sound(text));
         self.decisions.retain(|text| is_sound(text));
         self.tasks.retain(|task| is_sound(&task.text));
+        self.failing.retain(|command| is_sound(&command.line));
         self.commits.retain(|commit| is_sound(&commit.subject));
         if let Some(plan) = &mut self.plan {
             plan.items.retain(|item| is_sound(item));
         }
+    }
+
+    /// Returns a copy without what [`Self::leave_out_orders`] leaves out.
+    pub fn without_orders(&self) -> Self {
+        let mut sound = self.clone();
+        sound.leave_out_orders();
+        sound
     }
 
     /// Returns every text, to hide what must not be stored.
@@ -384,6 +404,16 @@ impl SessionRecord {
         texts.extend(self.rejected.iter_mut().map(|call| &mut call.what));
         texts
     }
+}
+
+/// Returns whether a text does not read like an order to a model.
+pub fn is_sound(text: &str) -> bool {
+    suspicion("", text, Origin::Own).is_none()
+}
+
+/// Returns the title of a session, as its record has it.
+pub fn title_of(session: &Session) -> String {
+    requests::title(session, requests::plan(&session.turns).as_ref(), &Landed::of(session))
 }
 
 /// Returns whether an item of a todo list is done.

@@ -285,3 +285,19 @@ fn what_claude_repeats_of_an_order_is_left_out_of_the_record() {
     assert_eq!((of_order.answer.as_str(), of_order.tasks.len()), ("", 1));
     assert!(of_order.texts().iter().all(|text| !text.contains("previous instructions")));
 }
+
+#[test]
+fn what_was_said_goes_with_the_turns() {
+    let asked = "The table is done. Shall the timer be a systemd unit or a thread?";
+    let todos = todos_of(1, &[("Write the timer", "pending")]);
+    let mut record = record(vec![turn("Queue the mails", vec![todos, say(2, asked)])]);
+    assert!(record.question.is_some() && record.leaves_open());
+    record.forget_turns();
+    assert_eq!(record.title, "Queue the mails");
+    let title = record.title.clone();
+    let texts = record.texts();
+    let left: Vec<&String> =
+        texts.into_iter().map(|text| &*text).filter(|it| !it.is_empty()).collect();
+    assert!(left.iter().all(|text| **text == title || !asked.contains(text.as_str())), "{left:?}");
+    assert!(!record.leaves_open());
+}

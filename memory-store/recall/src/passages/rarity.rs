@@ -1,0 +1,45 @@
+//! Rarity of the words of a query in technical text at large, and the share of it that passages have.
+
+use crate::lexical::Found;
+use crate::query::Query;
+
+/// Rarity of the query's terms that count, squared, so that one rare word weighs more than some common ones.
+pub(crate) struct Rarity<'a> {
+    query: &'a Query,
+    found: &'a Found<'a>,
+    all: f32,
+}
+
+impl<'a> Rarity<'a> {
+    pub(crate) fn new(query: &'a Query, found: &'a Found<'a>) -> Self {
+        let rarity = Self { query, found, all: 0.0 };
+        let all = rarity.terms().map(|number| rarity.squared(number)).sum();
+        Self { all, ..rarity }
+    }
+
+    /// Numbers of the terms that count.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = usize> {
+        (0..self.query.terms.len()).filter(|&number| !self.found.uncounted[number])
+    }
+
+    /// Those of a passage's terms that count.
+    pub(crate) fn counted(&self, shared: &[u16]) -> impl Iterator<Item = usize> {
+        let numbers = shared.iter().map(|&number| usize::from(number));
+        numbers.filter(|&number| !self.found.uncounted[number])
+    }
+
+    /// The rarity of a term.
+    pub(crate) fn of(&self, number: usize) -> f32 {
+        self.query.terms[number].background
+    }
+
+    /// Returns the share of the query's rarity that different terms have, 0 to 1.
+    pub(crate) fn share(&self, shared: &[u16]) -> f32 {
+        let some: f32 = self.counted(shared).map(|number| self.squared(number)).sum();
+        if self.all > 0.0 { some / self.all } else { 0.0 }
+    }
+
+    fn squared(&self, number: usize) -> f32 {
+        self.of(number).powi(2)
+    }
+}

@@ -1,0 +1,38 @@
+//! The pause of a model on this machine: in the background it is not asked on battery or beside other work.
+
+use std::time::Instant;
+
+use memory_store::settings::{self, Llm};
+
+use crate::machine::{Machine, Strain};
+
+/// Returns why the model of the settings rests in the background; `None` for one on another machine.
+pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> Option<Strain> {
+    let is_local = super::is_local(settings, ollama_host);
+    is_local.then(|| machine.strain(settings.pause)).flatten()
+}
+
+/// The pause of one run.
+pub(super) struct Pause {
+    machine: Machine,
+    on: settings::Pause,
+    /// Whether a reason was found. It holds for the rest of the run.
+    has_begun: bool,
+}
+
+impl Pause {
+    pub fn new(machine: &Machine, on: settings::Pause) -> Self {
+        Self { machine: machine.clone(), on, has_begun: false }
+    }
+
+    /// Takes an answer into account.
+    pub fn add(&self, begun: Instant, ended: Instant) {
+        self.machine.answered(begun, ended);
+    }
+
+    /// Whether nothing is asked any more. Looks at the machine.
+    pub fn is_on(&mut self) -> bool {
+        self.has_begun = self.has_begun || self.machine.strain(self.on).is_some();
+        self.has_begun
+    }
+}
