@@ -88,6 +88,9 @@ fn wish(title: &str, uuid: &str) -> Draft {
         importance: None,
         standing: false,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     }
 }
 

@@ -28,6 +28,9 @@ pub(crate) fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str)
         importance: None,
         standing: false,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     }
 }
 
