@@ -460,13 +460,13 @@ mod tests {
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b, from: 2026-01-01}\n  - {subject: e, predicate: is, object: f}\n",
-                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: 2026-03-01\n    from: 2026-01-01\n  - subject: c\n    predicate: is\n    object: d\n  - subject: e\n    predicate: is\n    object: f\n",
+                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: \"2026-03-01\"\n    from: \"2026-01-01\"\n  - subject: c\n    predicate: is\n    object: d\n  - subject: e\n    predicate: is\n    object: f\n",
             ),
             (
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n  - {subject: c, predicate: is, object: d}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b}\n",
                 "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
-                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: 2026-03-01\n",
+                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: \"2026-03-01\"\n",
             ),
             // Maps.
             (

@@ -298,3 +298,114 @@ fn last_part(path: &str) -> &str {
 fn is_same_file(path: &str, file: &str) -> bool {
     path.strip_suffix(file).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Kind;
+
+    use super::*;
+    use crate::consolidate::tests::draft;
+    use crate::extract::session_record::TouchedFile;
+
+    fn note(session: &str, at: i64, title: &str) -> Draft {
+        draft(session, at, Kind::Gotcha, title, "")
+    }
+
+    fn landed(at: i64, subject: &str) -> Landed {
+        Landed { session: "z".into(), at: Timestamp(at), subject: subject.into(), body: String::new() }
+    }
+
+    fn work(commits: Vec<Landed>, files: &[(&str, i64)]) -> Work {
+        let files = files.iter().map(|&(path, at)| TouchedFile {
+            path: path.to_owned(),
+            edited: Some(Timestamp(at)),
+            ..TouchedFile::default()
+        });
+        let record = SessionRecord {
+            session: "z".to_owned(),
+            title: "Tidy up the carts".to_owned(),
+            answer: "The `cart_ttl` is gone, and Redis is not needed.".to_owned(),
+            last: Timestamp(9_000),
+            commits,
+            files: files.collect(),
+            ..SessionRecord::default()
+        };
+        Work::of(&record).unwrap()
+    }
+
+    fn batches(drafts: &[Draft], work: &Work, near: &[Vec<usize>], notes_max: usize) -> Vec<Batch> {
+        let drafts: Vec<&Draft> = drafts.iter().collect();
+        Touched::new(&drafts).batches((0, work), near, &|_| false, notes_max)
+    }
+
+    fn notes(drafts: &[Draft], work: &Work) -> Vec<usize> {
+        batches(drafts, work, &[], NOTES_MAX).into_iter().flat_map(|batch| batch.notes).collect()
+    }
+
+    #[test]
+    fn a_note_is_touched_by_a_file_an_identifier_or_a_name() {
+        let mut drafts = vec![
+            note("a", 1_000, "Carts die after a day"),
+            note("a", 2_000, "`cart_ttl` is given in minutes"),
+            note("b", 3_000, "Sessions are kept for an hour"),
+            note("b", 4_000, "Labels are printed by the carrier"),
+            note("b", 4_100, "Prices are whole cents"),
+            note("z", 5_000, "`cart_ttl` was seen in this session"),
+            note("c", 9_500, "`cart_ttl` came back later"),
+        ];
+        drafts[0].paths = vec!["/work/shop/src/cart.rs".to_owned()];
+        drafts[2].entities = vec!["Redis (service)".to_owned()];
+        drafts[3].entities = vec!["label printer (component)".to_owned()];
+        drafts[4].paths = vec!["src/smart-cart.rs".to_owned()];
+        let done = work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000), ("art.rs", 7_000)]);
+        assert_eq!(notes(&drafts, &done), [0, 1, 2]);
+        // All words of a name, and a file that was written before the note touches nothing.
+        let other = work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
+        assert_eq!(notes(&drafts, &other), [1, 2, 3]);
+        // A session that landed nothing overtakes nothing.
+        let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
+        assert_eq!(Work::of(&idle), None);
+    }
+
+    #[test]
+    fn batches_stay_when_later_notes_come_and_hold_what_fits() {
+        let mut drafts: Vec<Draft> = (0..40)
+            .map(|n| Draft {
+                paths: vec!["src/cart.rs".to_owned()],
+                ..note("a", n + 1, &format!("Trap {n} of the carts"))
+            })
+            .collect();
+        let done = work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000)]);
+        let before = batches(&drafts, &done, &[], 15);
+        let sizes: Vec<usize> = before.iter().map(|batch| batch.notes.len()).collect();
+        assert_eq!(sizes, [14, 14, 12]);
+        drafts.extend((0..9).map(|n| note("y", 9_500 + n, "`cart_ttl` and src/cart.rs")));
+        assert_eq!(batches(&drafts, &done, &[], 15), before);
+        assert!(batches(&drafts[..0], &done, &[], 15).is_empty());
+    }
+
+    #[test]
+    fn a_name_that_many_notes_have_names_nothing() {
+        let common: Vec<Draft> =
+            (0..20).map(|n| note("a", n + 1, &format!("`cart_ttl` and case {n}"))).collect();
+        let done = work(vec![landed(8_000, "Keep carts")], &[]);
+        assert_eq!(notes(&common, &done), [0; 0]);
+        assert_eq!(notes(&common[..3], &done), [0, 1, 2]);
+        // What is near a commit counts all the same.
+        let near = batches(&common, &done, &[vec![7]], NOTES_MAX);
+        assert_eq!((near.len(), &near[0].notes[..]), (1, &[7][..]));
+    }
+
+    #[test]
+    fn a_question_shows_the_work_within_its_bounds() {
+        let commits = (0..40).map(|n| landed(1_000 + n, &format!("Commit number {n} of the day"))).collect();
+        let done = work(commits, &[("src/cart.rs", 7_000)]);
+        let drafts = [note("a", 1, "`cart_ttl` is given in minutes")];
+        let batch = &batches(&drafts, &done, &[], NOTES_MAX)[0];
+        let text = shown(&done, batch, 5_000);
+        assert!(text.starts_with("N0 [1970-01-01] Tidy up the carts\n   files written: src/cart.rs\n"));
+        assert!(text.contains("N16 [1970-01-01] Commit number 39 of the day"), "{text}");
+        assert!(!text.contains("Commit number 23 "), "the later ones are shown");
+        assert!(shown(&done, batch, 300).chars().count() <= 300);
+    }
+}

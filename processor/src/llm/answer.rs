@@ -48,9 +48,9 @@ pub struct Proposed {
     pub paths: Vec<String>,
     /// Ways in which somebody will ask for it.
     pub cues: Vec<String>,
-    /// Of a decision its reason, of a fix the error; `None` where the model leaves the field out.
+    /// Of a decision its reason, of a fix the error; `None` if the answer lacks the field.
     pub because: Option<String>,
-    /// Whether the session shows it to be so, as the model says; `None` where it leaves the field out.
+    /// Whether the session confirms it, by the model's judgement; `None` if the answer lacks the field.
     pub confirmed: Option<bool>,
     /// Names that it mentions.
     pub entities: Vec<Entity>,
@@ -66,7 +66,7 @@ pub struct ProposedFact {
     pub subject: String,
     pub predicate: String,
     pub object: String,
-    /// From when on it holds, where the model gives a date.
+    /// First day on which it is true, if the answer has a date.
     pub since: Option<Timestamp>,
 }
 

@@ -23,11 +23,9 @@ const QUOTE_CHARS_MIN: usize = 12;
 /// Summed rarity, in technical text at large, of the distinct words with which a finding says at least something. Of 407
 /// findings of a careful model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
-/// Summed rarity of the words that the text of a decision adds to its title, from which it may hold a reason.
-const REASON_RARITY_MIN: f32 = 18.0;
 /// Words that a failed command shares with a fix that cures it.
 const ERROR_TERMS_MIN: usize = 2;
-/// Time before a window whose dates are told without their year.
+/// Time before a window within which a date is often given without its year.
 const YEAR_MS: i64 = 366 * DAY_MS;
 /// Tags of a draft.
 const TAGS_MAX: usize = 8;
@@ -60,7 +58,7 @@ pub fn drafts(
             grounded.unshown += 1;
             continue;
         };
-        let Some(kind) = kept_kind(window, &proposed, quote, said_by) else { continue };
+        let Some(kind) = kept_kind((window, &shown), &proposed, quote, said_by) else { continue };
         let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
         let before = grounded.drafts.iter().filter(same).count();
         grounded.drafts.push(Draft {
@@ -99,7 +97,12 @@ fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
 }
 
 /// Returns the kind under which a memory is kept; `None` where it does not fulfil the condition of its kind.
-fn kept_kind(window: &Window, proposed: &Proposed, quote: &str, said_by: SaidBy) -> Option<Kind> {
+fn kept_kind(
+    (window, shown): (&Window, &Shown),
+    proposed: &Proposed,
+    quote: &str,
+    said_by: SaidBy,
+) -> Option<Kind> {
     // Others' words about what the user likes are hearsay, and no fact either.
     if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
         return None;
@@ -113,7 +116,7 @@ fn kept_kind(window: &Window, proposed: &Proposed, quote: &str, said_by: SaidBy)
         Kind::Fact | Kind::Procedure | Kind::Gotcha | Kind::Fix => {
             proposed.confirmed != Some(false)
         }
-        Kind::Decision => has_reason(proposed),
+        Kind::Decision => has_reason(proposed, shown),
         Kind::Convention
         | Kind::Preference
         | Kind::FailedApproach
@@ -134,15 +137,13 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Whether a decision comes with its reason or with what was rejected. A model that leaves the field out may have it in
-/// the text, which then has more than the title.
-fn has_reason(proposed: &Proposed) -> bool {
-    let title = text_terms(&proposed.title);
-    let adds = |text: &str| -> f32 { text_terms(text).difference(&title).map(|it| rarity(*it)).sum() };
-    match &proposed.because {
-        Some(because) => adds(because) > 0.0,
-        None => adds(&proposed.text) >= REASON_RARITY_MIN,
-    }
+/// Whether a decision has its reason or a rejected alternative, most of whose words the session has.
+/// A model that leaves the field out may have it in the title or the text.
+fn has_reason(proposed: &Proposed, shown: &Shown) -> bool {
+    proposed.because.as_deref().is_none_or(|because| {
+        let reason = text_terms(because);
+        !reason.is_empty() && reason.intersection(&shown.terms).count() * 2 >= reason.len()
+    })
 }
 
 /// Returns the text of a memory, of a decision with its reason, where its text lacks that.
@@ -210,7 +211,7 @@ impl Shown {
     }
 
     /// Returns the facts whose object the quote has, and whose subject the window has. A date of the year before the window
-    /// counts, for that may be told as "in March"; of any other one the window has the date or the year.
+    /// counts, since "in March" needs no year; for any other date the window has the date or the year.
     fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
         let of_quote = text_terms(quote);
         let has = |terms: &BTreeSet<u64>, text: &str| {
@@ -364,7 +365,8 @@ mod tests {
     #[test]
     fn a_quote_leads_back_to_its_record() {
         let quotes = ["\"never use floats   for money\"", "wir «Décimal» überall"];
-        let drafts = drafts(&window(), quotes.map(proposed).to_vec());
+        let quoted = quotes.map(|quote| Proposed { kind: Kind::Fact, ..proposed(quote) });
+        let drafts = drafts(&window(), quoted.to_vec());
         assert_eq!(drafts[0].quote, "never use\n  floats for money");
         assert_eq!((drafts[0].turns[0].as_str(), drafts[0].said_by), ("u1", SaidBy::User));
         assert_eq!(drafts[0].paths, ["src/money.rs"]);
@@ -422,6 +424,140 @@ mod tests {
         window.pieces[0].passed_on = Some(mail);
         let drafts = drafts(&window, vec![proposed("Never use floats for money")]);
         assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
+    }
+
+    #[test]
+    fn names_and_facts_count_where_the_session_has_them() {
+        let entity = |name: &str, of_type| Entity { name: name.to_owned(), of_type };
+        let fact = |subject: &str, object: &str, since: &str| ProposedFact {
+            subject: subject.to_owned(),
+            predicate: "are kept as".to_owned(),
+            object: object.to_owned(),
+            since: Timestamp::parse(since),
+        };
+        let mut window = window();
+        let day = Timestamp::parse("2026-11-29").unwrap();
+        for piece in &mut window.pieces {
+            piece.at = day;
+        }
+        window.pieces[1].text.push_str(" The ledger has them since 2019, or 2027-01-01 at last. 金額はDécimalに。");
+        let proposed = Proposed {
+            entities: vec![
+                entity("décimal", Some(EntityType::Library)),
+                entity("money.rs", Some(EntityType::File)),
+                entity("float", None),
+                entity("Postgres", None),
+            ],
+            facts: vec![
+                fact("money", "floats", ""),
+                fact("the ledger", "floats", "2026-03-01"),
+                fact("ledger", "cents", ""),
+                fact("Postgres", "floats", ""),
+                fact("ledger", "floats", "2019-05-01"),
+                fact("ledger", "floats", "2027-01-01"),
+                fact("ledger", "floats", "2018-05-01"),
+                fact("ledger", "floats", "2027-01-02"),
+            ],
+            topic: Some("money/types".to_owned()),
+            ..proposed("never use floats for money")
+        };
+        let [draft] = &drafts(&window, vec![proposed])[..] else { panic!() };
+        // "float" is only a part of a word there.
+        assert_eq!(draft.entities, ["décimal (library)", "money.rs (file)"]);
+        let facts: Vec<(&str, Option<Timestamp>)> =
+            draft.facts.iter().map(|fact| (fact.subject.as_str(), fact.from)).collect();
+        let known = |date: &str| ("ledger", Timestamp::parse(date));
+        assert_eq!(
+            facts,
+            [
+                ("money", None),
+                ("the ledger", Timestamp::parse("2026-03-01")),
+                known("2019-05-01"),
+                known("2027-01-01"),
+                known(""),
+                known(""),
+            ]
+        );
+        assert_eq!(draft.topic.as_deref(), Some("money/types"));
+    }
+
+    #[test]
+    fn what_is_only_thought_is_no_fact() {
+        let thought = |kind| Proposed {
+            kind,
+            confirmed: Some(false),
+            because: Some("floats for money".to_owned()),
+            ..proposed("never use floats for money")
+        };
+        let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
+            drafts(&window(), proposed).iter().map(|draft| draft.kind).collect()
+        };
+        let all = [
+            Kind::Fact,
+            Kind::Procedure,
+            Kind::Gotcha,
+            Kind::Fix,
+            Kind::Decision,
+            Kind::Convention,
+            Kind::Preference,
+            Kind::FailedApproach,
+            Kind::Task,
+        ];
+        assert_eq!(kinds(all.map(thought).to_vec()), all[4..]);
+        let silent = |kind| Proposed { confirmed: None, ..thought(kind) };
+        assert_eq!(kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]), [Kind::Fact, Kind::Gotcha]);
+        // The session shows it all the same, so it does not count against the model.
+        let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
+        assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
+        let invented = super::drafts(&window(), vec![proposed("no such words here")], "s", "ollama/x");
+        assert_eq!((invented.drafts.len(), invented.unshown), (0, 1));
+    }
+
+    #[test]
+    fn a_decision_has_its_reason_and_keeps_it() {
+        let decision = |text: &str, because: Option<&str>| Proposed {
+            kind: Kind::Decision,
+            text: text.to_owned(),
+            because: because.map(str::to_owned),
+            ..proposed("never use floats for money")
+        };
+        let bodies = |proposed| -> Vec<String> {
+            drafts(&window(), vec![proposed]).into_iter().map(|draft| draft.body).collect()
+        };
+        let reason = "we got burnt by floats twice";
+        let text = "Amounts are integers of cents or Décimal in each ledger.";
+        assert_eq!(bodies(decision(text, Some(reason))), [format!("{reason} {text}")]);
+        let with_it = format!("{text} For {reason}.");
+        assert_eq!(bodies(decision(&with_it, Some(reason))), [with_it.as_str()]);
+        // Without the field the title or the text may hold it.
+        assert_eq!(bodies(decision(text, None)), [text]);
+        for because in ["", "...", "unspecified rationale, whichever applies"] {
+            assert_eq!(bodies(decision(text, Some(because))), [""; 0], "{because:?}");
+        }
+    }
+
+    #[test]
+    fn a_preference_is_the_users_and_a_fix_has_an_error() {
+        let kinds = |window: &Window, proposed: Proposed| -> Vec<Kind> {
+            drafts(window, vec![proposed]).iter().map(|draft| draft.kind).collect()
+        };
+        assert_eq!(kinds(&window(), proposed("wir «Décimal» überall")), []);
+        assert_eq!(kinds(&window(), proposed("never use floats for money")), [Kind::Preference]);
+
+        let fix = |because: &str| Proposed {
+            kind: Kind::Fix,
+            because: Some(because.to_owned()),
+            ..proposed("never use floats for money")
+        };
+        assert_eq!(kinds(&window(), fix("")), [Kind::Fact], "no error is there");
+        assert_eq!(kinds(&window(), fix("no such words in it")), [Kind::Fact]);
+        assert_eq!(kinds(&window(), fix("for money: we got burnt.")), [Kind::Fix]);
+        let mut failing = window();
+        failing.pieces[1].is_failure = true;
+        failing.pieces[1].text = "$ pruefe geld (failed)\nDécimal: floats lose Amounts".to_owned();
+        assert_eq!(kinds(&failing, fix("")), [Kind::Fix]);
+        failing.pieces[1].text = "$ ls tmp (failed)".to_owned();
+        assert_eq!(kinds(&failing, fix("")), [Kind::Fact], "another failure");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The fourth question: which notes of earlier sessions the work of a session overtook.
 //!
-//! Relations are told between notes. That something was mended, finished or taken out leaves no note behind: a commit, a
-//! file or the session's record says it. Only what is said of a note that was shown beside the work is believed.
+//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a written
+//! file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const OVERTAKEN_MAX: usize = 24;
 /// Reasons for which a note no longer holds. An answer with another one has not understood the question.
 const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
-/// A note that a session's work overtook, as a model told it, by the names in the question.
+/// Verdict of a model on a note, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct Overtaken {
     note: String,
@@ -60,8 +60,8 @@ impl Model {
             let is_over = |note: usize| over.contains(&note);
             for batch in touched.batches((place, work), &near, &is_over, self.room.overtaken_notes) {
                 match self.ended(work, &batch, &drafts) {
-                    Ok(told) => {
-                        for (note, at) in believed(work, &batch, &told) {
+                    Ok(verdicts) => {
+                        for (note, at) in believed(work, &batch, &verdicts) {
                             over.insert(note);
                             let name = memory_id(project, drafts[note]);
                             let last = relations.overtaken.entry(name).or_default();
@@ -69,7 +69,7 @@ impl Model {
                         }
                     }
                     Err(fault) => {
-                        self.unanswered(&fault, "What it overtook stands.", relations, report);
+                        self.unanswered(&fault, "Notes that it overtook are kept.", relations, report);
                     }
                 }
             }
@@ -107,7 +107,7 @@ fn near(
     near_commits(&landed, &noted)
 }
 
-/// Whether a session's work may overtake it: rules and wishes of people hold until people take them back.
+/// Whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
 fn can_end(draft: &Draft) -> bool {
     !draft.kind.is_wish() && draft.kind != Kind::Command
 }
@@ -125,7 +125,7 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
 
 /// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
 /// shown, and a commit or the record of a later time.
-fn believed(work: &Work, batch: &Batch, told: &[Overtaken]) -> Vec<(usize, Timestamp)> {
+fn believed(work: &Work, batch: &Batch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
     let number = |name: &str, letter: char| -> Option<usize> {
         name.strip_prefix(letter)?.parse().ok()
     };
@@ -133,12 +133,12 @@ fn believed(work: &Work, batch: &Batch, told: &[Overtaken]) -> Vec<(usize, Times
         0 => Some(work.at),
         commit => Some(work.commits[*batch.commits.get(commit - 1)?].at),
     };
-    let mut believed: Vec<(usize, Timestamp)> = told
+    let mut believed: Vec<(usize, Timestamp)> = verdicts
         .iter()
-        .filter(|told| REASONS.contains(&told.why.as_str()))
-        .filter_map(|told| {
-            let note = *batch.notes.get(number(&told.note, 'E')?.checked_sub(1)?)?;
-            Some((note, at(&told.by)?))
+        .filter(|verdict| REASONS.contains(&verdict.why.as_str()))
+        .filter_map(|verdict| {
+            let note = *batch.notes.get(number(&verdict.note, 'E')?.checked_sub(1)?)?;
+            Some((note, at(&verdict.by)?))
         })
         .collect();
     believed.sort_unstable();
@@ -150,7 +150,7 @@ fn believed(work: &Work, batch: &Batch, told: &[Overtaken]) -> Vec<(usize, Times
 mod tests {
     use super::*;
 
-    fn told(note: &str, by: &str) -> Overtaken {
+    fn verdict(note: &str, by: &str) -> Overtaken {
         let [note, by, why] = [note, by, "fixed"].map(str::to_owned);
         Overtaken { note, by, why, how: String::new() }
     }
@@ -165,22 +165,22 @@ mod tests {
         };
         let work = Work::of(&record).unwrap();
         let batch = Batch { work: 0, commits: vec![0, 2], files: vec![], notes: vec![4, 5, 6, 7] };
-        let odd = Overtaken { why: "boring".to_owned(), ..told("E3", "N1") };
+        let odd = Overtaken { why: "boring".to_owned(), ..verdict("E3", "N1") };
         let answer = [
-            told("E1", "N1"),
-            told("E1", "N1"),
-            told("E2", "N2"),
-            told("E9", "N1"),
-            told("D3", "N2"),
-            told("E3", "N3"),
+            verdict("E1", "N1"),
+            verdict("E1", "N1"),
+            verdict("E2", "N2"),
+            verdict("E9", "N1"),
+            verdict("D3", "N2"),
+            verdict("E3", "N3"),
             odd,
-            told("E4", "N0"),
-            told("E0", "N0"),
+            verdict("E4", "N0"),
+            verdict("E0", "N0"),
         ];
         let at = Timestamp;
         assert_eq!(believed(&work, &batch, &answer), [(4, at(1)), (5, at(3)), (7, at(9))]);
         // An answer that leaves nearly nothing has not understood the question.
-        let all = [told("E1", "N1"), told("E2", "N1"), told("E3", "N2"), told("E4", "N2")];
+        let all = [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
         assert_eq!(believed(&work, &batch, &all), []);
     }
 

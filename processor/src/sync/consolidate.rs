@@ -71,7 +71,7 @@ fn works(mined: &[MinedFile]) -> Vec<Work> {
     works
 }
 
-/// Returns how the drafts of all sessions relate to one another and to later work, as the model tells; nothing where there
+/// Returns how the drafts of all sessions relate to one another and to later work, by the model; nothing where there
 /// is none.
 fn relations(
     context: &SyncContext<'_>,
