@@ -32,7 +32,9 @@ fn says(question: &str) -> String {
         let text = match kind {
             "task" => "The audit of March found forty refunds without idempotency keys.",
             "gotcha" => "Nginx strips headers longer than a kilobyte, which browsers then forget.",
-            _ if said == HOURS => "Start it before midnight, or the storefront shows yesterday's prices.",
+            _ if said == HOURS => {
+                "Start it before midnight, or the storefront shows yesterday's prices."
+            }
             _ => "Snapshots are written each minute, so that a crash costs little.",
         };
         json!({

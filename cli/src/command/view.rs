@@ -217,10 +217,10 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
 /// Returns a fact as a line, with the days from which and until which it holds.
 fn statement(fact: &Fact) -> String {
     let Fact { subject, predicate, object, from, to } = fact;
-    let day = |word: &str, at: &Option<Timestamp>| {
+    let day = |word: &str, at: Option<Timestamp>| {
         at.map(|at| format!(", {word} {}", at.date())).unwrap_or_default()
     };
-    format!("{subject} | {predicate} | {object}{}{}", day("since", from), day("until", to))
+    format!("{subject} | {predicate} | {object}{}{}", day("since", *from), day("until", *to))
 }
 
 fn status(memory: &Memory) -> String {

@@ -297,12 +297,7 @@ fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
 
 /// Unites lists: what one side added is there, and what one side removed is not. An entry that both have in different
 /// forms is united by itself.
-fn list(
-    name: &str,
-    base: Option<&Node>,
-    ours: &[Node],
-    theirs: &[Node],
-) -> Option<Option<Node>> {
+fn list(name: &str, base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Option<Option<Node>> {
     let base: &[Node] = match base.map(|base| &base.value) {
         Some(Value::List(items)) => items,
         Some(Value::Null | Value::Text(_) | Value::Map(_)) | None => &[],

@@ -172,7 +172,8 @@ fn unite_entities(into: &mut Vec<String>, from: &[String]) {
 
 /// Adds the facts of another draft, each once; a date is taken where there was none.
 fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
-    let parts = |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
+    let parts =
+        |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
     for new in from {
         match into.iter().position(|known| parts(known) == parts(new)) {
             Some(at) => into[at].from = into[at].from.or(new.from),

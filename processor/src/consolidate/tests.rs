@@ -162,11 +162,22 @@ fn what_two_sessions_say_has_the_names_and_facts_of_both() {
     };
     let drafts = [
         of("a", 1_000, &["Redis"], vec![fact("Redis", None)], ""),
-        of("b", 2_000, &["redis (service)", "cart (component)"], vec![fact("redis", Some(5)), fact("memory", None)], "carts/storage"),
+        of(
+            "b",
+            2_000,
+            &["redis (service)", "cart (component)"],
+            vec![fact("redis", Some(5)), fact("memory", None)],
+            "carts/storage",
+        ),
         of("c", 3_000, &["Redis (tool)"], Vec::new(), "carts/other"),
     ];
-    let mined = drafts.map(|draft| Mined { session: draft.session.clone(), windows: 1, drafts: vec![draft] });
-    let memories = consolidate(ProjectId([1; 16]), &mined, &Settings::default(), &Relations::default());
+    let mined = drafts.map(|draft| Mined {
+        session: draft.session.clone(),
+        windows: 1,
+        drafts: vec![draft],
+    });
+    let memories =
+        consolidate(ProjectId([1; 16]), &mined, &Settings::default(), &Relations::default());
     let [memory] = &memories[..] else { panic!("{memories:?}") };
     assert_eq!(memory.entities, ["Redis (service)", "cart (component)"]);
     assert_eq!(memory.facts, [fact("Redis", Some(5)), fact("memory", None)]);

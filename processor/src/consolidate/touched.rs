@@ -122,7 +122,8 @@ impl<'a> Touched<'a> {
                 touched.names.entry(name).or_default().push(at);
             }
             touched.phrases.extend(phrases_of(draft).map(|phrase| (phrase, at)));
-            let last_parts: BTreeSet<&str> = draft.paths.iter().map(|path| last_part(path)).collect();
+            let last_parts: BTreeSet<&str> =
+                draft.paths.iter().map(|path| last_part(path)).collect();
             for file in last_parts {
                 touched.files.entry(file.to_owned()).or_default().push(at);
             }
@@ -168,7 +169,9 @@ impl<'a> Touched<'a> {
         for (file, at) in &work.files {
             let Some(notes) = self.files.get(last_part(file)) else { continue };
             let mut notes = before(notes, *at);
-            notes.retain(|&note| self.drafts[note].paths.iter().any(|path| is_same_file(path, file)));
+            notes.retain(|&note| {
+                self.drafts[note].paths.iter().any(|path| is_same_file(path, file))
+            });
             share(&mut notes.iter().copied(), weight(notes.len()));
         }
         share(&mut near.iter().flatten().copied(), NEAR_WEIGHT);
@@ -193,7 +196,8 @@ impl<'a> Touched<'a> {
 
     /// Returns the commits that share most with some notes, in the order of their time.
     fn shown_commits(&self, work: &Work, near: &[Vec<usize>], notes: &[usize]) -> Vec<usize> {
-        let names: BTreeSet<String> = notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect();
+        let names: BTreeSet<String> =
+            notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect();
         let strength = |at: usize| {
             let commit = &work.commits[at];
             let words = words_of(&format!("{}\n{}", commit.subject, commit.body));
@@ -230,7 +234,8 @@ pub fn shown(work: &Work, batch: &Batch, chars_max: usize) -> String {
         text.push_str(&format!("   files written: {}\n", batch.files.join(", ")));
     }
     if !work.decisions.is_empty() {
-        let decisions = work.decisions[work.decisions.len().saturating_sub(DECISIONS_MAX)..].join("; ");
+        let decisions =
+            work.decisions[work.decisions.len().saturating_sub(DECISIONS_MAX)..].join("; ");
         text.push_str(&format!("   decided: {decisions}\n"));
     }
     if !work.answer.is_empty() {
@@ -312,7 +317,12 @@ mod tests {
     }
 
     fn landed(at: i64, subject: &str) -> Landed {
-        Landed { session: "z".into(), at: Timestamp(at), subject: subject.into(), body: String::new() }
+        Landed {
+            session: "z".into(),
+            at: Timestamp(at),
+            subject: subject.into(),
+            body: String::new(),
+        }
     }
 
     fn work(commits: Vec<Landed>, files: &[(&str, i64)]) -> Work {
@@ -357,10 +367,12 @@ mod tests {
         drafts[2].entities = vec!["Redis (service)".to_owned()];
         drafts[3].entities = vec!["label printer (component)".to_owned()];
         drafts[4].paths = vec!["src/smart-cart.rs".to_owned()];
-        let done = work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000), ("art.rs", 7_000)]);
+        let done =
+            work(vec![landed(8_000, "Keep carts")], &[("src/cart.rs", 7_000), ("art.rs", 7_000)]);
         assert_eq!(notes(&drafts, &done), [0, 1, 2]);
         // All words of a name, and a file that was written before the note touches nothing.
-        let other = work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
+        let other =
+            work(vec![landed(8_000, "Replace the printer of each label")], &[("src/cart.rs", 900)]);
         assert_eq!(notes(&drafts, &other), [1, 2, 3]);
         // A session that landed nothing overtakes nothing.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
@@ -398,12 +410,15 @@ mod tests {
 
     #[test]
     fn a_question_shows_the_work_within_its_bounds() {
-        let commits = (0..40).map(|n| landed(1_000 + n, &format!("Commit number {n} of the day"))).collect();
+        let commits =
+            (0..40).map(|n| landed(1_000 + n, &format!("Commit number {n} of the day"))).collect();
         let done = work(commits, &[("src/cart.rs", 7_000)]);
         let drafts = [note("a", 1, "`cart_ttl` is given in minutes")];
         let batch = &batches(&drafts, &done, &[], NOTES_MAX)[0];
         let text = shown(&done, batch, 5_000);
-        assert!(text.starts_with("N0 [1970-01-01] Tidy up the carts\n   files written: src/cart.rs\n"));
+        assert!(
+            text.starts_with("N0 [1970-01-01] Tidy up the carts\n   files written: src/cart.rs\n")
+        );
         assert!(text.contains("N16 [1970-01-01] Commit number 39 of the day"), "{text}");
         assert!(!text.contains("Commit number 23 "), "the later ones are shown");
         assert!(shown(&done, batch, 300).chars().count() <= 300);

@@ -79,7 +79,8 @@ pub trait HasTexts {
 impl HasTexts for Proposed {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         let texts = [&self.title, &self.text, &self.quote].into_iter();
-        let texts = texts.chain(&self.paths).chain(&self.cues).chain(&self.because).chain(&self.topic);
+        let texts =
+            texts.chain(&self.paths).chain(&self.cues).chain(&self.because).chain(&self.topic);
         let names = self.entities.iter().map(|entity| &entity.name);
         let facts =
             self.facts.iter().flat_map(|fact| [&fact.subject, &fact.predicate, &fact.object]);
@@ -395,9 +396,9 @@ mod tests {
         assert_eq!((plain.confirmed, &plain.because, &plain.topic), (None, &None, &None));
         assert!(plain.entities.is_empty() && plain.facts.is_empty());
         let with = |fields: &str| {
-            read(&format!("[{}]", ONE.replace("\"paths\"", &format!("{fields},\"paths\"")))).unwrap()
-                [0]
-            .clone()
+            read(&format!("[{}]", ONE.replace("\"paths\"", &format!("{fields},\"paths\""))))
+                .unwrap()[0]
+                .clone()
         };
         let long = "x".repeat(100);
         let read = with(&format!(
@@ -409,13 +410,17 @@ mod tests {
                         {{"subject":"b","predicate":"is","object":"c","since":"soon"}}]"#
         ));
         assert_eq!(read.because.as_deref(), Some("why so"));
-        assert_eq!((read.confirmed, read.topic.as_deref()), (Some(false), Some("data-store/carts")));
+        assert_eq!(
+            (read.confirmed, read.topic.as_deref()),
+            (Some(false), Some("data-store/carts"))
+        );
         let names: Vec<String> = read.entities.iter().map(Entity::to_string).collect();
         assert_eq!(names, ["Redis (service)", "B1", "B2", "B3"]);
         let facts: Vec<(&str, Option<Timestamp>)> =
             read.facts.iter().map(|fact| (fact.object.as_str(), fact.since)).collect();
         assert_eq!(facts, [("Redis", Timestamp::parse("2026-03-01")), ("c", None)]);
-        for odd in [r#""entities":"x","facts":{},"topic":7,"confirmed":"no""#, r#""topic":"carts""#] {
+        for odd in [r#""entities":"x","facts":{},"topic":7,"confirmed":"no""#, r#""topic":"carts""#]
+        {
             let read = with(odd);
             assert_eq!((&read.topic, read.confirmed), (&None, None), "{odd}");
             assert!(read.entities.is_empty() && read.facts.is_empty(), "{odd}");

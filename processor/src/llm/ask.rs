@@ -367,9 +367,8 @@ fn end(text: &mut String, note: &str, asked: &str) {
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
-    static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work))").ok()
-    });
+    static TAGS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work))").ok());
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
         None => Cow::Borrowed(text),

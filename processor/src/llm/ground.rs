@@ -167,7 +167,8 @@ fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
     let failed = || window.pieces.iter().filter(|piece| piece.is_failure);
     proposed.because.as_ref().is_some_and(is_quoted)
         || [quote, &proposed.title, &proposed.text].into_iter().any(looks_like_one)
-        || failed().any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
+        || failed()
+            .any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
 }
 
 /// Text of a window as names and facts are looked for in it.
@@ -440,7 +441,9 @@ mod tests {
         for piece in &mut window.pieces {
             piece.at = day;
         }
-        window.pieces[1].text.push_str(" The ledger has them since 2019, or 2027-01-01 at last. 金額はDécimalに。");
+        window.pieces[1]
+            .text
+            .push_str(" The ledger has them since 2019, or 2027-01-01 at last. 金額はDécimalに。");
         let proposed = Proposed {
             entities: vec![
                 entity("décimal", Some(EntityType::Library)),
@@ -505,11 +508,15 @@ mod tests {
         ];
         assert_eq!(kinds(all.map(thought).to_vec()), all[4..]);
         let silent = |kind| Proposed { confirmed: None, ..thought(kind) };
-        assert_eq!(kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]), [Kind::Fact, Kind::Gotcha]);
+        assert_eq!(
+            kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
+            [Kind::Fact, Kind::Gotcha]
+        );
         // The session shows it all the same, so it does not count against the model.
         let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
         assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
-        let invented = super::drafts(&window(), vec![proposed("no such words here")], "s", "ollama/x");
+        let invented =
+            super::drafts(&window(), vec![proposed("no such words here")], "s", "ollama/x");
         assert_eq!((invented.drafts.len(), invented.unshown), (0, 1));
     }
 

@@ -348,7 +348,10 @@ impl Model {
                     let said = answers.len();
                     let grounded = ground::drafts(window, answers, &session.id, &name);
                     let shown = grounded.drafts;
-                    shown.iter().filter_map(|it| it.topic.as_deref()).for_each(|it| self.topics.add(it));
+                    shown
+                        .iter()
+                        .filter_map(|it| it.topic.as_deref())
+                        .for_each(|it| self.topics.add(it));
                     if self.questions > questions {
                         self.proposed += said;
                         self.shown += said - grounded.unshown;

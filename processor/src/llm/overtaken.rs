@@ -58,7 +58,8 @@ impl Model {
         for (place, work) in works.iter().enumerate() {
             let near: Vec<Vec<usize>> = near.by_ref().take(work.commits.len()).collect();
             let is_over = |note: usize| over.contains(&note);
-            for batch in touched.batches((place, work), &near, &is_over, self.room.overtaken_notes) {
+            for batch in touched.batches((place, work), &near, &is_over, self.room.overtaken_notes)
+            {
                 match self.ended(work, &batch, &drafts) {
                     Ok(verdicts) => {
                         for (note, at) in believed(work, &batch, &verdicts) {
@@ -69,7 +70,12 @@ impl Model {
                         }
                     }
                     Err(fault) => {
-                        self.unanswered(&fault, "Notes that it overtook are kept.", relations, report);
+                        self.unanswered(
+                            &fault,
+                            "Notes that it overtook are kept.",
+                            relations,
+                            report,
+                        );
                     }
                 }
             }
@@ -83,10 +89,8 @@ impl Model {
         drafts: &[&Draft],
     ) -> Result<Vec<Overtaken>, Fault> {
         let landed = shown(work, batch, self.room.work_chars);
-        let notes: String = (1..)
-            .zip(&batch.notes)
-            .map(|(number, &at)| written('E', number, drafts[at]))
-            .collect();
+        let notes: String =
+            (1..).zip(&batch.notes).map(|(number, &at)| written('E', number, drafts[at])).collect();
         let key = format!("overtaken {QUESTION}\n{landed}\n{notes}");
         let question = |texts: &[String], note: &str| ask::overtaken(&texts[0], &texts[1], note);
         self.asked(&key, &[&landed, &notes], question, read)
@@ -126,9 +130,8 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
 /// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
 /// shown, and a commit or the record of a later time.
 fn believed(work: &Work, batch: &Batch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
-    let number = |name: &str, letter: char| -> Option<usize> {
-        name.strip_prefix(letter)?.parse().ok()
-    };
+    let number =
+        |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };
     let at = |by: &str| match number(by, 'N')? {
         0 => Some(work.at),
         commit => Some(work.commits[*batch.commits.get(commit - 1)?].at),
@@ -180,7 +183,8 @@ mod tests {
         let at = Timestamp;
         assert_eq!(believed(&work, &batch, &answer), [(4, at(1)), (5, at(3)), (7, at(9))]);
         // An answer that leaves nearly nothing has not understood the question.
-        let all = [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
+        let all =
+            [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
         assert_eq!(believed(&work, &batch, &all), []);
     }
 

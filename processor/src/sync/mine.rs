@@ -212,11 +212,13 @@ pub(super) fn mine(
             session.mined.clone_from(&known.summary);
             // A session that only talked may have left something open all the same.
             if session.left.is_none()
-                && let Some(mined) = known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
+                && let Some(mined) =
+                    known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
                 && !mined.record.unfinished.is_empty()
                 && let Some(left) = handoff::of(&mined.record)
             {
-                session.left = Some((mined.cwd.clone(), handoff::redacted(left, &context.redactor)));
+                session.left =
+                    Some((mined.cwd.clone(), handoff::redacted(left, &context.redactor)));
             }
         }
     }

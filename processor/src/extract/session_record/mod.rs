@@ -11,9 +11,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use memory_store::{Kind, Timestamp};
 use memory_store::memory::CommandRecord;
 use memory_store::suspicion::{Origin, suspicion};
+use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
