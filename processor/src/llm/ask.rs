@@ -146,6 +146,7 @@ enum RelationName {
     Within,
     Replaces,
     Finishes,
+    NewerValue,
     Contradicts,
 }
 
