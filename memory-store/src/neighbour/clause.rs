@@ -1,9 +1,9 @@
-//! Clauses of a text as sequences of words. Comparing two of them tells a difference in one value, or in a negation alone,
-//! from clauses about different things, and from the same clause in another order.
+//! Clauses of a text as sequences of words. Comparing two of them separates a difference in one value, or in a negation
+//! alone, from clauses about different things and from the same clause in another order.
 //!
 //! A value is known by its form wherever that is possible (numbers, versions, days of the week), which works in any
 //! language; a name counts as one only in the places where a second one seldom is true beside it: "deploy with Helm",
-//! "deploy with Kustomize". Words that cannot be told apart so are left alone, because many clauses are true beside each
+//! "deploy with Kustomize". Other words are left alone, because many clauses are true beside each
 //! other: "the API is slow" and "the API is documented".
 
 use super::role::{self, Role};
@@ -162,7 +162,7 @@ impl Clause {
         content.filter(|(_, word)| lacks(word)).map(|(at, _)| at).collect()
     }
 
-    /// Compares it with another one; `None` where they are about different things as far as words can tell.
+    /// Compares it with another one; `None` where they are about different things as far as words show.
     pub(super) fn compare(&self, other: &Self) -> Option<Difference> {
         // Most pairs share next to nothing.
         let fewer = self.keys.len().min(other.keys.len());
@@ -227,20 +227,20 @@ impl Clause {
         for (clause, places) in [(self, &mut own), (other, &mut others)] {
             places.retain(|&at| !clause.is_unit(at));
         }
-        // What has moved or grown is told with another verb.
+        // A value that has moved or grown comes with another verb.
         let verb = |places: &[usize], clause: &Self| match places {
             [verb, value] if clause.words[*verb].form == Form::Plain => Some(*value),
             [value] => Some(*value),
             _ => None,
         };
-        let is_told_anew = self.is_change || own.len() == 1 && others.len() == 1;
+        let is_reworded = self.is_change || own.len() == 1 && others.len() == 1;
         let (own, others) = (verb(&own, self)?, verb(&others, other)?);
         let (value, other_value) = (&self.words[own], &other.words[others]);
         let is_amount = value.is_value()
             && value.form == other_value.form
             && self.is_amount(own)
             && other.is_amount(others);
-        let is_other = is_amount && is_told_anew
+        let is_other = is_amount && is_reworded
             || self.is_named(own) && other.is_named(others) && own.max(others) > 0;
         is_other.then_some(Difference::OtherValue)
     }
@@ -261,13 +261,14 @@ impl Clause {
         self.words[at].is(Role::Unit) && before.is_some_and(|word| word.form == Form::Number)
     }
 
-    /// Returns whether a value is told of something, and is not the name of one thing among others: "issue 12 is fixed".
+    /// Returns whether a value belongs to something, and is not the name of one thing among others: "issue 12 is fixed".
     fn is_amount(&self, at: usize) -> bool {
         let before = &self.words[..at];
         let mut after = self.words[at + 1..].iter().skip_while(|word| word.is(Role::Unit));
         let is_over = after.next().is_none_or(|word| word.is(Role::BeforeLimit));
-        let said = before.iter().filter(|word| !word.is_function).count();
-        said > usize::from(!is_over) && !before.last().is_some_and(|word| word.is(Role::BeforeName))
+        let subjects = before.iter().filter(|word| !word.is_function).count();
+        subjects > usize::from(!is_over)
+            && !before.last().is_some_and(|word| word.is(Role::BeforeName))
     }
 
     /// Compares clauses that differ in one place, in their words or in the order of opposites.
@@ -280,8 +281,8 @@ impl Clause {
         let after = backwards.take(shorter - before).take_while(same).count();
         let slots = [one, another].map(|words| &words[before..words.len() - after]);
         let (prefix, suffix) = (&one[..before], &one[one.len() - after..]);
-        let says = |word: &Word| !word.is_function && !word.is(Role::BeforeValue);
-        if (before + after) * 2 < shorter || !prefix.iter().chain(suffix).any(says) {
+        let has_subject = |word: &Word| !word.is_function && !word.is(Role::BeforeValue);
+        if (before + after) * 2 < shorter || !prefix.iter().chain(suffix).any(has_subject) {
             return None;
         }
         if let [[one], [another]] = slots
@@ -291,7 +292,9 @@ impl Clause {
         }
         // A name never comes first, which settles most pairs.
         let is_value = before > 0
-            && slots.iter().all(|slot| slot.len() <= SLOT_WORDS_MAX && slot.iter().any(says))
+            && slots
+                .iter()
+                .all(|slot| slot.len() <= SLOT_WORDS_MAX && slot.iter().any(has_subject))
             && !slots.iter().any(|slot| slot.iter().any(Word::is_value))
             && is_place_of_value(prefix, suffix);
         is_value.then_some(Difference::OtherValue)

@@ -153,12 +153,12 @@ fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
             return Some(difference);
         }
     }
-    let is_told = |one: &Clause, by: &Clauses| {
+    let is_contained = |one: &Clause, by: &Clauses| {
         by.all()
             .any(|other| matches!(one.compare(other), Some(Difference::Same | Difference::Within)))
     };
     let is_within = |one: &Clauses, other: &Clauses| {
-        one.all().next().is_some() && one.all().all(|clause| is_told(clause, other))
+        one.all().next().is_some() && one.all().all(|clause| is_contained(clause, other))
     };
     match (is_within(new, old), is_within(old, new)) {
         (true, true) => Some(Difference::Same),

@@ -1,5 +1,5 @@
-//! Undecided pairs: memories of which most likely only one is true, or of which one repeats the other, as long as nobody
-//! decided about them.
+//! Undecided pairs: memories of which most likely only one is true, or of which one repeats the other, until a person
+//! decides about them.
 //!
 //! Links in memory files name some of them. The others are found by comparing what people and Claude wrote with
 //! everything else, so that a pair is found however its memories were saved: an import and an edit by hand write no link.
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 /// Memories that people and Claude wrote which are compared, the latest ones.
 const COMPARED_MAX: usize = 2_000;
 
-/// A pair of memories that nobody decided about.
+/// A pair of memories without a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undecided {
     /// The later one.
