@@ -18,6 +18,7 @@ mod facts;
 mod fingerprint;
 mod handoffs;
 mod heal;
+mod kept;
 mod left_out;
 mod lost;
 mod mine;

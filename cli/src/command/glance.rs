@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use memory_store::layout::Tree;
-use memory_store::memory::{Memory, Status};
+use memory_store::memory::{Memory, Source, Status};
 use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::{Kind, MemoryId};
 use serde::Serialize;
@@ -186,6 +186,6 @@ impl Rank {
 /// Whether a memory comes from sessions and stands, or waits to.
 fn is_learned(memory: &Memory) -> bool {
     memory.superseded_by.is_none()
-        && memory.source.extractor.as_deref().is_some_and(|by| by != "cli")
+        && memory.source.extractor.as_deref().is_some_and(|by| by != Source::TYPED)
         && matches!(memory.status, Status::Active | Status::Held)
 }

@@ -210,7 +210,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("replaced by", replaced)?;
     let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
     let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
-    field("contradicts", contradicts.join(", "))?;
+    field("differs from", contradicts.join(", "))?;
     field("file", stored.path.display().to_string())
 }
 

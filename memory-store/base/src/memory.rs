@@ -262,6 +262,9 @@ impl Source {
         number.parse::<u32>().is_ok_and(|number| number < Self::WISHES_ALONE)
     }
 
+    /// The extractor of what a person typed.
+    pub const TYPED: &'static str = "cli";
+
     /// The extractor of what a model chose to save with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
@@ -402,6 +405,9 @@ pub struct Fact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
 }
+
+/// The kind of link to a memory of which most likely only one is true beside the other.
+pub const CONTRADICTS: &str = "contradicts";
 
 /// A typed link to another memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -211,6 +211,7 @@ pub fn consolidate(
     let windows = mined.iter().map(|mined| mined.windows).sum();
     let entries = relations.unite(project, drafts.map(DraftEntry::new).collect());
     let mut entries = same::merge(project, entries);
+    relations.leave_out_kept(project, &mut entries);
     relations.leave_out_overtaken(project, &mut entries);
     let (of_model, of_rules): (Vec<DraftEntry>, Vec<DraftEntry>) =
         entries.into_iter().partition(|entry| is_of_model(&entry.draft));

@@ -32,7 +32,7 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
                 || mends(&entries[newer], &texts[newer], &entries[older], &titles[older]);
             if is_replaced {
                 entries[older].superseded_by = Some(newer);
-            } else if verdict == Some(Verdict::Contradiction) {
+            } else if verdict.is_some_and(Verdict::differs) {
                 contradicted.push(older);
             }
         }
@@ -61,7 +61,7 @@ fn verdict(
     match statements[newer].place(&statements[older]) {
         Place::File | Place::Folder => judged(),
         Place::Unknown if newer_kind.is_wish() && older_kind.is_wish() => {
-            judged().filter(|verdict| *verdict == Verdict::Contradiction)
+            judged().filter(|verdict| verdict.differs() && *verdict != Verdict::Update)
         }
         Place::Unknown | Place::Elsewhere => None,
     }

@@ -197,6 +197,7 @@ enum RelationName {
     Within,
     Replaces,
     Finishes,
+    NewerValue,
     Contradicts,
 }
 

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use memory_store::Memory;
 use memory_store::embed::Table;
+use memory_store::reviewed::Reviewed;
 
 use super::context::SyncContext;
+use super::kept;
 use super::mine::Asked;
 use super::models::Models;
 use crate::consolidate::touched::Work;
-use crate::consolidate::{self, Mined, Relations, ordered};
+use crate::consolidate::{self, Mined, Relations, memory_id, ordered};
 use crate::extract::draft::Draft;
 use crate::llm::When;
 use crate::mining::{LATER, MinedFile};
@@ -84,7 +86,8 @@ fn relations(
     let drafts = ordered(mined, &context.settings);
     let drafts: Vec<&Draft> =
         drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
-    if drafts.is_empty() {
+    let kept = kept::notes(context);
+    if drafts.is_empty() && kept.is_empty() {
         return Relations::default();
     }
     let Some(model) = models.language(context, &mut outcome.warnings) else {
@@ -102,7 +105,18 @@ fn relations(
     });
     let before = model.questions();
     let warnings = &mut outcome.warnings;
-    let mut relations = model.relations(project, &drafts, &embed, warnings);
+    let mut noted: Vec<&Draft> = drafts.iter().copied().chain(&kept).collect();
+    noted.sort_by_key(|draft| draft.occurred);
+    let name = |draft: &Draft| kept::id(draft).unwrap_or_else(|| memory_id(project, draft));
+    let mut relations = model.relations(&name, &noted, &embed, warnings);
+    relations.kept = kept.iter().filter_map(kept::id).collect();
+    if relations.missing == 0
+        && let Err(error) = Reviewed::change(&context.home, |reviewed| {
+            reviewed.note_differing(relations.kept_differing());
+        })
+    {
+        warnings.push(format!("pairs of memories that differ could not be noted: {error}"));
+    }
     model.overtaken(project, &drafts, works, &embed, &mut relations, warnings);
     outcome.questions += model.questions() - before;
     relations
