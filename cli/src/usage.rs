@@ -12,8 +12,10 @@ use crate::exit;
 const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
 /// Commands of the version before, with what replaces each.
-const REMOVED: [(&str, &str); 1] =
-    [("service", "`service` is gone: docs/watch.md has a unit that runs `throughline watch`")];
+const REMOVED: [(&str, &str); 2] = [
+    ("service", "`service` is gone: docs/watch.md has a unit that runs `throughline watch`"),
+    ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
+];
 /// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something
 /// away. A letter too many or too few is one, and so are two that changed places.
 const MISTAKES_SHORT: usize = 1;

@@ -1,295 +1,286 @@
-//! Arguments as models write them: one item in the place of a list, digits in that of a number, `null` for what is
-//! missing, and names that mean the same. A table of each tool's arguments is read by the schema, by whoever reads
-//! the arguments, and by the messages that say what is wrong.
+//! Arguments as models write them: one item in place of a list, digits for a number, `null` for a missing value.
+//! [`read`] turns them into the types of [`crate::request`]; the other functions deserialise one field each.
 
 use std::collections::BTreeMap;
 
 use memory_store::Kind;
-use serde_json::{Map, Value, json};
-
-use crate::printed::{id_of, ids_in, ids_of};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::backend::Failure;
+use crate::printed::{id_of, ids_in, ids_of};
 
-/// Characters of what was given that a message repeats.
-const GIVEN_CHARS_MAX: usize = 40;
+/// Characters of a value, or of a name, that a message repeats.
+const QUOTED_CHARS_MAX: usize = 40;
+/// Unknown arguments that a message names.
+const UNKNOWN_MAX: usize = 8;
+/// Items of a list.
+const ITEMS_MAX: usize = 32;
+/// Characters of an item.
+const ITEM_CHARS_MAX: usize = 400;
+/// Characters of a query that are used: the text of an error may be longer.
+const QUERY_CHARS_MAX: usize = 4_000;
+/// Hits on a page.
+const LIMIT_MAX: usize = 50;
 
-/// An argument of a tool.
-#[derive(Clone, Copy, Debug)]
-pub struct Argument {
-    /// Its name.
-    pub name: &'static str,
-    /// Names that models use for it, too.
-    pub aliases: &'static [&'static str],
-    /// Type of its value.
-    pub takes: Takes,
-    /// Description for the schema; an argument without one is taken and not offered.
-    pub about: &'static str,
+/// Arguments with those that their type does not have.
+#[derive(Deserialize)]
+struct Sorted<R> {
+    #[serde(flatten)]
+    request: R,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
-/// Type of an argument's value.
-#[derive(Clone, Copy, Debug)]
-pub enum Takes {
-    /// A text; the items of a list are its lines.
-    Text,
-    /// A text, or a list of several.
-    TextOrTexts,
-    /// The id of a memory.
-    Id,
-    /// Ids of memories.
-    Ids,
-    /// A list of texts that have no comma in them.
-    Words,
-    /// A list of texts.
-    Texts,
-    /// One of these.
-    One(&'static [&'static str]),
-    /// A kind of memory.
-    Kind,
-    /// Kinds of memory.
-    Kinds,
-    /// A number from 1 to this.
-    Number(i64),
-    /// Yes or no.
-    Flag,
-}
-
-impl Takes {
-    /// Says what it is, for a message.
-    fn told(self) -> String {
-        match self {
-            Self::Text => "a text".to_owned(),
-            Self::TextOrTexts => "a text or a list of texts".to_owned(),
-            Self::Id => "one id such as k3v9qa".to_owned(),
-            Self::Ids => "a list of ids such as k3v9qa".to_owned(),
-            Self::Words | Self::Texts => "a list of texts".to_owned(),
-            Self::One(choices) => format!("one of {}", choices.join(", ")),
-            Self::Kind => format!("one of {}", kind_names().join(", ")),
-            Self::Kinds => format!("some of {}", kind_names().join(", ")),
-            Self::Number(most) => format!("a number from 1 to {most}"),
-            Self::Flag => "true or false".to_owned(),
-        }
-    }
-
-    fn schema(self) -> Value {
-        match self {
-            Self::Text | Self::TextOrTexts | Self::Id => json!({"type": "string"}),
-            Self::Words | Self::Texts | Self::Ids => {
-                json!({"type": "array", "items": {"type": "string"}})
+/// Reads the arguments of a call of `tool`, and returns them with remarks for the caller.
+///
+/// # Errors
+/// When a value is not what its argument takes; the message names the argument and what it takes.
+pub fn read<R: DeserializeOwned + JsonSchema>(
+    tool: &str,
+    mut object: Map<String, Value>,
+) -> Result<(R, Vec<String>), Failure> {
+    let parse = |object| Sorted::<R>::deserialize(Value::Object(object));
+    object.retain(|_, value| !is_empty(value));
+    let mut notes = Vec::new();
+    let parsed = match parse(object.clone()) {
+        Ok(parsed) => parsed,
+        // Every argument may be missing, so a value that is wrong fails alone, too. Otherwise two names mean the same.
+        Err(_) => {
+            let mut accepted = Map::new();
+            for (name, value) in object {
+                let error = |error| Failure::Request(format!("`{name}` {error}"));
+                let alone = parse(Map::from_iter([(name.clone(), value.clone())]));
+                if !alone.map_err(error)?.unknown.is_empty() {
+                    continue;
+                }
+                accepted.insert(name.clone(), value);
+                if parse(accepted.clone()).is_err() {
+                    accepted.remove(&name);
+                    notes.push(format!("`{name}` was ignored: another argument means the same."));
+                }
             }
-            Self::One(choices) => json!({"type": "string", "enum": choices}),
-            Self::Kind => json!({"type": "string", "enum": kind_names()}),
-            Self::Kinds => {
-                json!({"type": "array", "items": {"type": "string", "enum": kind_names()}})
-            }
-            Self::Number(_) => json!({"type": "integer"}),
-            Self::Flag => json!({"type": "boolean"}),
+            parse(accepted).map_err(|error| Failure::Request(error.to_string()))?
         }
+    };
+    notes.extend(note_unknown::<R>(tool, &parsed.unknown));
+    Ok((parsed.request, notes))
+}
+
+fn note_unknown<R: JsonSchema>(tool: &str, unknown: &BTreeMap<String, Value>) -> Option<String> {
+    if unknown.is_empty() {
+        return None;
+    }
+    let names = unknown.keys().take(UNKNOWN_MAX).map(|name| format!("`{}`", quoted(name)));
+    let names: Vec<String> = names.collect();
+    let properties = schema::<R>().remove("properties");
+    let properties = properties.as_ref().and_then(Value::as_object);
+    let known: Vec<&str> =
+        properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let takes = if known.is_empty() { "no arguments".to_owned() } else { known.join(", ") };
+    let (are, were) = if names.len() == 1 { ("is", "was") } else { ("are", "were") };
+    let names = names.join(", ");
+    Some(format!("{names} {are} unknown to `{tool}` and {were} ignored; it takes {takes}."))
+}
+
+/// Returns the arguments of a request that have a value, under their own names.
+pub fn given(request: &impl Serialize) -> Map<String, Value> {
+    let Ok(Value::Object(mut given)) = serde_json::to_value(request) else { return Map::new() };
+    given.retain(|_, value| !is_empty(value) && *value != Value::Bool(false));
+    given
+}
+
+/// Returns the schema of a tool's arguments, as plain as clients need it.
+pub fn schema<R: JsonSchema>() -> Map<String, Value> {
+    let mut settings = SchemaSettings::default().with_transform(RecursiveTransform(simplify));
+    settings.meta_schema = None;
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<R>();
+    schema.remove("description");
+    let object = schema.ensure_object();
+    object.entry("properties").or_insert_with(|| Map::new().into());
+    std::mem::take(object)
+}
+
+/// Removes what the reader of arguments does not need, since it takes `null` and any number.
+fn simplify(schema: &mut Schema) {
+    for name in ["title", "default", "format", "minimum"] {
+        schema.remove(name);
+    }
+    if let Some(Value::Array(types)) = schema.get("type") {
+        let first = types.first().cloned().unwrap_or_default();
+        schema.insert("type".to_owned(), first);
+    }
+    if let Some(Value::String(text)) = schema.get("description") {
+        let line = text.replace('\n', " ");
+        schema.insert("description".to_owned(), line.into());
     }
 }
 
-/// Returns the schema of a tool's arguments, of which `required` must be given.
-pub fn schema(arguments: &[Argument], required: &[&str]) -> Map<String, Value> {
-    let offered = arguments.iter().filter(|argument| !argument.about.is_empty());
-    let properties: Map<String, Value> = offered
-        .map(|argument| {
-            let mut schema = argument.takes.schema();
-            schema["description"] = argument.about.into();
-            (argument.name.to_owned(), schema)
-        })
-        .collect();
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), required.into());
-    }
-    schema
+/// Returns the schema of a kind.
+pub fn kind_schema(_: &mut schemars::SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": Kind::ALL.map(Kind::name)})
 }
 
-/// A value as its argument takes it.
-#[derive(Clone, Debug, PartialEq)]
-enum Meant {
-    Text(String),
-    List(Vec<String>),
-    Kinds(Vec<Kind>),
-    Number(i64),
-    Flag(bool),
+/// Returns the schema of a list of kinds.
+pub fn kinds_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": kind_schema(generator)})
 }
 
-/// The arguments of a call, made ready.
-#[derive(Clone, Debug, Default)]
-pub struct Given {
-    values: BTreeMap<&'static str, Meant>,
-    /// Arguments that were given as nothing: as `null`, or an empty text or list.
-    emptied: Vec<&'static str>,
-    /// Remarks about the arguments, for the caller.
-    pub notes: Vec<String>,
+/// Deserialises a value by `convert`; the error names what the argument takes.
+fn convert<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    takes: &str,
+    convert: impl FnOnce(&Value) -> Option<T>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    convert(&value).ok_or_else(|| {
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        D::Error::custom(format!("takes {takes}, and not `{}`", quoted(&shown)))
+    })
 }
 
-impl Given {
-    /// Reads the arguments of a call of `tool`.
-    ///
-    /// # Errors
-    /// When one of them cannot be meant as what it takes; the message names it and says what that is.
-    pub fn read(
-        tool: &str,
-        arguments: &[Argument],
-        object: Option<Map<String, Value>>,
-    ) -> Result<Self, Failure> {
-        let mut object = object.unwrap_or_default();
-        let mut given = Self::default();
-        for argument in arguments {
-            let names = std::iter::once(&argument.name).chain(argument.aliases);
-            let values = names.filter_map(|name| Some((*name, object.remove(*name)?)));
-            let (values, empty): (Vec<_>, Vec<_>) = values.partition(|(_, value)| !is_empty(value));
-            let mut values = values.into_iter();
-            let Some((name, value)) = values.next() else {
-                given.emptied.extend((!empty.is_empty()).then_some(argument.name));
-                continue;
-            };
-            for (other, _) in values {
-                given.notes.push(format!("`{other}` was ignored: it means the same as `{name}`."));
-            }
-            let meant = meant(argument.takes, &value).ok_or_else(|| {
-                let shown: String = match &value {
-                    Value::String(text) => text.chars().take(GIVEN_CHARS_MAX).collect(),
-                    value => value.to_string().chars().take(GIVEN_CHARS_MAX).collect(),
-                };
-                Failure::Request(format!(
-                    "`{}` takes {}, and not `{shown}`",
-                    argument.name,
-                    argument.takes.told()
-                ))
-            })?;
-            given.values.insert(argument.name, meant);
-        }
-        object.retain(|_, value| !value.is_null());
-        given.note_unknown(tool, arguments, &object);
-        Ok(given)
-    }
+fn quoted(text: &str) -> String {
+    text.chars().take(QUOTED_CHARS_MAX).collect()
+}
 
-    fn note_unknown(&mut self, tool: &str, arguments: &[Argument], rest: &Map<String, Value>) {
-        if rest.is_empty() {
-            return;
-        }
-        let mut named: Vec<&String> = rest.keys().collect();
-        named.sort();
-        let named: Vec<String> = named
-            .into_iter()
-            .take(8)
-            .map(|name| format!("`{}`", name.chars().take(GIVEN_CHARS_MAX).collect::<String>()))
-            .collect();
-        let known = arguments.iter().filter(|argument| !argument.about.is_empty());
-        let known: Vec<&str> = known.map(|argument| argument.name).collect();
-        let takes = match known.as_slice() {
-            [] => "takes none".to_owned(),
-            known => format!("takes {}", known.join(", ")),
-        };
-        let (are, were) = if named.len() == 1 { ("is", "was") } else { ("are", "were") };
-        self.notes.push(format!(
-            "{} {are} unknown to `{tool}` and {were} ignored; it {takes}.",
-            named.join(", ")
-        ));
-    }
+/// Deserialises a text; the items of a list become its lines.
+pub fn text<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    convert(deserializer, &format!("a text of at most {CHARS_MAX} characters"), |value| {
+        lines(value).filter(|text| text.chars().count() <= CHARS_MAX).map(T::from)
+    })
+}
 
-    /// The text of an argument; `None` where it is missing or empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.values.get(name) {
-            Some(Meant::Text(text)) => Some(text.trim()).filter(|text| !text.is_empty()),
-            Some(_) | None => None,
-        }
-    }
+/// Deserialises a text of one line.
+pub fn line<'de, D: Deserializer<'de>, T: From<String>, const CHARS_MAX: usize>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    text::<D, String, CHARS_MAX>(deserializer).map(|text| one_line(&text).into())
+}
 
-    /// Returns the names of the arguments that were given.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.values.keys().copied().collect()
-    }
+/// Deserialises a query, of which the beginning is used.
+pub fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    convert(deserializer, "a text", |value| {
+        Some(Some(lines(value)?.chars().take(QUERY_CHARS_MAX).collect()))
+    })
+}
 
-    /// Returns whether an argument was given as nothing.
-    pub fn is_emptied(&self, name: &str) -> bool {
-        self.emptied.contains(&name)
-    }
+/// Deserialises a list of texts without commas.
+pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    items(deserializer, "texts", |value| list(value, ","))
+}
 
-    /// The items of a list; empty where it is missing.
-    pub fn list(&self, name: &str) -> Vec<String> {
-        match self.values.get(name) {
-            Some(Meant::List(list)) => list.clone(),
-            Some(_) | None => Vec::new(),
-        }
-    }
+/// Deserialises a list of paths. A path may contain a comma, but hardly one with a space behind it.
+pub fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    items(deserializer, "paths", |value| list(value, ", "))
+}
 
-    /// Kinds of memory.
-    pub fn kinds(&self, name: &str) -> Vec<Kind> {
-        match self.values.get(name) {
-            Some(Meant::Kinds(kinds)) => kinds.clone(),
-            Some(_) | None => Vec::new(),
-        }
-    }
-
-    /// A number.
-    pub fn number(&self, name: &str) -> Option<i64> {
-        match self.values.get(name) {
-            Some(Meant::Number(number)) => Some(*number),
-            Some(_) | None => None,
-        }
-    }
-
-    /// A yes or no.
-    pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.values.get(name) {
-            Some(Meant::Flag(flag)) => Some(*flag),
-            Some(_) | None => None,
-        }
-    }
-
-    /// Returns a mark of what is asked, the page apart: a cursor belongs to one question.
-    pub fn question(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        for (name, meant) in &self.values {
-            if !matches!(*name, "cursor" | "limit" | "format" | "detail") {
-                hasher.update(format!("{name}={meant:?};").as_bytes());
+/// Deserialises ids of memories, each once, in any form that answers print.
+pub fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    items(deserializer, "ids such as k3v9qa", |value| {
+        let mut ids = Vec::new();
+        for id in list(value, "\n")?.iter().flat_map(|item| ids_of(item)) {
+            if !ids.contains(&id) {
+                ids.push(id);
             }
         }
-        hasher.finalize().to_hex()[..6].to_owned()
-    }
+        Some(ids)
+    })
 }
 
-fn meant(takes: Takes, value: &Value) -> Option<Meant> {
-    match takes {
-        Takes::Text => text(value).map(Meant::Text),
-        Takes::Id => {
-            let text = scalar(value)?;
-            let is_one = ids_of(&text).len() < 2 && ids_in(&text.replace(" and ", ", ")).len() < 2;
-            is_one.then(|| Meant::Text(id_of(&text)))
-        }
-        Takes::Ids => ids(value).map(Meant::List),
-        Takes::Words => list(value, Some(",")).map(Meant::List),
-        // A name of a file may have a comma in it, and hardly a space behind that.
-        Takes::Texts | Takes::TextOrTexts => list(value, Some(", ")).map(Meant::List),
-        Takes::One(choices) => {
-            let asked = scalar(value)?.trim().to_ascii_lowercase();
-            choices.contains(&asked.as_str()).then_some(Meant::Text(asked))
-        }
-        Takes::Kind => kind(&scalar(value)?).map(|kind| Meant::Kinds(vec![kind])),
-        Takes::Kinds => {
-            let mut value = value.clone();
-            if let Value::Array(items) = &mut value {
-                items.retain(|item| !item.is_null());
-            }
-            let names = list(&value, Some(","))?;
-            if names.iter().any(|name| ALL_KINDS.contains(&name.to_ascii_lowercase().as_str())) {
-                return Some(Meant::Kinds(Vec::new()));
-            }
-            names.iter().map(|name| kind(name)).collect::<Option<_>>().map(Meant::Kinds)
-        }
-        Takes::Number(most) => number(value).map(|number| Meant::Number(number.clamp(1, most))),
-        Takes::Flag => flag(value).map(Meant::Flag),
-    }
+/// Deserialises the id of one memory.
+pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    convert(deserializer, "one id such as k3v9qa", |value| {
+        let text = scalar(value)?;
+        let is_one = ids_of(&text).len() < 2
+            && ids_in(&text).len() < 2
+            && text.chars().count() <= ITEM_CHARS_MAX;
+        is_one.then(|| Some(id_of(&text)))
+    })
 }
 
-/// Returns whether a value says nothing.
-fn is_empty(value: &Value) -> bool {
+/// Deserialises a kind of memory.
+pub fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
+    convert(deserializer, &format!("one of {}", Kind::ALL.map(Kind::name).join(", ")), |value| {
+        kind_named(&scalar(value)?).map(Some)
+    })
+}
+
+/// Deserialises kinds of memory; "all" is no limit.
+pub fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Kind>, D::Error> {
+    let takes = format!("some of {}", Kind::ALL.map(Kind::name).join(", "));
+    convert(deserializer, &takes, |value| {
+        let names = list(value, ",")?;
+        match names.iter().any(|name| matches!(name.as_str(), "all" | "any" | "*")) {
+            true => Some(Vec::new()),
+            false => names.iter().map(|name| kind_named(name)).collect(),
+        }
+    })
+}
+
+/// Deserialises the number of hits on a page.
+pub fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    convert(deserializer, &format!("a number from 1 to {LIMIT_MAX}"), |value| {
+        let number: f64 = scalar(value)?.trim().parse().ok()?;
+        Some(Some((number as usize).clamp(1, LIMIT_MAX)))
+    })
+}
+
+/// Deserialises a yes or no.
+pub fn flag<'de, D: Deserializer<'de>, T: From<bool>>(deserializer: D) -> Result<T, D::Error> {
+    convert(deserializer, "true or false", |value| {
+        let text = value.as_bool().map_or_else(|| scalar(value), |flag| Some(flag.to_string()))?;
+        match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "y" | "1" | "on" => Some(true.into()),
+            "false" | "no" | "n" | "0" | "off" => Some(false.into()),
+            _ => None,
+        }
+    })
+}
+
+/// Deserialises one of a few names.
+pub fn choice<'de, D: Deserializer<'de>, T: DeserializeOwned + JsonSchema>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let names = schema::<T>().get("enum").and_then(|names| list(names, "")).unwrap_or_default();
+    convert(deserializer, &format!("one of {}", names.join(", ")), |value| {
+        T::deserialize(Value::String(scalar(value)?.trim().to_ascii_lowercase())).ok().map(Some)
+    })
+}
+
+/// Deserialises the numbers of turns: `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` for all from there on.
+pub fn turns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(u32, u32)>, D::Error> {
+    convert(deserializer, "numbers such as 3-7, 5 or 8-", |value| range(&lines(value)?).map(Some))
+}
+
+/// Returns the items of a list, each in one line, within the bounds.
+fn items<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    what: &str,
+    list: impl FnOnce(&Value) -> Option<Vec<String>>,
+) -> Result<Vec<String>, D::Error> {
+    let takes = format!("at most {ITEMS_MAX} {what}, each of at most {ITEM_CHARS_MAX} characters");
+    convert(deserializer, &takes, |value| {
+        let mut items: Vec<String> = list(value)?.iter().map(|item| one_line(item)).collect();
+        items.retain(|item| !item.is_empty());
+        let fits = |item: &String| item.chars().count() <= ITEM_CHARS_MAX;
+        (items.len() <= ITEMS_MAX && items.iter().all(fits)).then_some(items)
+    })
+}
+
+/// Returns a text with single spaces in place of line breaks and runs of spaces.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a value is missing: `null`, or an empty text or list.
+pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),
@@ -298,7 +289,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The text of a value that is one; a list of one is one.
+/// Returns the text of a value that is one; a list of one item is that item.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -308,138 +299,92 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The text of a value; the items of a list are its lines.
-fn text(value: &Value) -> Option<String> {
-    let Value::Array(items) = value else { return scalar(value) };
-    let lines: Option<Vec<String>> = items.iter().map(scalar).collect();
-    lines.map(|lines| lines.join("\n"))
-}
-
-/// Ids of memories, each once, however they are written.
-fn ids(value: &Value) -> Option<Vec<String>> {
-    let is_json = |text: &str| serde_json::from_str::<Vec<Value>>(text).is_ok();
-    let items = match value {
-        Value::String(text) if !is_json(text) => vec![text.clone()],
-        value => list(value, None)?,
+/// Returns the text of a value; the items of a list are its lines.
+fn lines(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Array(items) => items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join("\n"),
+        value => scalar(value)?,
     };
-    let mut ids = Vec::new();
-    for id in items.iter().flat_map(|item| ids_of(item)) {
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
-    Some(ids)
+    Some(text.trim().to_owned())
 }
 
-/// The items of a list, of its text as JSON, or of a text with separators.
-fn list(value: &Value, separator: Option<&str>) -> Option<Vec<String>> {
+/// Returns the items of a list, of its text as JSON, or of a text with separators.
+fn list(value: &Value, separator: &str) -> Option<Vec<String>> {
     match value {
-        Value::Array(items) => items.iter().map(scalar).collect(),
-        Value::String(text) => {
-            if text.trim_start().starts_with('[')
-                && let Ok(Value::Array(items)) = serde_json::from_str(text)
-            {
-                return items.iter().map(scalar).collect();
-            }
-            let split: Vec<&str> = match separator {
-                Some(separator) => text.split(separator).collect(),
-                None => vec![text],
-            };
-            let items = split.into_iter().map(str::trim).filter(|item| !item.is_empty());
-            Some(items.map(str::to_owned).collect())
-        }
-        Value::Number(_) => Some(vec![scalar(value)?]),
-        Value::Null | Value::Bool(_) | Value::Object(_) => None,
-    }
-}
-
-/// Words for no limit by kind.
-const ALL_KINDS: [&str; 3] = ["all", "any", "*"];
-
-fn kind_names() -> [&'static str; 12] {
-    Kind::ALL.map(Kind::name)
-}
-
-/// A kind by its name, or by that of many of them.
-fn kind(name: &str) -> Option<Kind> {
-    let name = name.trim();
-    let one = |end: &str| Kind::from_name(name.strip_suffix(end)?);
-    Kind::from_name(name).or_else(|| one("s")).or_else(|| one("es"))
-}
-
-fn number(value: &Value) -> Option<i64> {
-    match value {
-        Value::Number(number) => number.as_i64().or_else(|| {
-            let float = number.as_f64()?;
-            // The caller clamps to its own bounds.
-            Some(float.clamp(-1e15, 1e15) as i64)
-        }),
-        Value::String(text) => {
-            let text = text.trim();
-            text.parse().ok().or_else(|| number(&serde_json::from_str(text).ok()?))
-        }
-        Value::Array(items) if items.len() == 1 => number(items.first()?),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
-}
-
-fn flag(value: &Value) -> Option<bool> {
-    match value {
-        Value::Bool(flag) => Some(*flag),
-        Value::Number(number) => Some(number.as_f64()? != 0.0),
-        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "yes" | "y" | "1" | "on" => Some(true),
-            "false" | "no" | "n" | "0" | "off" | "" => Some(false),
-            _ => None,
+        Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(scalar).collect(),
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(items @ Value::Array(_)) => list(&items, separator),
+            Ok(_) | Err(_) => Some(text.split(separator).map(str::to_owned).collect()),
         },
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        value => Some(vec![scalar(value)?]),
     }
+}
+
+/// Returns a kind by its name, or by its plural.
+fn kind_named(name: &str) -> Option<Kind> {
+    let name = name.trim();
+    let names = [Some(name), name.strip_suffix('s'), name.strip_suffix("es")];
+    names.into_iter().flatten().find_map(Kind::from_name)
+}
+
+fn range(text: &str) -> Option<(u32, u32)> {
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let numbers: Vec<u32> = numbers.map(|digits| digits.parse().ok()).collect::<Option<_>>()?;
+    let (first, mut last) = (*numbers.first()?, *numbers.last()?);
+    if numbers.len() == 1 && text.ends_with(['-', '.', '+']) {
+        last = u32::MAX;
+    }
+    let first = first.max(1);
+    (first <= last).then_some((first, last))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::request::{RecallRequest, RememberRequest, SessionsRequest};
 
-    const ARGUMENTS: [Argument; 9] = [
-        Argument { name: "id", aliases: &[], takes: Takes::Id, about: "" },
-        Argument { name: "ids", aliases: &[], takes: Takes::Ids, about: "" },
-        Argument { name: "file", aliases: &["files"], takes: Takes::TextOrTexts, about: "" },
-        Argument { name: "kinds", aliases: &["kind"], takes: Takes::Kinds, about: "Kinds." },
-        Argument { name: "query", aliases: &["q"], takes: Takes::Text, about: "Words." },
-        Argument { name: "tags", aliases: &["tag"], takes: Takes::Words, about: "Tags." },
-        Argument { name: "limit", aliases: &[], takes: Takes::Number(50), about: "How many." },
-        Argument { name: "pin", aliases: &[], takes: Takes::Flag, about: "Whether." },
-        Argument { name: "scope", aliases: &[], takes: Takes::One(&["a", "b"]), about: "" },
-    ];
-
-    fn read(object: Value) -> Result<Given, String> {
-        Given::read("recall", &ARGUMENTS, object.as_object().cloned()).map_err(|failure| {
-            match failure {
-                Failure::Request(message) => message,
-                other => format!("{other:?}"),
-            }
+    fn parsed<R: DeserializeOwned + JsonSchema>(object: &Value) -> Result<R, String> {
+        let object = object.as_object().cloned().unwrap_or_default();
+        read("recall", object).map(|(request, _)| request).map_err(|failure| match failure {
+            Failure::Request(message) => message,
+            other => format!("{other:?}"),
         })
     }
 
+    fn recall(object: Value) -> RecallRequest {
+        parsed(&object).unwrap()
+    }
+
     #[test]
-    fn what_models_write_is_taken_as_it_is_meant() {
-        let given = read(json!({"q": ["x"], "tag": "a, b", "limit": "5", "pin": "yes"})).unwrap();
-        assert_eq!(given.text("query"), Some("x"));
-        assert_eq!(given.list("tags"), ["a", "b"]);
-        assert_eq!((given.number("limit"), given.flag("pin")), (Some(5), Some(true)));
-        assert_eq!(given.notes, Vec::<String>::new());
-        let given = read(json!({"kind": "Fixes, todo"})).unwrap();
-        assert_eq!(given.kinds("kinds"), [Kind::Fix, Kind::Task]);
+    fn arguments_are_read_in_the_forms_that_models_write() {
+        let request = recall(json!({"q": ["x"], "tag": "a, b", "limit": "5", "history": "yes"}));
+        assert_eq!(request.query.as_deref(), Some("x"));
+        assert_eq!(request.tags, ["a", "b"]);
+        assert_eq!((request.limit, request.history), (Some(5), true));
+        assert_eq!(recall(json!({"kind": "Fixes, todo"})).kinds, [Kind::Fix, Kind::Task]);
         for (limit, meant) in [(json!(5.0), 5), (json!("7.0"), 7), (json!(900), 50), (json!(-3), 1)]
         {
-            assert_eq!(read(json!({"limit": limit})).unwrap().number("limit"), Some(meant));
+            assert_eq!(recall(json!({"limit": limit})).limit, Some(meant));
         }
-        assert_eq!(read(json!({"tags": "[\"a\", \"b, c\"]"})).unwrap().list("tags"), ["a", "b, c"]);
-        let given = read(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"})).unwrap();
-        assert_eq!(given.text("query"), Some("a\nb\n3"));
-        assert_eq!((given.list("file").len(), given.kinds("kinds").len()), (2, 0));
-        assert_eq!(read(json!({"file": "a, b"})).unwrap().list("file"), ["a", "b"]);
-        assert_eq!(read(json!({"file": "a,b"})).unwrap().list("file"), ["a,b"]);
+        assert_eq!(recall(json!({"tags": "[\"a\", \"b, c\"]"})).tags, ["a", "b, c"]);
+        let request = recall(json!({"q": ["a", "b", 3], "files": ["x", "y"], "kind": "all"}));
+        assert_eq!(request.query.as_deref(), Some("a\nb\n3"));
+        assert_eq!((request.paths.len(), request.kinds.len()), (2, 0));
+        assert_eq!(recall(json!({"file": "a, b"})).paths, ["a", "b"]);
+        assert_eq!(recall(json!({"file": "a,b"})).paths, ["a,b"]);
+        for empty in [json!(""), json!(" "), json!([]), json!([""]), Value::Null] {
+            let request = recall(json!({"query": empty, "q": "y", "limit": empty, "kind": empty}));
+            assert_eq!(
+                request,
+                RecallRequest { query: Some("y".to_owned()), ..Default::default() }
+            );
+        }
+    }
+
+    #[test]
+    fn ids_are_read_as_answers_print_them() {
         let ids = ["k3v9qa", "8h248h"];
         for (written, meant) in [
             (json!("k3v9qa"), &ids[..1]),
@@ -453,63 +398,70 @@ mod tests {
             (json!("[fact k3v9qa, replaced by 8h248h]"), &ids[..1]),
             (json!("[fact k3v9qa, pending], [user's preference 8h248h]"), &ids),
         ] {
-            assert_eq!(read(json!({"ids": written})).unwrap().list("ids"), meant, "{written}");
+            assert_eq!(recall(json!({"ids": written})).ids, meant, "{written}");
         }
-        assert_eq!(read(json!({"id": "[fact k3v9qa] One"})).unwrap().text("id"), Some("k3v9qa"));
-        assert_eq!(read(json!({"tags": null, "query": null})).unwrap().text("query"), None);
+        let request: RememberRequest = parsed(&json!({"id": "[fact k3v9qa] One"})).unwrap();
+        assert_eq!(request.id.as_deref(), Some("k3v9qa"));
     }
 
     #[test]
-    fn what_cannot_be_meant_is_named_with_what_is_taken() {
-        let ids_given = ["k3v9qa", "8h248h"];
-        for (object, told) in [
+    fn an_error_names_the_argument_and_what_it_takes() {
+        let list = "takes at most 32 texts, each of at most 400 characters";
+        let many: Vec<String> = (0..40).map(|number| format!("tag{number}")).collect();
+        for (object, message) in [
             (json!({"limit": "many"}), "`limit` takes a number from 1 to 50, and not `many`"),
+            (json!({"query": "x", "n": {}}), "`n` takes a number from 1 to 50, and not `{}`"),
             (json!({"query": {"a": 1}}), "`query` takes a text, and not `{\"a\":1}`"),
             (
                 json!({"kinds": "poem"}),
                 "`kinds` takes some of decision, convention, preference, fact, procedure, command, \
                  gotcha, fix, failed-approach, task, session, synthesis, and not `poem`",
             ),
-            (
-                json!({"id": ids_given}),
-                "`id` takes one id such as k3v9qa, and not `[\"k3v9qa\",\"8h248h\"]`",
-            ),
-            (json!({"scope": "c"}), "`scope` takes one of a, b, and not `c`"),
-            (json!({"pin": "perhaps"}), "`pin` takes true or false, and not `perhaps`"),
+            (json!({"detail": "some"}), "`detail` takes one of full, titles, and not `some`"),
+            (json!({"history": "perhaps"}), "`history` takes true or false, and not `perhaps`"),
+            (json!({"tags": many}), list),
+            (json!({"tags": ["x".repeat(500)]}), list),
         ] {
-            assert_eq!(read(object).unwrap_err(), told);
+            let error = parsed::<RecallRequest>(&object).unwrap_err();
+            assert!(error.contains(message), "{error}");
         }
+        let error = parsed::<RememberRequest>(&json!({"id": ["k3v9qa", "8h248h"]})).unwrap_err();
+        let message = "`id` takes one id such as k3v9qa, and not `[\"k3v9qa\",\"8h248h\"]`";
+        assert_eq!(error, message);
     }
 
     #[test]
-    fn unknown_arguments_are_named() {
-        let given = read(json!({"query": "x", "as_off": "today"})).unwrap();
-        let told = "`as_off` is unknown to `recall` and was ignored; it takes kinds, query, tags, limit, pin.";
-        assert_eq!(given.notes, [told]);
-    }
-
-    #[test]
-    fn an_alias_beside_its_name_is_named_and_what_is_empty_is_missing() {
-        let given = read(json!({"query": "x", "q": "y", "file": ["a"], "files": "b"})).unwrap();
-        assert_eq!((given.text("query"), given.list("file")), (Some("x"), vec!["a".to_owned()]));
-        let told = |other: &str, name: &str| {
-            format!("`{other}` was ignored: it means the same as `{name}`.")
+    fn unknown_and_repeated_arguments_are_named() {
+        let read = |object: Value| {
+            read::<RecallRequest>("recall", object.as_object().cloned().unwrap()).unwrap()
         };
-        assert_eq!(given.notes, [told("files", "file"), told("q", "query")]);
-        for empty in [json!(""), json!(" "), json!([]), json!([""]), Value::Null] {
-            let asked =
-                json!({"query": empty, "q": "y", "limit": empty, "kind": empty, "scope": empty});
-            let given = read(asked).unwrap();
-            assert_eq!((given.names(), given.text("query")), (vec!["query"], Some("y")), "{empty}");
-            assert!(given.is_emptied("limit") && given.notes.is_empty(), "{:?}", given.notes);
-        }
+        let (request, notes) = read(json!({"query": "x", "q": "y", "file": "a", "files": "b"}));
+        assert_eq!(request.query.as_deref(), Some("x"));
+        let note = |name: &str| format!("`{name}` was ignored: another argument means the same.");
+        assert_eq!((request.paths, notes), (vec!["a".to_owned()], vec![note("q"), note("files")]));
+        let (_, notes) = read(json!({"query": "x", "as_off": "today"}));
+        let note = "`as_off` is unknown to `recall` and was ignored; it takes query, ids, paths, kinds, detail, \
+                    as_of, history, projects, limit, cursor.";
+        assert_eq!(notes, [note]);
     }
 
     #[test]
-    fn a_question_is_the_same_on_every_page() {
-        let question = |object| read(object).unwrap().question();
-        let first = question(json!({"query": "x"}));
-        assert_eq!(first, question(json!({"q": "x", "limit": 3})));
-        assert_ne!(first, question(json!({"query": "y"})));
+    fn turns_are_named_in_several_ways() {
+        for (turns, meant) in [
+            (json!("3-7"), Some((3, 7))),
+            (json!(5), Some((5, 5))),
+            (json!("3..7"), Some((3, 7))),
+            (json!("turns 3 to 7"), Some((3, 7))),
+            (json!("0-2"), Some((1, 2))),
+            (json!("1-999"), Some((1, 999))),
+            (json!("8-"), Some((8, u32::MAX))),
+            (json!("8.."), Some((8, u32::MAX))),
+            (json!([3, 4, 5]), Some((3, 5))),
+            (json!("7-3"), None),
+            (json!("all"), None),
+        ] {
+            let read: Result<SessionsRequest, _> = parsed(&json!({"turns": turns}));
+            assert_eq!(read.ok().and_then(|request| request.turns), meant, "{turns}");
+        }
     }
 }

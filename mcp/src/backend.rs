@@ -4,9 +4,10 @@
 //! A response is a text for the model, and says the same as JSON to who asks for that: Claude Code
 //! hands a model nothing but the structured part of an answer that has one, so no answer has one.
 
-use memory_store::memory::Scope;
-use memory_store::{Error, Kind};
+use memory_store::Error;
 use serde::Serialize;
+
+pub use crate::request::{ForgetRequest, Page, RecallRequest, RememberRequest, SessionsRequest};
 
 /// Answers requests. Calls may block for as long as reading some files takes.
 pub trait Backend: Send + Sync + 'static {
@@ -58,19 +59,6 @@ impl From<Error> for Failure {
     }
 }
 
-/// A part of a long list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// Hits that earlier pages gave.
-    pub skip: usize,
-    /// The last of these: the list may have changed since.
-    pub last: Option<String>,
-    /// Hits of this page at most.
-    pub limit: usize,
-    /// A mark of what is asked.
-    pub question: String,
-}
-
 /// Remarks beside one page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
@@ -82,37 +70,6 @@ pub struct Rest {
     /// Reason why this answer is less good than usual, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-}
-
-/// Query for memories.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RecallRequest {
-    /// Words, a question, or the text of an error.
-    pub query: Option<String>,
-    /// These, with their whole texts.
-    pub ids: Vec<String>,
-    /// Only these kinds; empty means all.
-    pub kinds: Vec<Kind>,
-    /// Only what has one of these tags; empty means all.
-    pub tags: Vec<String>,
-    /// Memories about these files come first.
-    pub paths: Vec<String>,
-    /// Nothing older, in words.
-    pub since: Option<String>,
-    /// Nothing newer, in words.
-    pub before: Option<String>,
-    /// Day on which the memories had to hold, in words.
-    pub as_of: Option<String>,
-    /// Replaced and expired ones, too.
-    pub history: bool,
-    /// Titles alone.
-    pub titles: bool,
-    /// Also what other projects of this user share.
-    pub all_projects: bool,
-    /// Which part of the list.
-    pub page: Page,
-    /// Names of the arguments that were given.
-    pub given: Vec<&'static str>,
 }
 
 /// Memories and passages of sessions that were found.
@@ -176,37 +133,6 @@ pub struct MemoryHit {
     /// The other project that it is of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-}
-
-/// A memory to save, or to change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RememberRequest {
-    /// The one to change.
-    pub id: Option<String>,
-    /// Kind of the memory; without one a new memory is a fact, and that of the one to change stays.
-    pub kind: Option<Kind>,
-    /// One line; that of the one to change stays where this is empty.
-    pub title: String,
-    /// The text below it; likewise.
-    pub text: String,
-    /// Search words.
-    pub tags: Vec<String>,
-    /// The files it is about.
-    pub paths: Vec<String>,
-    /// This project, or every project of this user, which is the user's to say: it is kept for this one.
-    pub scope: Option<Scope>,
-    /// Ids of the memories that it replaces.
-    pub supersedes: Vec<String>,
-    /// Whether it and what it seems to contradict or repeat both hold.
-    pub both_hold: bool,
-    /// Whether it is kept in view.
-    pub pin: Option<bool>,
-    /// Whether somebody looked at it and found it true.
-    pub still_true: bool,
-    /// The last day on which it holds, in words.
-    pub valid_until: Option<String>,
-    /// Remarks about the request, for the caller.
-    pub notes: Vec<String>,
 }
 
 /// Memory that was saved.
@@ -273,33 +199,6 @@ pub struct ForgetResponse {
     /// The answer as text for the model.
     #[serde(skip)]
     pub text: String,
-}
-
-/// Query for earlier sessions.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionsRequest {
-    /// Words, a question, or the text of an error.
-    pub query: Option<String>,
-    /// Only this session, by the start of its id.
-    pub session: Option<String>,
-    /// These turns of it, from 1; the last may be [`u32::MAX`].
-    pub turns: Option<(u32, u32)>,
-    /// A line for each turn, or for each of these.
-    pub outline: bool,
-    /// Sessions on this branch.
-    pub branch: Option<String>,
-    /// Sessions that changed one of these files.
-    pub files: Vec<String>,
-    /// Nothing older, in words.
-    pub since: Option<String>,
-    /// Nothing newer, in words.
-    pub before: Option<String>,
-    /// Search the model's thinking instead of the conversation.
-    pub thinking: bool,
-    /// Which part of the list.
-    pub page: Page,
-    /// Names of the arguments that were given.
-    pub given: Vec<&'static str>,
 }
 
 /// Turns or sessions that were found.

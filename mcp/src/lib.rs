@@ -1,10 +1,10 @@
 //! The MCP server: memory for a model that asks for it.
 //!
 //! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`tools`] and
-//! [`prompts`] are what a model and a person see, [`arguments`], `printed` (ids) and [`request`] turn JSON into
+//! [`prompts`] are what a model and a person see, `request`, `arguments` and `printed` (ids) turn JSON into
 //! requests, and [`server`] alone knows the protocol's library.
 
-pub mod arguments;
+mod arguments;
 pub mod backend;
 pub mod background;
 pub mod environment;
@@ -13,7 +13,7 @@ pub mod local;
 mod printed;
 mod processor;
 pub mod prompts;
-pub mod request;
+mod request;
 pub mod resident;
 pub mod server;
 pub mod tools;

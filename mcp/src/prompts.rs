@@ -1,6 +1,7 @@
 //! Prompts (slash commands in the client) and resources: what a person asks for with a word.
 
-use crate::backend::{Backend, Failure, RecallRequest};
+use crate::backend::{Backend, Failure, Page, RecallRequest};
+use crate::request::LIMIT_DEFAULT;
 
 /// A prompt that the server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +159,7 @@ fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
         } else {
             Vec::new()
         },
-        page: crate::backend::Page { limit: 20, ..page() },
+        page: Page { limit: 20, ..page() },
         ..RecallRequest::default()
     };
     Ok(backend.recall(&request)?.text)
@@ -170,6 +171,6 @@ fn is_file(word: &str) -> bool {
     word.contains(['.', '/']) || is_named_so && word != "Profile"
 }
 
-fn page() -> crate::backend::Page {
-    crate::backend::Page { limit: 12, ..crate::backend::Page::default() }
+fn page() -> Page {
+    Page { limit: LIMIT_DEFAULT, ..Page::default() }
 }

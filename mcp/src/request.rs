@@ -1,57 +1,240 @@
-//! From arguments to requests: what is missing gets its default, what is too long is bounded, and what makes no
-//! sense is said in words that name the argument and what it takes.
+//! Requests: the arguments of each tool as a type, from which the schema is made, and the checks that concern several
+//! arguments. The comments of offered arguments are descriptions for the model.
 
-use memory_store::memory::Scope;
+use memory_store::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::arguments::Given;
-use crate::backend::{Failure, Page, RecallRequest, RememberRequest, SessionsRequest};
-use crate::tools::LIMIT_MAX;
+use crate::arguments::{
+    choice, flag, given, id, ids, is_empty, kind, kind_schema, kinds, kinds_schema, limit, line,
+    one_line, paths, query, read, text, turns, words,
+};
+use crate::backend::Failure;
 
 /// Hits when a request names no limit.
-const LIMIT_DEFAULT: i64 = 12;
+pub(crate) const LIMIT_DEFAULT: usize = 12;
 /// Hits that paging may pass over.
 const SKIP_MAX: usize = 500;
-/// Characters of a query that are used.
-const QUERY_CHARS_MAX: usize = 4_000;
-/// Characters of a title.
-const TITLE_CHARS_MAX: usize = 200;
 /// Characters of a title that is made from the text.
 const MADE_TITLE_CHARS_MAX: usize = 120;
-/// Characters of a memory's text.
-const TEXT_CHARS_MAX: usize = 20_000;
-/// Tags, paths or ids of one request.
-const ITEMS_MAX: usize = 32;
-/// Characters of a tag, path or id.
-const ITEM_CHARS_MAX: usize = 400;
+
+/// Amount of text in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Detail {
+    Full,
+    Titles,
+}
+
+/// Projects whose memories are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Projects {
+    This,
+    All,
+}
+
+/// Projects that a memory applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    Project,
+    User,
+}
+
+/// A part of a long list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Hits of earlier pages.
+    pub skip: usize,
+    /// The last hit of the page before: the list may have changed since.
+    pub last: Option<String>,
+    /// Hits of this page at most.
+    pub limit: usize,
+    /// A hash of what is asked.
+    pub question: String,
+}
+
+/// Arguments of `recall`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct RecallRequest {
+    /// Question, words, file name or error text. Filters: AND, OR, NOT, kind:fix, tag:ci, since:2026-10-01,
+    /// before:"last week".
+    #[serde(alias = "q", alias = "text", alias = "search", alias = "question", alias = "keywords")]
+    #[serde(alias = "topic", deserialize_with = "query")]
+    pub query: Option<String>,
+    /// Return full texts of these memories.
+    #[serde(alias = "id", alias = "memory_id", alias = "memory_ids", deserialize_with = "ids")]
+    pub ids: Vec<String>,
+    /// Files. With query: rank their memories first. Alone: return what matters for a task in them.
+    #[serde(alias = "path", alias = "files", alias = "file", alias = "file_path")]
+    #[serde(alias = "file_paths", deserialize_with = "paths")]
+    pub paths: Vec<String>,
+    /// Only these kinds.
+    #[serde(alias = "kind", alias = "type", alias = "types", deserialize_with = "kinds")]
+    #[schemars(schema_with = "kinds_schema")]
+    pub kinds: Vec<Kind>,
+    /// Default full.
+    #[serde(deserialize_with = "choice")]
+    pub detail: Option<Detail>,
+    /// Answer as of this date.
+    #[serde(alias = "at", alias = "on", deserialize_with = "line::<_, _, 400>")]
+    pub as_of: Option<String>,
+    /// Include superseded and expired memories.
+    #[serde(alias = "include_superseded", deserialize_with = "flag")]
+    pub history: bool,
+    /// all: include projects that the user shares.
+    #[serde(alias = "project", alias = "scope", deserialize_with = "choice")]
+    pub projects: Option<Projects>,
+    /// 1 to 50, default 12.
+    #[serde(alias = "max", alias = "max_results", alias = "count", alias = "n", alias = "top_k")]
+    #[serde(deserialize_with = "limit")]
+    pub limit: Option<usize>,
+    /// next_cursor of an answer: return what follows.
+    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, 400>")]
+    pub cursor: Option<String>,
+    /// Only what has one of these tags.
+    #[serde(alias = "tag", deserialize_with = "words")]
+    #[schemars(skip)]
+    pub tags: Vec<String>,
+    /// Nothing older, in words.
+    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, 400>")]
+    #[schemars(skip)]
+    pub since: Option<String>,
+    /// Nothing newer, in words.
+    #[serde(alias = "until", deserialize_with = "line::<_, _, 400>")]
+    #[schemars(skip)]
+    pub before: Option<String>,
+    /// Part of the list, from `limit` and `cursor`.
+    #[serde(skip)]
+    pub page: Page,
+}
+
+/// Arguments of `remember`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct RememberRequest {
+    /// Default fact.
+    #[serde(alias = "type", alias = "category", alias = "kinds", deserialize_with = "kind")]
+    #[schemars(schema_with = "kind_schema")]
+    pub kind: Option<Kind>,
+    /// One line.
+    #[serde(alias = "name", alias = "summary", alias = "subject")]
+    #[serde(deserialize_with = "line::<_, _, 200>")]
+    pub title: String,
+    /// Self-contained sentences with the reason; readers do not see this conversation.
+    #[serde(alias = "content", alias = "body", alias = "memory", alias = "details")]
+    #[serde(alias = "description", alias = "note", deserialize_with = "text::<_, _, 20_000>")]
+    pub text: String,
+    /// Search terms.
+    #[serde(alias = "tag", alias = "keywords", deserialize_with = "words")]
+    pub tags: Vec<String>,
+    /// Files it concerns.
+    #[serde(alias = "path", alias = "files", alias = "file", alias = "file_path")]
+    #[serde(alias = "file_paths", deserialize_with = "paths")]
+    pub paths: Vec<String>,
+    /// Update this memory: text, title, kind, paths, pin, valid_until, still_true.
+    #[serde(alias = "memory_id", deserialize_with = "id")]
+    pub id: Option<String>,
+    /// Ids of memories that this one replaces.
+    #[serde(alias = "replaces", deserialize_with = "ids")]
+    pub supersedes: Vec<String>,
+    /// It and the memories that an answer named are all true.
+    #[serde(deserialize_with = "flag")]
+    pub both_hold: bool,
+    /// Always show at session start.
+    #[serde(alias = "pinned", deserialize_with = "flag")]
+    pub pin: Option<bool>,
+    /// With id: checked, still true.
+    #[serde(alias = "confirm", deserialize_with = "flag")]
+    pub still_true: bool,
+    /// Last day of validity.
+    #[serde(alias = "expires", alias = "until", deserialize_with = "line::<_, _, 400>")]
+    pub valid_until: Option<String>,
+    /// This project, or every project of the user. Only the user can choose the latter.
+    #[serde(deserialize_with = "choice")]
+    #[schemars(skip)]
+    pub scope: Option<Reach>,
+}
+
+/// Arguments of `forget`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct ForgetRequest {
+    /// Id from a `recall` answer.
+    #[serde(alias = "memory_id", alias = "ids", deserialize_with = "id")]
+    #[schemars(required)]
+    pub id: Option<String>,
+}
+
+/// Arguments of `search_sessions`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct SessionsRequest {
+    /// Words that were said, or an error. Filters as in recall.
+    #[serde(alias = "q", alias = "text", alias = "search", alias = "question")]
+    #[serde(deserialize_with = "query")]
+    pub query: Option<String>,
+    /// Only this session: its id or the start of it.
+    #[serde(alias = "session_id", alias = "id", deserialize_with = "line::<_, _, 400>")]
+    pub session: Option<String>,
+    /// With session: read these turns, such as 3-7 or 8-.
+    #[serde(alias = "turn", alias = "range", deserialize_with = "turns")]
+    #[schemars(with = "String")]
+    pub turns: Option<(u32, u32)>,
+    /// With session: one line for each turn.
+    #[serde(alias = "toc", deserialize_with = "flag")]
+    pub outline: bool,
+    /// Sessions on this git branch.
+    #[serde(alias = "git_branch", deserialize_with = "line::<_, _, 400>")]
+    pub branch: Option<String>,
+    /// Sessions that changed this file.
+    #[serde(alias = "path", alias = "paths", alias = "files", alias = "file_path")]
+    #[serde(alias = "file_paths", deserialize_with = "paths")]
+    #[schemars(with = "String")]
+    pub file: Vec<String>,
+    /// Earliest date.
+    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, 400>")]
+    pub since: Option<String>,
+    /// Latest date.
+    #[serde(alias = "until", alias = "to", deserialize_with = "line::<_, _, 400>")]
+    pub before: Option<String>,
+    /// Search the model's thinking instead.
+    #[serde(deserialize_with = "flag")]
+    pub thinking: bool,
+    /// 1 to 50, default 12.
+    #[serde(alias = "max", alias = "max_results", alias = "count", alias = "n", alias = "top_k")]
+    #[serde(deserialize_with = "limit")]
+    pub limit: Option<usize>,
+    /// next_cursor of an answer: return what follows.
+    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, 400>")]
+    pub cursor: Option<String>,
+    /// Part of the list, from `limit` and `cursor`.
+    #[serde(skip)]
+    pub page: Page,
+}
+
+/// Arguments of `status`: none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StatusRequest {}
 
 impl RecallRequest {
     /// Reads the arguments of `recall`.
     ///
     /// # Errors
-    /// When nothing is asked, or an argument makes no sense.
-    pub fn read(given: &mut Given) -> Result<Self, Failure> {
-        let request = Self {
-            query: query(given),
-            ids: items("ids", given)?,
-            kinds: given.kinds("kinds"),
-            tags: items("tags", given)?,
-            paths: items("paths", given)?,
-            since: item("since", given)?,
-            before: item("before", given)?,
-            as_of: item("as_of", given)?,
-            history: given.flag("history").unwrap_or_default(),
-            titles: given.text("detail") == Some("titles"),
-            all_projects: given.text("projects") == Some("all"),
-            page: page(given)?,
-            given: given.names(),
-        };
+    /// When nothing is asked, or an argument is wrong.
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+        let (mut request, notes) = read::<Self>("recall", object)?;
+        request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         let asks = request.query.is_some()
             || !(request.ids.is_empty() && request.paths.is_empty())
             || !(request.kinds.is_empty() && request.tags.is_empty())
             || request.since.is_some()
             || request.before.is_some();
         if asks {
-            return Ok(request);
+            return Ok((request, notes));
         }
         Err(Failure::Request(
             "`query`, `ids` or `paths` is missing: say what to look for, such as {\"query\": \
@@ -59,36 +242,21 @@ impl RecallRequest {
                 .to_owned(),
         ))
     }
+
+    /// Returns whether the answer consists of titles.
+    pub fn titles(&self) -> bool {
+        self.detail == Some(Detail::Titles)
+    }
 }
 
 impl SessionsRequest {
     /// Reads the arguments of `search_sessions`; without any the latest sessions are listed.
     ///
     /// # Errors
-    /// When an argument makes no sense.
-    pub fn read(given: &mut Given) -> Result<Self, Failure> {
-        let turns = match given.text("turns") {
-            None => None,
-            Some(text) => Some(range(text).ok_or_else(|| {
-                Failure::Request(format!(
-                    "`turns` takes numbers such as 3-7, 5 or 8-, and not `{}`",
-                    text.chars().take(40).collect::<String>()
-                ))
-            })?),
-        };
-        let request = Self {
-            query: query(given),
-            session: item("session", given)?,
-            turns,
-            outline: given.flag("outline").unwrap_or_default(),
-            branch: item("branch", given)?,
-            files: items("file", given)?,
-            since: item("since", given)?,
-            before: item("before", given)?,
-            thinking: given.flag("thinking").unwrap_or_default(),
-            page: page(given)?,
-            given: given.names(),
-        };
+    /// When an argument is wrong.
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+        let (mut request, notes) = read::<Self>("search_sessions", object)?;
+        request.page = Page::read(request.limit, request.cursor.as_deref(), &given(&request))?;
         if request.session.is_none() && (request.turns.is_some() || request.outline) {
             return Err(Failure::Request(
                 "`turns` and `outline` are of one session: give its id as `session` (a search or a \
@@ -96,7 +264,7 @@ impl SessionsRequest {
                     .to_owned(),
             ));
         }
-        Ok(request)
+        Ok((request, notes))
     }
 }
 
@@ -104,107 +272,73 @@ impl RememberRequest {
     /// Reads the arguments of `remember`.
     ///
     /// # Errors
-    /// When there is nothing to save, or more than one memory may hold.
-    pub fn read(given: &mut Given) -> Result<Self, Failure> {
-        let text = given.text("text").unwrap_or_default().to_owned();
-        let title = one_line(given.text("title").unwrap_or_default());
-        let id = item("id", given)?;
-        for (name, text, chars_max) in
-            [("title", &title, TITLE_CHARS_MAX), ("text", &text, TEXT_CHARS_MAX)]
-        {
-            let chars = text.chars().count();
-            if chars > chars_max {
-                return Err(Failure::Request(format!(
-                    "`{name}` has {chars} characters and may have {chars_max}: shorten it, or save several memories"
-                )));
-            }
+    /// When there is nothing to save, or an argument is wrong.
+    pub fn read(object: Map<String, Value>) -> Result<(Self, Vec<String>), Failure> {
+        let is_emptied = object.get("valid_until").is_some_and(is_empty);
+        let (mut request, mut notes) = read::<Self>("remember", object)?;
+        if let Some(id) = &request.id {
+            notes.extend(is_emptied.then(|| {
+                format!("`valid_until` stays as it is: the user removes it with `throughline edit {id}`.")
+            }));
+            return Ok((request, notes));
         }
-        let (title, text) = match (id.is_some(), title.is_empty()) {
-            (true, _) | (_, false) => (title, text),
-            (false, true) => titled(&text).ok_or_else(|| {
+        if request.title.is_empty() {
+            (request.title, request.text) = titled(&request.text).ok_or_else(|| {
                 Failure::Request(
                     "`title` or `text` is missing: say the thing in one line, and the reason below \
                      it"
                     .to_owned(),
                 )
-            })?,
-        };
-        let kinds = given.kinds("kind");
-        if kinds.is_empty() && id.is_none() {
-            given.notes.push(
+            })?;
+        }
+        if request.kind.is_none() {
+            notes.push(
                 "It is saved as a fact; `kind` takes decision, convention, preference, gotcha, fix \
                  and others."
                     .to_owned(),
             );
         }
-        if let (Some(id), true) = (&id, given.is_emptied("valid_until")) {
-            given.notes.push(format!(
-                "`valid_until` stays as it is: the user removes it with `throughline edit {id}`."
-            ));
+        if request.still_true {
+            notes.push("`still_true` does not apply to a new memory and was ignored.".to_owned());
         }
-        let still_true = given.flag("still_true").unwrap_or_default();
-        if still_true && id.is_none() {
-            given.notes.extend(unused(&["still_true"], &[], "a new memory"));
-        }
-        let (tags, paths) = (items("tags", given)?, items("paths", given)?);
-        let supersedes = items("supersedes", given)?;
-        Ok(Self {
-            id,
-            kind: kinds.first().copied(),
-            title,
-            text,
-            tags,
-            paths,
-            scope: given.text("scope").map(|scope| match scope {
-                "user" => Scope::User,
-                _ => Scope::Project,
-            }),
-            supersedes,
-            both_hold: given.flag("both_hold").unwrap_or_default(),
-            pin: given.flag("pin"),
-            still_true,
-            valid_until: item("valid_until", given)?,
-            notes: std::mem::take(&mut given.notes),
-        })
+        Ok((request, notes))
     }
 }
 
-/// Names the given arguments that an answer of some kind does not use.
-pub fn unused(given: &[&str], used: &[&str], answer: &str) -> Option<String> {
-    let unused = given.iter().filter(|name| **name != "format" && !used.contains(name));
-    let named: Vec<String> = unused.map(|name| format!("`{name}`")).collect();
-    match named.as_slice() {
-        [] => None,
-        [one] => Some(format!("{one} does not apply to {answer} and was ignored.")),
-        several => {
-            Some(format!("{} do not apply to {answer} and were ignored.", several.join(", ")))
-        }
+impl ForgetRequest {
+    /// Reads the arguments of `forget`, and returns the id.
+    ///
+    /// # Errors
+    /// When it is missing.
+    pub fn read(object: Map<String, Value>) -> Result<(String, Vec<String>), Failure> {
+        let (request, notes) = read::<Self>("forget", object)?;
+        let id = request.id.ok_or_else(|| {
+            Failure::Request(
+                "`id` is missing: it takes the short id that `recall` shows, such as k3v9qa"
+                    .to_owned(),
+            )
+        })?;
+        Ok((id, notes))
     }
 }
 
-/// The id in the arguments of `forget`.
-///
-/// # Errors
-/// When it is missing.
-pub fn id(given: &mut Given) -> Result<String, Failure> {
-    item("id", given)?.ok_or_else(|| {
-        Failure::Request(
-            "`id` is missing: it takes the short id that `recall` shows, such as k3v9qa".to_owned(),
-        )
-    })
+/// Names the arguments of a request that an answer of some kind does not use.
+pub fn unused(request: &impl Serialize, used: &[&str], answer: &str) -> Option<String> {
+    let given = given(request);
+    let unused = given.keys().filter(|name| !used.contains(&name.as_str()));
+    let mut named: Vec<String> = unused.map(|name| format!("`{name}`")).collect();
+    named.sort();
+    let (do_not, were) = if named.len() == 1 { ("does not", "was") } else { ("do not", "were") };
+    (!named.is_empty())
+        .then(|| format!("{} {do_not} apply to {answer} and {were} ignored.", named.join(", ")))
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A title made from a text: its first line or sentence, and what is left of the text.
+/// Makes a title of a text's first line or sentence, and returns it with the rest of the text.
 fn titled(text: &str) -> Option<(String, String)> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = line.trim().trim_start_matches(['#', '-', '*', ' ']);
     let sentence = line.find(". ").map_or(line, |end| &line[..end]);
-    let sentence = one_line(sentence);
-    let bare = sentence.trim_end_matches('.').to_owned();
+    let bare = one_line(sentence).trim_end_matches('.').to_owned();
     let title = match bare.char_indices().nth(MADE_TITLE_CHARS_MAX) {
         None => bare,
         Some((end, _)) => {
@@ -212,135 +346,73 @@ fn titled(text: &str) -> Option<(String, String)> {
             format!("{}…", head[..head.rfind(' ').unwrap_or(end)].trim_end())
         }
     };
-    // A text that is all in its title is not said twice.
     let is_all = one_line(text).trim_end_matches('.') == title;
     (!title.is_empty()).then(|| (title, if is_all { String::new() } else { text.to_owned() }))
 }
 
-fn query(given: &Given) -> Option<String> {
-    Some(given.text("query")?.chars().take(QUERY_CHARS_MAX).collect())
-}
-
-/// A short text of one line.
-fn item(name: &str, given: &Given) -> Result<Option<String>, Failure> {
-    let Some(text) = given.text(name) else { return Ok(None) };
-    if text.chars().count() > ITEM_CHARS_MAX {
-        return Err(Failure::Request(format!(
-            "`{name}` is longer than {ITEM_CHARS_MAX} characters"
-        )));
-    }
-    Ok(Some(one_line(text)))
-}
-
-/// The items of a list, as many as there may be; which are left out is noted, and refused where that leaves none.
-fn items(name: &str, given: &mut Given) -> Result<Vec<String>, Failure> {
-    let mut items: Vec<String> = given.list(name).iter().map(|item| one_line(item)).collect();
-    items.retain(|item| !item.is_empty());
-    let asked = items.len();
-    items.retain(|item| item.chars().count() <= ITEM_CHARS_MAX);
-    let too_long = asked - items.len();
-    if too_long > 0 && items.is_empty() {
-        return Err(Failure::Request(format!(
-            "each item of `{name}` may have at most {ITEM_CHARS_MAX} characters"
-        )));
-    }
-    let too_many = items.len().saturating_sub(ITEMS_MAX);
-    items.truncate(ITEMS_MAX);
-    if too_long > 0 {
-        given.notes.push(format!(
-            "{too_long} of `{name}` were left out: each may have {ITEM_CHARS_MAX} characters."
-        ));
-    }
-    if too_many > 0 {
-        given.notes.push(format!(
-            "{too_many} of `{name}` were left out: a call takes {ITEMS_MAX} of them. Ask again with the rest."
-        ));
-    }
-    Ok(items)
-}
-
-/// `5`, `3-7`, `3..7`, `3 to 7`, `3, 4, 5`; `8-` for all from there on.
-fn range(text: &str) -> Option<(u32, u32)> {
-    let numbers: Option<Vec<u32>> = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|digits| !digits.is_empty())
-        .map(|digits| digits.parse().ok())
-        .collect();
-    let goes_on = text.trim_end().ends_with(['-', '.', '+']);
-    let (first, last) = match numbers?.as_slice() {
-        [one] if goes_on => (*one, u32::MAX),
-        [one] => (*one, *one),
-        [first, .., last] => (*first, *last),
-        [] => return None,
-    };
-    let first = first.max(1);
-    (first <= last).then_some((first, last))
-}
-
-fn page(given: &Given) -> Result<Page, Failure> {
-    let limit = given.number("limit").unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
-    let limit = usize::try_from(limit).unwrap_or(1);
-    let question = given.question();
-    let Some(cursor) = given.text("cursor") else {
-        return Ok(Page { skip: 0, last: None, limit, question });
-    };
-    let mut parts = cursor.splitn(3, '.');
-    let (asked, skip, last) = (parts.next(), parts.next(), parts.next());
-    let skip = skip.and_then(|skip| usize::from_str_radix(skip, 16).ok());
-    match (asked, skip, last) {
-        (Some(asked), Some(skip), Some(last)) if skip <= SKIP_MAX && asked == question => {
-            Ok(Page { skip, last: Some(last.to_owned()), limit, question })
-        }
-        (Some(_), Some(skip), Some(_)) if skip <= SKIP_MAX => Err(Failure::Request(
-            "`cursor` belongs to another question: repeat the arguments of the call that gave it, \
-             or leave it out to start again"
-                .to_owned(),
-        )),
-        _ => Err(Failure::Request(
-            "`cursor` takes the next_cursor of an earlier answer, as it stands there: leave it out \
-             to start again"
-                .to_owned(),
-        )),
-    }
-}
-
 impl Page {
-    /// The cursor that leads to what comes after these: so many were given so far, `last` at their end.
+    fn read(
+        limit: Option<usize>,
+        cursor: Option<&str>,
+        given: &Map<String, Value>,
+    ) -> Result<Self, Failure> {
+        let mut hasher = blake3::Hasher::new();
+        let is_asked = |name: &str| !matches!(name, "cursor" | "limit" | "detail");
+        for (name, value) in given.iter().filter(|(name, _)| is_asked(name)) {
+            hasher.update(format!("{name}={value};").as_bytes());
+        }
+        let question = hasher.finalize().to_hex()[..6].to_owned();
+        let limit = limit.unwrap_or(LIMIT_DEFAULT);
+        let Some(cursor) = cursor else { return Ok(Self { skip: 0, last: None, limit, question }) };
+        let mut parts = cursor.splitn(3, '.');
+        let (asked, skip, last) = (parts.next(), parts.next(), parts.next());
+        let skip = skip.and_then(|skip| usize::from_str_radix(skip, 16).ok());
+        match (skip.filter(|skip| *skip <= SKIP_MAX), last) {
+            (Some(skip), Some(last)) if asked == Some(&question) => {
+                Ok(Self { skip, last: Some(last.to_owned()), limit, question })
+            }
+            (Some(_), Some(_)) => Err(Failure::Request(
+                "`cursor` belongs to another question: repeat the arguments of the call that gave it, \
+                 or leave it out to start again"
+                    .to_owned(),
+            )),
+            _ => Err(Failure::Request(
+                "`cursor` takes the next_cursor of an earlier answer, as it stands there: leave it out \
+                 to start again"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// Returns the cursor to what follows these hits: so many were given so far, `last` at their end.
     pub fn after(&self, skip: usize, last: &str) -> Option<String> {
         // A prompt has no question that could be asked again.
         let leads_on = skip <= SKIP_MAX && !self.question.is_empty();
         leads_on.then(|| format!("{}.{skip:x}.{last}", self.question))
     }
 }
-
 #[cfg(test)]
 mod tests {
-    use memory_store::Kind;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::tools::Tool;
 
-    fn given(tool: Tool, object: &Value) -> Result<Given, Failure> {
-        Given::read(tool.name(), tool.arguments(), object.as_object().cloned())
-    }
-
-    fn recall(object: Value) -> Result<RecallRequest, Failure> {
-        RecallRequest::read(&mut given(Tool::Recall, &object)?)
+    fn recall(object: &Value) -> Result<RecallRequest, Failure> {
+        RecallRequest::read(object.as_object().cloned().unwrap()).map(|(request, _)| request)
     }
 
     #[test]
     fn arguments_become_requests_within_their_bounds() {
-        let asked = json!({"query": " x ", "limit": 999, "kinds": ["todo"]});
-        let request = recall(asked.clone()).unwrap();
+        let mut asked = json!({"query": " x ", "limit": 999, "kinds": ["todo"]});
+        let request = recall(&asked).unwrap();
         assert_eq!((request.query.as_deref(), request.kinds[0]), (Some("x"), Kind::Task));
         assert_eq!((request.page.skip, request.page.limit), (0, 50));
-        let mut next = asked;
-        next["cursor"] = request.page.after(8, "abc").unwrap().into();
-        let page = recall(next.clone()).unwrap().page;
-        assert_eq!((page.skip, page.last.as_deref()), (8, Some("abc")));
-        next["query"] = "another".into();
-        assert!(matches!(recall(next), Err(Failure::Request(told)) if told.contains("another")));
+        asked["cursor"] = request.page.after(8, "abc").unwrap().into();
+        asked["limit"] = 3.into();
+        let page = recall(&asked).unwrap().page;
+        assert_eq!((page.skip, page.last.as_deref(), page.limit), (8, Some("abc"), 3));
+        asked["query"] = "another".into();
+        assert!(matches!(recall(&asked), Err(Failure::Request(text)) if text.contains("another")));
         assert_eq!(request.page.after(SKIP_MAX + 1, "abc"), None);
         for wrong in [
             json!({}),
@@ -350,26 +422,9 @@ mod tests {
             json!({"query": "x", "cursor": "after-8"}),
             json!({"query": "x", "cursor": "a.fffff.b"}),
         ] {
-            assert!(matches!(recall(wrong.clone()), Err(Failure::Request(_))), "{wrong}");
+            assert!(matches!(recall(&wrong), Err(Failure::Request(_))), "{wrong}");
         }
-        assert_eq!(recall(json!({"query": 7})).unwrap().query.as_deref(), Some("7"));
-    }
-
-    #[test]
-    fn what_is_left_out_of_a_list_is_said() {
-        let many: Vec<String> = (0..40).map(|number| format!("k3v9q{number:02}")).collect();
-        let mut asked = given(Tool::Recall, &json!({"ids": many})).unwrap();
-        assert_eq!(RecallRequest::read(&mut asked).unwrap().ids.len(), ITEMS_MAX);
-        assert_eq!(asked.notes.len(), 1);
-        assert!(asked.notes[0].starts_with("8 of `ids` were left out"), "{:?}", asked.notes);
-        for name in ["ids", "paths", "tags"] {
-            let told = recall(json!({name: ["x".repeat(500)]})).unwrap_err();
-            let Failure::Request(told) = told else { panic!("{told:?}") };
-            assert!(told.contains(name) && told.contains("400 characters"), "{told}");
-        }
-        let asked = json!({"title": "x", "kind": "fact", "tags": ["", " "], "paths": []});
-        let request = RememberRequest::read(&mut given(Tool::Remember, &asked).unwrap()).unwrap();
-        assert_eq!((request.tags.len(), request.notes.len()), (0, 0), "{:?}", request.notes);
+        assert_eq!(recall(&json!({"query": 7})).unwrap().query.as_deref(), Some("7"));
     }
 
     #[test]
@@ -384,24 +439,5 @@ mod tests {
         let long = made(&"many words ".repeat(40)).0;
         assert!(long.ends_with('…') && long.chars().count() <= MADE_TITLE_CHARS_MAX + 1, "{long}");
         assert_eq!(titled(" \n "), None);
-    }
-
-    #[test]
-    fn turns_are_named_in_several_ways() {
-        for (text, turns) in [
-            ("3-7", Some((3, 7))),
-            ("5", Some((5, 5))),
-            ("3..7", Some((3, 7))),
-            ("turns 3 to 7", Some((3, 7))),
-            ("0-2", Some((1, 2))),
-            ("1-999", Some((1, 999))),
-            ("8-", Some((8, u32::MAX))),
-            ("8..", Some((8, u32::MAX))),
-            ("3\n4\n5", Some((3, 5))),
-            ("7-3", None),
-            ("all", None),
-        ] {
-            assert_eq!(range(text), turns, "{text}");
-        }
     }
 }

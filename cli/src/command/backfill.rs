@@ -1,33 +1,48 @@
-//! The backfill of `init`: the sessions that are there already, the newest first, up to a first glance. Embedding does
-//! not stand before it: that goes on in the background.
+//! The backfill of `init`: the sessions that are there already, the newest first, and the titles of what was learned.
+//! Embedding goes on in the background.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
+use memory_store::MemoryId;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;
+use memory_store::memory::{Memory, Source, Status};
 use memory_store::mode::Mode;
+use memory_store::recall::start_rank::{Standing, worth};
 use processor::collect::discover::Transcript;
 use processor::collect::unclaimed::Unclaimed;
 use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
 
-use super::glance::Glance;
+use super::stores::Stores;
 use super::{no_sessions, sync, view};
 use crate::failure::Result;
+use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
+
+/// Memories whose titles are shown.
+const TITLES_MAX: usize = 3;
 
 /// Outcome of a backfill.
 #[derive(Serialize)]
 pub struct Backfill {
     /// Memories that were learned.
     pub learned: SyncReport,
-    /// The first look at it.
-    pub glance: Glance,
+    /// The best of them.
+    pub titles: Vec<Title>,
     /// Whether embedding, or a model that reads sessions, goes on in the background.
     pub goes_on: bool,
+}
+
+/// A memory that was learned.
+#[derive(Serialize)]
+pub struct Title {
+    short: String,
+    title: String,
 }
 
 /// Reads the transcripts that are there already: those that were found, and the sessions that were named as perhaps
@@ -61,8 +76,19 @@ pub fn run(
     }
     out.flush()?;
     let learned = sync::sync(world, &request, &*sync::shown())?;
-    let glance = Glance::of(world, tree, learned.sessions)?;
-    glance.show(learned.millis, out)?;
+    let best = best(world, tree)?;
+    let sessions = view::plural(learned.sessions, "session");
+    let took = paint(QUIET, format_args!("({:.1} s)", learned.millis as f64 / 1e3));
+    let nothing = if best.is_empty() { "; nothing was learned yet" } else { ", and learned:" };
+    writeln!(out, "\n{} {took}{nothing}", paint(STRONG, format!("Read {sessions}")))?;
+    best.iter().try_for_each(|memory| view::line(memory, out))?;
+    if !best.is_empty() {
+        writeln!(
+            out,
+            "`throughline list` shows all. Pending memories are given to sessions, but stay private until accepted in \
+             `throughline review`."
+        )?;
+    }
     sync::show_rest(&learned, out)?;
     let goes_on = go_on(world, tree, &learned);
     if goes_on {
@@ -71,7 +97,34 @@ pub fn run(
             "Search works by words already; by meaning it gets better as texts are embedded in the background."
         )?;
     }
-    Ok(Some(Backfill { learned, glance, goes_on }))
+    let title = |memory: Memory| Title { short: memory.id.short(), title: memory.title };
+    Ok(Some(Backfill { learned, titles: best.into_iter().map(title).collect(), goes_on }))
+}
+
+/// Returns the best memories that came from sessions: those that wait after all others, each by its worth.
+fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
+    let stores = Stores::at(world, tree.clone())?;
+    let held: BTreeSet<MemoryId> =
+        stores.held()?.iter().map(|held| held.stored.memory.id).collect();
+    let memories = stores.project.list()?.memories.into_iter().map(|stored| stored.memory);
+    let is_learned = |memory: &Memory| {
+        let by = memory.source.extractor.as_deref();
+        let is_current = matches!(memory.status, Status::Active | Status::Held);
+        is_current
+            && memory.superseded_by.is_none()
+            && by.is_some_and(|by| by != Source::TYPED)
+            && !held.contains(&memory.id)
+    };
+    let mut memories: Vec<Memory> = memories.filter(is_learned).collect();
+    let worth = |memory: &Memory| worth(&Standing::from(memory), &stores.settings, world.now);
+    memories.sort_by(|one, other| {
+        one.waits()
+            .cmp(&other.waits())
+            .then(worth(other).total_cmp(&worth(one)))
+            .then(one.id.cmp(&other.id))
+    });
+    memories.truncate(TITLES_MAX);
+    Ok(memories)
 }
 
 /// Starts a sync in the background where the first one left something. Without one the next session's does it.

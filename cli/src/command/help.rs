@@ -36,7 +36,6 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("handoff", "where the work was left"),
             ("log", "what was given to Claude"),
             ("why", "why a memory was given"),
-            ("stats", "numbers over time"),
             ("timeline", "what happened, by day"),
             ("report", "an HTML page about it all"),
             ("tombstones", "what is not learned again"),
@@ -76,7 +75,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-const EXAMPLES: [(&str, [&str; 2]); 43] = [
+const EXAMPLES: [(&str, [&str; 2]); 42] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -95,10 +94,9 @@ const EXAMPLES: [(&str, [&str; 2]); 43] = [
     ("handoff", ["handoff", "handoff -n 1"]),
     ("diff", ["diff", "diff main..feature"]),
     ("check", ["check", "check --staged"]),
-    ("status", ["status", "status --json"]),
+    ("status", ["status", "status --stats"]),
     ("log", ["log", "log -n 5 --session 1111"]),
     ("why", ["why", "why 'how are amounts kept?'"]),
-    ("stats", ["stats", "stats --json"]),
     ("timeline", ["timeline", "timeline -n 30"]),
     ("report", ["report", "report --out ~/throughline.html"]),
     ("tombstones", ["tombstones", "tombstones --json"]),

@@ -1,6 +1,4 @@
-//! The options of `init`, and what they mean for a project as it stands.
-
-use std::path::{Path, PathBuf};
+//! The options of `init`.
 
 use clap::Args;
 use memory_store::identity;
@@ -8,7 +6,6 @@ use memory_store::layout::{Place, STORE_DIR, Tree};
 
 use super::guide::Guide;
 use super::reader::Reader;
-use super::scene::Scene;
 use super::sync::EarlierSessions;
 use crate::claude::places::Scope;
 use crate::world::World;
@@ -93,27 +90,5 @@ impl Init {
         let is_said = self.private || self.committed || self.drafts;
         let mode = if self.private { identity::Mode::Private } else { identity::Mode::Committed };
         is_said.then_some(mode)
-    }
-
-    /// Returns how memories are kept in a project: as the options name it, as before, or in the repository.
-    pub fn mode_in(&self, scene: &Scene) -> identity::Mode {
-        self.mode().or(scene.mode()).unwrap_or(identity::Mode::Committed)
-    }
-
-    /// Whether hooks and server are registered: not where the plugin brings them, unless somebody names the settings.
-    pub fn registers(&self, scene: &Scene) -> bool {
-        !self.no_register && (self.settings.is_some() || !scene.plugin.is_on())
-    }
-
-    /// Returns whose settings the hooks go into where nobody is asked: those that have them.
-    pub fn scope(&self, scene: &Scene) -> Scope {
-        self.settings.or(scene.registered).unwrap_or(Scope::User)
-    }
-
-    /// Returns the files that the extras of `--with` go into.
-    pub fn extras(&self, scene: &Scene, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
-        let by_plugin = !self.registers(scene) && scene.plugin.is_on();
-        let files = |guide: &Guide| guide.files(by_plugin, world, scope, root);
-        self.guides.iter().flat_map(files).collect()
     }
 }

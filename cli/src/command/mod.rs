@@ -24,7 +24,6 @@ mod browse;
 mod changes;
 mod check;
 mod claims;
-mod closing;
 pub mod complete;
 mod completions;
 mod config;
@@ -40,7 +39,6 @@ mod editor;
 mod fixes;
 mod forget;
 mod given;
-mod glance;
 mod guide;
 mod handoff;
 pub mod help;
@@ -65,7 +63,6 @@ mod no_sessions;
 mod off;
 mod old_sessions;
 mod on;
-mod overview;
 mod pack;
 pub mod pager;
 mod passage;
@@ -83,7 +80,6 @@ mod report;
 mod restore;
 mod resume;
 mod review;
-mod scene;
 mod search;
 mod selftest;
 mod sessions;
@@ -103,7 +99,6 @@ mod uninstall;
 mod upgrade;
 mod values;
 pub mod view;
-mod visit;
 mod watch;
 mod why;
 mod why_memory;
@@ -206,7 +201,6 @@ enum Command {
     MergeDriver(merge_driver::MergeDriver),
     Status(status::Status),
     Why(why::Why),
-    Stats(stats::Stats),
     Timeline(timeline::Timeline),
     Report(report::ReportArgs),
     Blame(blame::Blame),
@@ -256,7 +250,6 @@ impl Command {
             Self::MergeDriver(args) => merge_driver::run(args, world, out),
             Self::Status(args) => status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
-            Self::Stats(args) => stats::run(args, world, out),
             Self::Timeline(args) => timeline::run(args, world, out),
             Self::Report(args) => report::run(args, world, out),
             Self::Blame(args) => blame::run(args, world, out),
@@ -310,7 +303,6 @@ impl Command {
                 | Self::Handoff(_)
                 | Self::Diff(_)
                 | Self::Why(_)
-                | Self::Stats(_)
                 | Self::Timeline(_)
                 | Self::Blame(_)
                 | Self::Fixes(_)
@@ -350,7 +342,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
-            None => overview::run(args.json, world, out),
+            None => status::overview(args.json, world, out),
             Some(command) => {
                 command.decision(world).map_or(Ok(()), |typed| person::require(world, typed))?;
                 command.run(world, out)

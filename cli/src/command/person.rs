@@ -42,7 +42,6 @@ impl Command {
             | Self::Status(_)
             | Self::Why(_)
             | Self::Projects(_)
-            | Self::Stats(_)
             | Self::Timeline(_)
             | Self::Report(_)
             | Self::Blame(_)

@@ -1,13 +1,12 @@
-//! `throughline stats`: how much was learned, given and spent.
+//! The numbers of `throughline status --stats`: how much was learned, given and spent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use clap::Args;
 use memory_store::counts::Standing;
 use memory_store::memory::Memory;
 use memory_store::store::Listing;
-use memory_store::{Kind, MemoryId, Timestamp};
+use memory_store::{MemoryId, Timestamp};
 use processor::extract::session_record::SessionRecord;
 use processor::llm::usage::{self, Spent};
 use serde::Serialize;
@@ -30,15 +29,6 @@ const MONTHS_MAX: usize = 12;
 const BAR_COLUMNS: usize = 30;
 /// Columns before the text of a line.
 const LABEL_COLUMNS: usize = 12;
-
-/// Shows how many memories there are and when they were learned, what was given and what came of it, how long hooks
-/// took, and what models cost.
-#[derive(Debug, Args)]
-pub struct Stats {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// Numbers about a project.
 #[derive(Serialize)]
@@ -110,17 +100,9 @@ pub struct Latency {
     pub max: u64,
 }
 
-/// Runs the command.
-pub fn run(args: &Stats, world: &World, out: &mut dyn Write) -> Result {
-    let stores = Stores::open(world)?;
-    let numbers = numbers(world, &stores)?;
-    if args.json { view::json(&numbers, out) } else { show(&numbers, world, out) }
-}
-
-fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
+/// Reads the memories of both stores and all receipts, and adds them up.
+pub fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
     let (project, user) = (stores.project.list()?, stores.user.list()?);
-    view::warn_broken(&project.broken);
-    view::warn_broken(&user.broken);
     let given = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
     numbers_of(&project, &user, &given, world, stores)
 }
@@ -283,34 +265,18 @@ fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
-    let parts = [
-        (numbers.user_memories, "yours for every project"),
-        (numbers.replaced, "more replaced by newer ones"),
-        (numbers.expired, "more expired"),
-        (numbers.forgotten, "removed and not learned again"),
-    ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: String = parts.map(|(count, what)| format!(", {count} {what}")).collect();
-    line("Memories", &format!("{}{parts}", numbers.memories), out)?;
-    let kinds: Vec<String> = Kind::ALL
-        .into_iter()
-        .filter_map(|kind| Some(kind.counted(*numbers.by_kind.get(kind.name())?)))
-        .collect();
-    if !kinds.is_empty() {
-        line("  by kind", &kinds.join(", "), out)?;
-    }
+/// Prints numbers below the state of a project.
+pub fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
+    writeln!(out)?;
     let most = numbers.by_month.values().max().copied().unwrap_or_default().max(1);
     let months = numbers.by_month.len().saturating_sub(MONTHS_MAX);
     for (number, (month, count)) in numbers.by_month.iter().skip(months).enumerate() {
-        let label = if number == 0 { "  learned" } else { "" };
+        let label = if number == 0 { "Learned" } else { "" };
         let bar = "#".repeat((count * BAR_COLUMNS).div_ceil(most));
         line(label, &format!("{month}  {bar} {count}"), out)?;
     }
     let Injections { count, since, sessions, tokens, outcome } = &numbers.injections;
-    writeln!(out)?;
     if *count == 0 {
-        line("Given", "nothing to a session yet", out)?;
         return models(numbers, out);
     }
     let since = since.map(|since| format!(" {}", clock::since(since, world.now)));
@@ -342,12 +308,8 @@ fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
         )?;
     }
     if !numbers.hooks.is_empty() {
-        writeln!(out)?;
-        line(
-            "Hooks",
-            &paint(QUIET, "            count     p50     p90     p99 slowest, in ms"),
-            out,
-        )?;
+        let head = "            count     p50     p90     p99 slowest, in ms";
+        line("Hooks", &paint(QUIET, head), out)?;
     }
     for (event, latency) in &numbers.hooks {
         let ms = |micros: u64| format!("{:>7.1}", micros as f64 / 1e3);
@@ -361,7 +323,6 @@ fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
 }
 
 fn models(numbers: &Numbers, out: &mut dyn Write) -> Result {
-    writeln!(out)?;
     if numbers.models.is_empty() {
         return line("Models", "none was asked", out);
     }

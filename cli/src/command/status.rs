@@ -1,19 +1,21 @@
-//! `throughline status`: what is known here, and how fresh it is.
+//! `throughline status`: the state of a project, whole or (`throughline` without a command) on one screen.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::counts::MemoryCounts;
+use memory_store::counts::{MemoryCounts, Standing};
 use memory_store::exchange::pull_notice::Arrived;
 use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::Recall;
+use memory_store::store::Stored;
 use memory_store::trust::LABEL;
-use memory_store::{Kind, Timestamp, background, identity, settings_file};
+use memory_store::{Kind, MemoryId, Timestamp, background, identity, settings_file};
 use processor::collect::archive::Archive;
 use processor::collect::discover;
 use processor::log;
@@ -21,22 +23,33 @@ use serde::Serialize;
 
 use super::doctor::{checks, custom_embedder, meaning, ollama};
 use super::reader::Cost;
+use super::review::{self, Counts};
+use super::stats::{self, Numbers};
 use super::stores::Stores;
 use super::{off, reader, receipts, view};
 use crate::claude::plugin::Plugin;
 use crate::claude::register;
 use crate::clock;
 use crate::elsewhere::{self, Elsewhere, Moved};
-use crate::failure::Result;
-use crate::style::{CARE, QUIET, STRONG, paint};
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::world::World;
+use crate::wrap;
 
 /// How many receipts the summary takes into account.
 const RECEIPTS_MAX: usize = 200;
+/// Memories that are named as the latest.
+const LATEST_MAX: usize = 3;
+/// Columns before the text of a line of the overview.
+const LABEL_COLUMNS: usize = 12;
 
 /// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
 #[derive(Debug, Args)]
 pub struct Status {
+    /// Add numbers: memories by month, what was given and what came of it, times of hooks, cost of models
+    #[arg(long)]
+    stats: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -44,32 +57,33 @@ pub struct Status {
 
 /// State of the project, and how fresh it is.
 #[derive(Serialize)]
-pub struct Summary {
+struct Summary {
+    set_up: bool,
     /// The working tree.
-    pub root: PathBuf,
+    root: PathBuf,
     project: String,
     folder: PathBuf,
     /// Where memories are kept: `committed` or `private`.
-    pub mode: &'static str,
+    mode: &'static str,
     /// Whether everything is silent.
-    pub off: bool,
+    off: bool,
     /// End of the silence of `throughline off`, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     off_until: Option<Timestamp>,
     /// Whether the environment silences, which `throughline on` does not end.
     #[serde(skip)]
-    pub off_by_variable: bool,
+    off_by_variable: bool,
     /// Whether every new memory is held for review.
     review: bool,
     /// Memories of the project that are in force.
-    pub memories: usize,
+    memories: usize,
     #[serde(flatten)]
-    pub counts: MemoryCounts,
+    counts: MemoryCounts,
     /// Memories that only other working trees have in their folders.
     elsewhere_in_project: usize,
     /// Memories that a person put aside.
     forgotten: usize,
-    pub waiting_for_review: usize,
+    waiting_for_review: usize,
     held_back: usize,
     /// Memories that were neither learned, written nor released on this machine.
     from_repository: usize,
@@ -96,7 +110,7 @@ pub struct Summary {
     unlisted_packs: Vec<String>,
     archive_bytes: u64,
     /// The last time that transcripts were read.
-    pub last_sync: Option<Timestamp>,
+    last_sync: Option<Timestamp>,
     unprocessed_bytes: u64,
     failures: u32,
     failure: Option<String>,
@@ -116,13 +130,47 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     llm_cost: Option<Cost>,
     ollama: Option<String>,
+    /// Memories in force that came last, the newest first.
+    latest: Vec<Named>,
+    /// Counts of what `throughline review` shows.
+    to_review: Counts,
+    /// Matters that a person should do something about, each as a sentence.
+    problems: Vec<String>,
+    /// A command to try.
+    next: &'static str,
+    #[serde(skip)]
+    next_means: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Numbers>,
+}
+
+/// A memory by its title.
+#[derive(Serialize)]
+struct Named {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: String,
+}
+
+/// The overview of a folder that is not set up.
+#[derive(Serialize)]
+struct Outside<'a> {
+    set_up: bool,
+    message: &'a str,
+    hint: Option<&'a str>,
 }
 
 /// Runs the command.
 pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(world, &stores)?;
+    // Looking for transcripts takes too long for the overview.
     summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.told();
+    summary.problems = summary.find_problems();
+    if args.stats {
+        summary.stats = Some(stats::numbers(world, &stores)?);
+    }
     // A model on this machine is offered where none is chosen.
     if summary.llm.is_none() {
         summary.ollama = ollama::offer(world);
@@ -130,11 +178,37 @@ pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&summary, out);
     }
-    show(&summary, out)
+    show(&summary, out)?;
+    summary.stats.iter().try_for_each(|numbers| stats::show(numbers, world, out))
+}
+
+/// Shows the state on one screen: `throughline` without a command.
+pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
+    let tree = match world.tree() {
+        Ok(tree) => tree,
+        Err(failure) if failure.code == exit::NOT_SET_UP => return outside(&failure, json, out),
+        Err(failure) => return Err(failure),
+    };
+    let summary = summarise(world, &Stores::at(world, tree)?)?;
+    if json { view::json(&summary, out) } else { show_short(&summary, world, out) }
+}
+
+/// Says in three lines what to do.
+fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
+    if json {
+        let (message, hint) = (&*failure.message, failure.hint.as_deref());
+        view::json(&Outside { set_up: false, message, hint }, out)?;
+    } else {
+        writeln!(out, "{}.", failure.message)?;
+        writeln!(out, "{}", failure.hint.as_deref().unwrap_or("Run `throughline init`."))?;
+        writeln!(out, "{}", paint(QUIET, "`throughline --help` lists all commands."))?;
+    }
+    out.flush()?;
+    Err(Failure::silent(exit::NOT_SET_UP))
 }
 
 /// Adds up what is known here. No program is run, and no other machine is asked.
-pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
+fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
     let listing = &survey.project;
@@ -157,7 +231,8 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     }
     let from_repository = survey.unreleased_count();
     let hooks = register::find_hooks(world, &tree.root);
-    Ok(Summary {
+    let mut summary = Summary {
+        set_up: true,
         elsewhere,
         missing,
         root: tree.root.clone(),
@@ -216,12 +291,35 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
             .as_ref()
             .map(|llm| reader::cost(world, &world.dirs.project(tree.project), llm)),
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
-    })
+        latest: latest(survey.project.memories.iter().chain(&survey.user.memories), world.now),
+        to_review: review::counts(world, stores)?,
+        problems: Vec::new(),
+        next: "",
+        next_means: "",
+        stats: None,
+    };
+    summary.problems = summary.find_problems();
+    (summary.next, summary.next_means) = summary.find_next();
+    Ok(summary)
+}
+
+/// Returns the memories in force that came last.
+fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec<Named> {
+    let memories = memories.map(|stored| &stored.memory);
+    let mut memories: Vec<_> =
+        memories.filter(|memory| Standing::of(memory, now) == Standing::InForce).collect();
+    memories.sort_by_key(|memory| (Reverse(view::date(memory)), memory.id));
+    let named = memories.into_iter().take(LATEST_MAX).map(|memory| Named {
+        id: memory.id,
+        short: memory.id.short(),
+        kind: memory.kind,
+        title: memory.title.clone(),
+    });
+    named.collect()
 }
 
 impl Summary {
-    /// Lists the matters that a person should do something about, each as a sentence.
-    pub fn problems(&self) -> Vec<String> {
+    fn find_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.off {
             problems.push(match self.off_until {
@@ -273,6 +371,62 @@ impl Summary {
         }
         problems
     }
+
+    /// Returns the command that helps most now, and its purpose.
+    fn find_next(&self) -> (&'static str, &'static str) {
+        let Counts { waiting, stale, contradictions, held, new, .. } = self.to_review;
+        if self.off_by_variable {
+            ("unset THROUGHLINE", "end the silence of this environment")
+        } else if self.off {
+            ("throughline on", "end the silence")
+        } else if self.last_sync.is_none() {
+            ("throughline sync", "read the sessions that are there")
+        } else if !self.problems.is_empty() {
+            ("throughline doctor", "check every part, each with a remedy")
+        } else if waiting + stale + contradictions + held + new > 0 {
+            ("throughline review", "look at them, one key each")
+        } else if self.memories == 0 {
+            ("throughline add \"we deploy with X\"", "tell it something, or work as usual")
+        } else {
+            ("throughline search \"words\"", "find what was learned")
+        }
+    }
+
+    /// Returns the number of memories of each kind, in words.
+    fn kinds(&self) -> String {
+        let by_kind = &self.counts.by_kind;
+        let kinds =
+            Kind::ALL.iter().filter_map(|kind| Some(kind.counted(*by_kind.get(kind.name())?)));
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns how often something was given lately, in words.
+    fn given(&self) -> String {
+        match self.injections {
+            0 => "nothing to a session yet".to_owned(),
+            count => {
+                let (times, tokens) = (view::plural(count, "time"), self.injected_tokens_mean);
+                format!("{times} lately, {tokens} tokens on average")
+            }
+        }
+    }
+
+    /// Returns what `throughline review` shows, in words.
+    fn review(&self) -> String {
+        let counts = &self.to_review;
+        let parts = [
+            (counts.waiting, format!("{} pending", counts.waiting)),
+            (counts.new, format!("{} not looked at yet", counts.new)),
+            (counts.stale, format!("{} may be true no longer", counts.stale)),
+            (counts.contradictions, view::plural(counts.contradictions, "undecided pair")),
+            (counts.held, format!("{} held back", counts.held)),
+            (counts.secrets, format!("{} with a known secret", counts.secrets)),
+            (counts.by_claude, format!("{} by Claude", view::plural(counts.by_claude, "change"))),
+        ];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() { "nothing to review".to_owned() } else { parts.join(", ") }
+    }
 }
 
 fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
@@ -320,13 +474,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         Ok(())
     };
     let counts = &summary.counts;
-    let kinds: Vec<String> = Kind::ALL
-        .iter()
-        .filter_map(|kind| Some(kind.counted(*counts.by_kind.get(kind.name())?)))
-        .collect();
     line("memories", told_memories(summary))?;
-    if !kinds.is_empty() {
-        line("", kinds.join(", "))?;
+    if !counts.by_kind.is_empty() {
+        line("", summary.kinds())?;
     }
     if counts.held > 0 {
         let text =
@@ -365,12 +515,8 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     let last = summary.last_sync.map_or("never".to_owned(), clock::time);
     let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
     line("last sync", format!("{last}{waiting}"))?;
-    let tokens = summary.injected_tokens_mean;
-    let given = match summary.injections {
-        0 => "nothing to a session yet".to_owned(),
-        count => format!("{} lately, {tokens} tokens on average", view::plural(count, "time")),
-    };
-    line("given", given)?;
+    line("given", summary.given())?;
+    line("review", summary.review())?;
     line("recall", summary.recall.clone())?;
     if let Some(second) = &summary.second_space {
         line("second space", second.clone())?;
@@ -383,11 +529,61 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     for told in summary.llm_cost.iter().flat_map(Cost::lines) {
         line("", told)?;
     }
-    for problem in summary.problems() {
-        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&problem))?;
+    for problem in &summary.problems {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(problem))?;
     }
     if summary.last_sync.is_none() {
         writeln!(out, "{}", paint(QUIET, "  Next: `throughline sync`"))?;
     }
+    Ok(())
+}
+
+fn show_short(summary: &Summary, world: &World, out: &mut dyn Write) -> Result {
+    let counts = &summary.counts;
+    let kept = match (summary.mode, counts.held) {
+        ("private", _) => "private".to_owned(),
+        (_, 0) => "committed with the project".to_owned(),
+        (_, held) => format!("committed with the project but for {held} held"),
+    };
+    let root = view::folder(&summary.root, &world.home);
+    let memories = format!("{}, {kept}", view::plural(summary.memories, "memory"));
+    writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, memories))?;
+    let known = if counts.by_kind.is_empty() { "nothing yet".to_owned() } else { summary.kinds() };
+    let yours = match counts.user_memories {
+        0 => String::new(),
+        count => format!("; {count} of yours for every project"),
+    };
+    let mut line = |label: &str, text: &str| {
+        writeln!(out, "{}  {text}", paint(QUIET, format_args!("{label:<0$}", LABEL_COLUMNS - 2)))
+    };
+    line("Known", &format!("{known}{yours}"))?;
+    let widest = summary.latest.iter().map(|named| named.kind.name().len()).max();
+    for (number, Named { short, kind, title, .. }) in summary.latest.iter().enumerate() {
+        let kind = format!("{:<1$}", kind.name(), widest.unwrap_or_default());
+        let room = wrap::room().saturating_sub(LABEL_COLUMNS + short.len() + kind.len() + 4);
+        let title = wrap::cut(&view::plain(title), room);
+        let label = if number == 0 { "Latest" } else { "" };
+        line(label, &format!("{}  {}  {title}", paint(NAME, short), paint(QUIET, kind)))?;
+    }
+    line("Review", &summary.review())?;
+    line("Given", &summary.given())?;
+    let health = match summary.problems.as_slice() {
+        [] => {
+            let last = summary.last_sync.map(|at| clock::ago(at, world.now));
+            let last = last.map_or("no sync yet".to_owned(), |ago| format!("last sync {ago}"));
+            format!("{}, {last}", paint(GOOD, "good"))
+        }
+        [first, others @ ..] => {
+            let more = match others.len() {
+                0 => String::new(),
+                more => format!(" ({more} more)"),
+            };
+            let room = wrap::room().saturating_sub(LABEL_COLUMNS + 2 + more.len());
+            format!("{} {}{more}", paint(CARE, "!"), wrap::cut(&view::plain(first), room))
+        }
+    };
+    line("Health", &health)?;
+    let (label, means) = (paint(QUIET, "Next      "), paint(QUIET, summary.next_means));
+    writeln!(out, "\n{label}  {}  {means}", paint(NAME, summary.next))?;
     Ok(())
 }

@@ -99,7 +99,7 @@ fn every_view_prints_the_same_numbers() {
         assert_eq!(all.matches(mark).count() as u64, count, "{all}");
     }
 
-    let stats = machine.json(&["stats", "--json"]);
+    let stats = machine.json(&["status", "--stats", "--json"])["stats"].clone();
     assert_eq!(number(&stats, "memories"), in_project + USERS, "{stats:#}");
     assert_eq!((number(&stats, "replaced"), number(&stats, "expired")), (REPLACED, EXPIRED));
 

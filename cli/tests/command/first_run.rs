@@ -1,5 +1,4 @@
-//! The first run: a plan on one screen, at most one question, a backfill with a first glance, lines for packages, and the
-//! plugin of Claude Code.
+//! The first run: a plan on one screen, at most one question, a backfill with titles, and the plugin of Claude Code.
 
 use std::path::{Path, PathBuf};
 
@@ -143,7 +142,7 @@ fn one_question_is_asked_before_anything_is_written() {
         ("Nobody", ENTER),
     ];
     let shown = strip(&machine.at_terminal_while(&["init"], &answers, &unwritten));
-    assert!(shown.contains("1 session: ") && shown.contains("`throughline review`"), "{shown}");
+    assert!(shown.contains("Read 1 session") && shown.contains("`throughline review`"), "{shown}");
     assert!(
         shown.contains("is set up") && shown.contains("somebody uses `throughline add`"),
         "{shown}"
@@ -302,19 +301,16 @@ fn whom_the_hooks_are_for_has_a_flag() {
 }
 
 #[test]
-fn the_first_glance_counts_and_shows_the_best() {
+fn the_backfill_shows_titles_of_what_was_learned() {
     let machine = with_transcript();
     let done = machine.json(&["init", "--yes", "--json"]);
-    let glance = &done["glance"];
-    assert_eq!(glance["sessions"], 1, "{done:#}");
-    let listed = machine.json(&["list", "--json"]);
-    let counted = ["worth", "fixes", "commands", "more"].map(|name| glance[name].as_u64().unwrap());
-    assert_eq!(counted.iter().sum::<u64>(), listed.as_array().unwrap().len() as u64, "{done:#}");
-    let best = glance["best"].as_array().unwrap();
-    assert!((1..=3).contains(&best.len()), "{done:#}");
-    assert!(
-        best.iter().all(|one| !machine.ok(&["show", one["short"].as_str().unwrap()]).is_empty())
-    );
+    assert_eq!(done["learned"]["sessions"], 1, "{done:#}");
+    let titles = done["titles"].as_array().unwrap();
+    assert!((1..=3).contains(&titles.len()), "{done:#}");
+    for one in titles {
+        let shown = machine.ok(&["show", one["short"].as_str().unwrap()]);
+        assert!(shown.contains(one["title"].as_str().unwrap()), "{shown}");
+    }
     // Embedding has no models here, so that nothing is left to do.
     assert_eq!(done["goes_on"], false, "{done:#}");
 }
@@ -349,7 +345,7 @@ fn embedding_is_left_to_the_background() {
 fn the_last_lines_fit_the_screen_and_say_how_memories_live_together() {
     let machine = with_transcript();
     let shown = strip(&machine.on_screen(&["init", "--yes"], 80));
-    let (_, last) = shown.split_once("1 session: ").unwrap();
+    let (_, last) = shown.split_once("Read 1 session").unwrap();
     assert!(last.lines().all(|line| line.chars().count() <= 80), "{shown}");
     for said in ["CLAUDE.md", "auto memory", "Next: work as usual."] {
         assert!(shown.contains(said), "{shown}");

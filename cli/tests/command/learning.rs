@@ -25,7 +25,7 @@ fn titles(machine: &Machine) -> Vec<String> {
 fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     let machine = with_transcript();
     let said = machine.ok(&["init", "--yes"]);
-    assert!(said.contains("1 session: "), "{said}");
+    assert!(said.contains("Read 1 session"), "{said}");
     let all = machine.ok(&["list", "--json"]);
     assert!(all.to_lowercase().contains("floats for money"), "{all}");
     assert!(all.contains(SESSION), "{all}");

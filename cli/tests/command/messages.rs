@@ -91,14 +91,6 @@ fn a_plan_names_the_files_of_extras_and_of_drafts() {
 }
 
 #[test]
-fn a_project_that_is_set_up_again_reads_no_memories_for_the_first_time() {
-    let machine = ready();
-    machine.ok(&["add", "Berths are numbered"]);
-    let said = machine.ok(&["init", "--yes", "--no-register"]);
-    assert!(said.contains(" 1 memory so far\n") && !said.contains("from now on"), "{said}");
-}
-
-#[test]
 fn a_host_is_refused_until_the_user_agrees_to_it() {
     let machine = ready();
     for (host, name, consent) in [

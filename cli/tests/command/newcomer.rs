@@ -105,7 +105,7 @@ const READING: [&[&str]; 47] = [
     &["search", "--turns", "bread"],
     &["search", "--thinking", "bread"],
     &["resume", "bread"],
-    &["stats"],
+    &["status", "--stats"],
     &["timeline"],
     &["report"],
     &["blame", "src/bread.rs"],

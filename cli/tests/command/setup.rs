@@ -17,24 +17,22 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
     let said = machine.run(&["init", "--yes"]);
     insta::assert_snapshot!(said.whole(), @r#"
     code: 0
-    Setting up Throughline for /home/work
-      memories    /home/work/.throughline (commit it when you like; nothing is committed for you)
-      hooks       /home/.claude/settings.json
-      backup      /home/.claude/settings.json.backup.1790933400000
-      MCP server  /home/.claude.json
+    Throughline for ~/work
+      found       no session of this project yet
+      memories    in ~/work/.throughline (`--private` keeps them elsewhere)
+      hooks       for 8 events, in ~/.claude/settings.json; a copy is kept beside it
+      MCP server  in ~/.claude.json
       read by     nobody (`throughline config llm` chooses a model)
+      then        your next session is the first to be learned from
+      undo        `throughline uninstall` takes it out again
     Throughline is set up.
       sessions    none of this project yet
                   No folder ~/.claude/projects: Claude Code has written no transcript there. CLAUDE_CONFIG_DIR names its folder if it is another one; `throughline sync --from DIR` takes all transcripts of a folder.
     No model reads sessions: nothing is written into the repository until one is chosen (`throughline config llm`) or somebody uses `throughline add`.
 
-      CLAUDE.md    your rules, given to every session as a whole. Nothing is written into it, and what it says is not repeated.
-      auto memory  Claude's own notes. They are read so that nothing is said twice, and never changed.
-      Throughline  what sessions showed, one file each. Those are given that fit a prompt, a file or an error.
-
-    Next: work as usual. `throughline` shows what is known, `throughline why` what was put in front of Claude, `throughline uninstall` takes the hooks out again.
-    More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and rules that let it recall without asking.
-    For a team: `throughline init --with merge-driver` lets git merge memory files key by key.
+    Next: work as usual. `throughline` shows what is known, `throughline why` what Claude was given.
+    CLAUDE.md is never written, and Claude's auto memory is read but never changed. Throughline adds what sessions showed where it fits a prompt, a file or an error.
+    More: `throughline init --with skill,agents,rules` lets Claude know when to use memory; `--with merge-driver` lets git merge memory files key by key.
     ---
     "#);
     let settings: serde_json::Value = serde_json::from_str(&machine.read(SETTINGS)).unwrap();
@@ -50,7 +48,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
     assert!(!machine.path("home/work/.throughline").exists(), "it comes with the first memory");
 
     let again = machine.ok(&["init", "--yes"]);
-    assert!(again.contains("settings.json (as it was)"), "{again}");
+    assert!(again.contains("settings.json and /home/.claude.json are as they were."), "{again}");
     assert_eq!(machine.read(SETTINGS), serde_json_text(&machine, SETTINGS));
     machine.ok(&["add", "Bread is baked at night"]);
     assert!(machine.read("home/work/.throughline/README.md").contains("Throughline"));

@@ -113,7 +113,7 @@ impl Local {
             hits.truncate(HITS_MAX.min(hits_left));
             hits_left -= hits.len();
             let tokens = room.min(TOKENS_MAX);
-            let rendered = match request.titles {
+            let rendered = match request.titles() {
                 true => render::titles("search", &hits, tokens),
                 false => render::injection("search", &hits, tokens),
             };

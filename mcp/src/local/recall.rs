@@ -21,7 +21,7 @@ use super::sessions::turn_hit;
 use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, Span, note, relative, with_remarks};
 use crate::backend::{Failure, MemoryHit, Page, RecallRequest, RecallResponse, Rest};
 use crate::printed::ids_in;
-use crate::request::unused;
+use crate::request::{Projects, unused};
 
 /// Characters of a memory's text in JSON.
 pub(super) const TEXT_CHARS_MAX: usize = 1_500;
@@ -75,7 +75,7 @@ impl Local {
             }
             _ => {
                 // Passages have no titles.
-                let tier = if request.titles { Tier::Memories } else { Tier::Both };
+                let tier = if request.titles() { Tier::Memories } else { Tier::Both };
                 self.by_words(request, &recall, &tree, tier, now)?
             }
         };
@@ -293,7 +293,7 @@ impl Local {
             notes.push(HELD_BACK.to_owned());
         }
         let named = if may_be_words { "query" } else { "ids" };
-        notes.extend(unused(&request.given, &[named, "history", "projects"], "an answer by ids"));
+        notes.extend(unused(request, &[named, "history", "projects"], "an answer by ids"));
         let rendered = render::whole(&hits, ANSWER_TOKENS_MAX);
         let left_out: Vec<String> = hits
             .iter()
@@ -372,7 +372,7 @@ impl Local {
     ) -> Result<RecallResponse, Failure> {
         let FoundHits { mut recalled, mut notes, sessions } = found;
         // They are told of on the first page.
-        let others = match request.all_projects && request.page.skip == 0 {
+        let others = match (request.projects == Some(Projects::All)) && request.page.skip == 0 {
             true => self.of_other_projects(request, tree, &mut notes, &mut recalled.held_back),
             false => Vec::new(),
         };
@@ -382,7 +382,7 @@ impl Local {
         let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
         let is_brief = request.query.is_none() && !request.paths.is_empty();
         let event = if is_brief { "task" } else { "search" };
-        let rendered = match request.titles {
+        let rendered = match request.titles() {
             true => render::titles(event, &hits, ANSWER_TOKENS_MAX),
             false => render::injection(event, &hits, ANSWER_TOKENS_MAX),
         };
@@ -404,7 +404,7 @@ impl Local {
             started,
         };
         // A title alone does not count as given.
-        if !request.titles {
+        if !request.titles() {
             self.gave(&told);
             self.gave_of_others(&others, started);
         }
@@ -412,7 +412,7 @@ impl Local {
         let is_empty = own.is_empty();
         let text = with_others(own, is_empty, &others);
         let text = with_remarks(text, is_empty && others.is_empty(), &rest);
-        let chars_max = if request.titles { 0 } else { TEXT_CHARS_MAX };
+        let chars_max = if request.titles() { 0 } else { TEXT_CHARS_MAX };
         let (passages, memories) = shown_hits(&hits, &rendered);
         let mut hits: Vec<MemoryHit> =
             memories.into_iter().map(|hit| self.memory_hit(hit, tree, chars_max)).collect();

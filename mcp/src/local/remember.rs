@@ -21,6 +21,7 @@ use super::find::{Found, in_tree, judged};
 use super::recall::said_by;
 use super::{ANSWER_TOKENS_MAX, Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
+use crate::request::Reach;
 
 /// How sure we are of what a model chose to remember.
 const CONFIDENCE: f32 = 0.9;
@@ -630,9 +631,8 @@ fn read_paths(
     tree: &Tree,
     now: Timestamp,
 ) -> (Vec<PathRef>, Vec<String>) {
-    let mut notes = request.notes.clone();
-    notes.extend(is_over(until, now));
-    if request.scope == Some(Scope::User) {
+    let mut notes: Vec<String> = is_over(until, now).into_iter().collect();
+    if request.scope == Some(Reach::User) {
         notes.push(OF_THIS_PROJECT.to_owned());
     }
     let paths: Vec<PathRef> =

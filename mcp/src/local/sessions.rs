@@ -71,7 +71,7 @@ impl Local {
         request: &SessionsRequest,
         tree: &Tree,
     ) -> Result<Option<Vec<Listed>>, Failure> {
-        if request.branch.is_none() && request.files.is_empty() {
+        if request.branch.is_none() && request.file.is_empty() {
             return Ok(None);
         }
         self.listed(request, tree).map(Some)
@@ -79,7 +79,7 @@ impl Local {
 
     /// Returns the project's sessions on a branch, or that changed one of some files, as far as these are asked for.
     fn listed(&self, request: &SessionsRequest, tree: &Tree) -> Result<Vec<Listed>, Failure> {
-        let files: Vec<String> = request.files.iter().map(|file| relative(file, tree)).collect();
+        let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
         let mut listed = processor::sessions(tree.project).map_err(Failure::Request)?;
         listed.retain(|session| {
             request.branch.as_ref().is_none_or(|branch| session.branch == *branch)
@@ -170,7 +170,7 @@ impl Local {
         let more = listed.len() > start + request.page.limit;
         let page: Vec<Listed> = listed.into_iter().skip(start).take(request.page.limit).collect();
         let recall = self.indexed(tree);
-        let files: Vec<String> = request.files.iter().map(|file| relative(file, tree)).collect();
+        let files: Vec<String> = request.file.iter().map(|file| relative(file, tree)).collect();
         let ids: Vec<String> = page.iter().map(|session| session.session.clone()).collect();
         let memories = recall.of_sessions(&ids);
         let mut text = format!(
@@ -198,7 +198,7 @@ impl Local {
             .and_then(|last| page.get(last))
             .map(|session| format!("{}~{}", session.last.0, session.session));
         let used = ["branch", "file", "since", "before", "limit", "cursor"];
-        let note = unused(&request.given, &used, "a list of sessions");
+        let note = unused(request, &used, "a list of sessions");
         let rest = request.page.rest(more || shown < page.len(), shown, last, note);
         let text = with_remarks(text, shown == 0, &rest);
         Ok(SessionsResponse { sessions, rest, text, ..SessionsResponse::default() })
@@ -252,8 +252,8 @@ fn placed(last: &str) -> Option<(Reverse<Timestamp>, &str)> {
 fn no_sessions(request: &SessionsRequest) -> SessionsResponse {
     let mut asked: Vec<String> = Vec::new();
     asked.extend(request.branch.as_ref().map(|branch| format!("on the branch {branch}")));
-    if !request.files.is_empty() {
-        asked.push(format!("that changed {}", request.files.join(" or ")));
+    if !request.file.is_empty() {
+        asked.push(format!("that changed {}", request.file.join(" or ")));
     }
     let note = format!("No session is known {}.", render::clean(&asked.join(" ")));
     let rest = Rest { note: Some(note), ..Rest::default() };
@@ -366,7 +366,7 @@ fn read(
         )
     });
     let used = ["session", "turns", "outline", if is_alone { "cursor" } else { "" }];
-    let ignored = unused(&request.given, &used, "what is read of one session");
+    let ignored = unused(request, &used, "what is read of one session");
     let notes: Vec<String> = note.into_iter().chain(of_cut).chain(ignored).collect();
     let note = (!notes.is_empty()).then(|| notes.join(" "));
     let truncated = next.is_some() || next_cursor.is_some();
