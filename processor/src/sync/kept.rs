@@ -51,6 +51,9 @@ fn note(memory: Memory) -> Draft {
         importance: None,
         standing: true,
         cues: memory.cues,
+        entities: memory.entities,
+        facts: memory.facts,
+        topic: memory.topic,
         title: memory.title,
         body: memory.body,
     }

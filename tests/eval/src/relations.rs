@@ -170,6 +170,9 @@ fn drafts(pair: &LabelledStatements) -> [Draft; 2] {
         importance: Some(0.8),
         standing: true,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     })
 }
 
