@@ -9,7 +9,7 @@ use memory_store::store::Store;
 use processor::session_records::{self, OpenKind, open_items};
 use serde_json::json;
 
-use crate::scripts::{Script, Sealed};
+use crate::scripts::{Script, Sealed, git};
 use crate::standin::ollama::{Behaviour, Ollama};
 
 const STORED: &str = "Carts live in Redis since 2026-03-01, because a restart lost them twice";
@@ -169,8 +169,9 @@ fn work_on_a_file_overtakes_a_note_of_the_program_and_marks_one_of_a_person() {
         };
         let file = path(&store).unwrap();
         if is_persons {
-            let text = fs::read_to_string(&file).unwrap();
-            fs::write(&file, format!("{text}\nAsk before you move them.\n")).unwrap();
+            git(&sealed.tree.root, &["init", "-q", "-b", "main"]);
+            git(&sealed.tree.root, &["add", "-A"]);
+            git(&sealed.tree.root, &["commit", "-q", "-m", "memories"]);
             sealed.sync();
         }
         let before = fs::read(&file).unwrap();
