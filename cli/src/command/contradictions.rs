@@ -123,10 +123,9 @@ pub fn list(pairs: &[Pair], out: &mut dyn Write) -> Result {
     }
     let differ = "that may contradict each other; sessions are given the newer one, labelled";
     let repeat = "of which one repeats the other";
-    let groups: [(&str, fn(Verdict) -> bool); 2] =
-        [(differ, Verdict::differs), (repeat, Verdict::repeats)];
-    for (what, is_it) in groups {
-        let pairs: Vec<&Pair> = pairs.iter().filter(|pair| is_it(pair.verdict)).collect();
+    for (what, repeats) in [(differ, false), (repeat, true)] {
+        let is_it = |pair: &&Pair| pair.verdict.repeats() == repeats;
+        let pairs: Vec<&Pair> = pairs.iter().filter(is_it).collect();
         if pairs.is_empty() {
             continue;
         }
