@@ -111,8 +111,11 @@ pub struct MemoryHit {
     pub paths: Vec<String>,
     /// Why it was found.
     pub why: String,
-    /// `active`, `draft`, `replaced` or `expired`.
+    /// `active`, `draft`, `undecided` (a newer memory that differs is given in its place), `replaced` or `expired`.
     pub status: &'static str,
+    /// Other memories that it differs from, each by its id and title: nobody decided which is true.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs_from: Vec<String>,
     /// Id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
@@ -166,7 +169,8 @@ pub struct NeighbourHit {
     pub kind: String,
     /// Its title.
     pub title: String,
-    /// How the saved memory relates to it: `duplicate`, `update`, `contradiction` or `near`.
+    /// How the saved memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or
+    /// `near`.
     pub relation: &'static str,
     /// `user`, `Claude`, or nobody in particular.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -398,7 +398,7 @@ fn another_value_is_named_and_replaces_where_the_model_says_so() {
         assert!(!failed && said.contains("supersedes"), "{said}");
         let near = json!({
             "id": helm["id"], "kind": "decision", "title": "We deploy with Helm",
-            "relation": "contradiction", "said_by": "Claude",
+            "relation": "newer-value", "said_by": "Claude",
             // Without an index nobody knows whose it is.
             "from_repository": !is_published,
         });

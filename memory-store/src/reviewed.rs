@@ -31,6 +31,10 @@ pub struct Reviewed {
     /// Pairs that contradict each other by their words and both hold, each as two ids.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     both: BTreeSet<String>,
+    /// Pairs of which a language model answered that only one can be true, until somebody decides. They are kept here
+    /// because a person's file gets no link that the person did not ask for.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    differing: BTreeSet<String>,
 }
 
 /// Reads ids. One that cannot be read costs no other.
@@ -96,12 +100,24 @@ impl Reviewed {
         self.both.contains(&pair(one, other))
     }
 
+    /// Replaces the pairs of which a language model answered that only one can be true.
+    pub fn note_differing(&mut self, pairs: impl IntoIterator<Item = (MemoryId, MemoryId)>) {
+        self.differing = pairs.into_iter().map(|(one, other)| pair(one, other)).collect();
+    }
+
+    /// Returns the pairs of which a language model answered that only one can be true.
+    pub fn differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
+        let ids = self.differing.iter().filter_map(|pair| pair.split_once(' '));
+        ids.filter_map(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)))
+    }
+
     /// Forgets the memories that are not `there`.
     pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
         self.ids.retain(|id| there.contains(id));
         self.confirmed.retain(|id, _| there.contains(id));
         let is_there = |id: &str| id.parse().is_ok_and(|id| there.contains(&id));
         self.both.retain(|pair| pair.split(' ').all(is_there));
+        self.differing.retain(|pair| pair.split(' ').all(is_there));
     }
 
     /// Returns the decisions about some memories alone.

@@ -1,8 +1,9 @@
 //! Neighbours of a new memory as a person or a model is told of them: found in the index and its journal.
 
 use crate::common::{Fixture, NOW, id, memory};
-use memory_store::memory::{Memory, PathRef};
+use memory_store::memory::{CONTRADICTS, Memory, PathRef, Relation, SaidBy, Source};
 use memory_store::neighbour::{NEIGHBOURS_MAX, Neighbour, Statement, Verdict, find};
+use memory_store::recall::{Hit, Search};
 use memory_store::{Kind, MemoryId};
 
 fn near(fixture: &Fixture, memory: &Memory, own: Option<MemoryId>) -> Vec<(MemoryId, Verdict)> {
@@ -34,7 +35,7 @@ fn what_asks_for_a_word_comes_first_and_no_more_than_a_few_are_named() {
     let fixture = decided();
     let newer = decision(110, "The invoices are deployed with Kustomize");
     let found = near(&fixture, &newer, None);
-    assert_eq!(found[0], (id(100), Verdict::Contradiction));
+    assert_eq!(found[0], (id(100), Verdict::NewerValue));
     assert!(found[1..].iter().all(|(_, verdict)| *verdict == Verdict::Near), "{found:?}");
     assert_eq!(found.len(), NEIGHBOURS_MAX);
     let again = decision(110, "Invoices are deployed with Helm");
@@ -58,7 +59,7 @@ fn other_files_are_another_matter() {
         let found = near(&fixture, &newer(path), None);
         found.into_iter().find(|(near, _)| *near == id(104)).map(|(_, verdict)| verdict)
     };
-    assert_eq!(verdict("import/queue.rs"), Some(Verdict::Contradiction));
+    assert_eq!(verdict("import/queue.rs"), Some(Verdict::NewerValue));
     assert_eq!(verdict("export/queue.rs"), Some(Verdict::Near));
 }
 
@@ -74,5 +75,35 @@ fn what_was_replaced_and_what_is_held_is_not_named() {
     fixture.write(order);
     fixture.publish();
     let found = near(&fixture, &decision(110, "The invoices are deployed with Kustomize"), None);
-    assert_eq!(found, [(id(101), Verdict::Contradiction)]);
+    assert_eq!(found, [(id(101), Verdict::NewerValue)]);
+}
+
+/// The ids that a search for the deployment finds, with the ids that each is said to differ from.
+fn deployment(fixture: &Fixture) -> Vec<(MemoryId, Vec<MemoryId>)> {
+    let found = fixture
+        .recall()
+        .search(&Search { text: "invoices deployed with".into(), ..Search::default() }, NOW);
+    let sides = |hit: &Hit| hit.undecided.iter().map(|(id, _)| *id).collect();
+    found.hits.iter().map(|hit| (hit.id, sides(hit))).collect()
+}
+
+#[test]
+fn of_two_that_differ_the_newer_one_is_given_unless_claude_noted_it_beside_the_users_words() {
+    let differing = |noted: bool| {
+        let fixture = Fixture::empty();
+        fixture.write(decision(100, "The invoices are deployed with Helm"));
+        let mut newer = decision(101, "The invoices are deployed with Nomad");
+        newer.relations = vec![Relation { kind: CONTRADICTS.to_owned(), to: id(100) }];
+        if noted {
+            newer.source.said_by = Some(SaidBy::Assistant);
+            newer.source.extractor = Some(Source::NOTED.to_owned());
+        }
+        fixture.write(newer);
+        fixture.publish();
+        fixture
+    };
+    assert_eq!(deployment(&differing(false)), [(id(101), vec![id(100)])]);
+    let mut both = deployment(&differing(true));
+    both.sort();
+    assert_eq!(both, [(id(100), vec![]), (id(101), vec![id(100)])]);
 }

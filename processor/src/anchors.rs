@@ -9,7 +9,7 @@
 //! memory anchors it anew; a name that is gone a person alone confirms.
 
 mod files;
-mod names;
+pub(crate) mod names;
 mod relied;
 mod sketch;
 mod words;

@@ -52,8 +52,7 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
         false => text,
     };
     let item = |text: &str| cut(text, ITEM_CHARS_MAX);
-    let open: Vec<String> =
-        record.open_tasks().take(ITEMS_MAX).map(|task| item(&task.text)).collect();
+    let open: Vec<String> = record.open_tasks().take(ITEMS_MAX).map(item).collect();
     let failing = record.failing.last().map(|command| match command.directory.as_str() {
         "." => command.line.clone(),
         folder => format!("{} (in {folder})", command.line),
@@ -73,6 +72,19 @@ pub fn of(record: &SessionRecord) -> Option<LeftSession> {
         failing,
         merged: false,
     })
+}
+
+/// Adds tasks that a model read as open, which are known only once it has read the session.
+pub fn with_tasks<'t>(
+    mut left: LeftSession,
+    tasks: impl Iterator<Item = &'t String>,
+) -> LeftSession {
+    for task in tasks.map(|task| cut(task, ITEM_CHARS_MAX)) {
+        if left.not_done.len() < ITEMS_MAX && !left.not_done.contains(&task) {
+            left.not_done.push(task);
+        }
+    }
+    left
 }
 
 fn leaves_open(left: &LeftSession) -> bool {

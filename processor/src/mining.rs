@@ -12,6 +12,7 @@ use crate::collect::archive::{Archive, Header};
 use crate::collect::discover::Territory;
 use crate::collect::expired::Remains;
 use crate::collect::forks::Ownership;
+use crate::consolidate::touched::Work;
 use crate::extract::draft::Draft;
 use crate::extract::session_record::{self, SessionRecord};
 use crate::extract::{self, Found, Roots};
@@ -66,11 +67,12 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last, cwd, turns, drafts, mut record, lost: _ } = remains;
+        let Remains { header, last, cwd, turns, mut drafts, mut record, lost: _ } = remains;
         // Versions before session records kept no time in it.
         if !record.is_empty() && record.last == Timestamp::default() {
             (record.first, record.last) = (last, last);
         }
+        record.take_tasks(&mut drafts);
         Self {
             key: String::new(),
             name: String::new(),
@@ -87,7 +89,7 @@ impl From<Remains> for MinedFile {
 
 impl MinedFile {
     /// Returns the summary to remember where only these `kinds` count, or all if there are none. `is_asked` is true
-    /// where a model is asked which memories the commits overtook.
+    /// where a model is asked which memories the session's work overtook.
     pub fn summary(&self, kinds: &[Kind], is_asked: bool) -> Summary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
@@ -102,8 +104,8 @@ impl MinedFile {
         for command in &self.record.commands {
             hasher.update(format!("{} {}\n", command.directory, command.line).as_bytes());
         }
-        if is_asked {
-            hasher.update(&serde_json::to_vec(&self.record.commits).unwrap_or_default());
+        if is_asked && let Some(work) = Work::of(&self.record) {
+            hasher.update(&serde_json::to_vec(&work).unwrap_or_default());
         }
         Summary {
             key: self.key.clone(),
@@ -112,6 +114,7 @@ impl MinedFile {
             turns: self.turns,
             cwd: self.cwd.clone(),
             drafts,
+            unfinished: self.record.unfinished.clone(),
             digest: hasher.finalize().to_hex()[..32].to_owned(),
         }
     }
@@ -330,6 +333,7 @@ impl Miner<'_> {
         let Found { wishes: mut drafts, mut record } = found;
         let decisions = drafts.iter().filter(|draft| is_decision(draft));
         record.decisions = decisions.map(|draft| draft.title.clone()).collect();
+        record.take_tasks(&mut drafts);
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         self.redact.redact_together(&mut record.texts());
@@ -377,6 +381,10 @@ fn hide(draft: &mut Draft, redact: &dyn Redact) {
     let mut texts = vec![&mut draft.title, &mut draft.body, &mut draft.quote];
     texts.extend(&mut draft.tags);
     texts.extend(&mut draft.cues);
+    texts.extend(&mut draft.entities);
+    texts.extend(&mut draft.topic);
+    let facts = draft.facts.iter_mut();
+    texts.extend(facts.flat_map(|it| [&mut it.subject, &mut it.predicate, &mut it.object]));
     texts.extend(&mut draft.signatures);
     texts.extend(&mut draft.paths);
     redact.redact_together(&mut texts);

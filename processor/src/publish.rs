@@ -11,14 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use memory_store::Timestamp;
 use memory_store::handoff::Handoff;
 use memory_store::index::build::{Content, Publisher, Staged, Vectors};
 use memory_store::layout::{Tree, UserDirs};
+use memory_store::neighbour::undecided;
+use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
 use memory_store::staleness::Staleness;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::trust::Trust;
+use memory_store::{MemoryId, Timestamp};
 
 use crate::anchors::Anchors;
 use crate::llm::is_current_reader;
@@ -134,12 +136,21 @@ fn publish(
     let left = Handoff::read(&publication.dirs.tree(root).handoff);
     let last = left.sessions.into_iter().take(1);
     let touched = last.flat_map(|left| left.uncommitted.into_iter().chain(left.files)).collect();
+    let reviewed = Reviewed::read(&store.home);
+    let pairs = undecided(listing.memories.iter().map(|it| &it.memory), &reviewed, now);
+    let displaced: BTreeSet<MemoryId> = pairs
+        .iter()
+        .filter(|pair| pair.displaces)
+        .filter(|pair| !pulled.contains(&pair.newer) || pulled.contains(&pair.older))
+        .map(|pair| pair.older)
+        .collect();
     let start = start_plan::plan(
         &listing.memories,
         &start_plan::MemoryStates {
             said: &said,
             stale: &stale,
             pulled: &pulled,
+            displaced: &displaced,
             is_held: &is_held,
         },
         &touched,
@@ -147,6 +158,11 @@ fn publish(
         now,
     );
     (publisher.said, publisher.trust) = (said, trust);
+    let mut differs: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| pair.verdict.differs()) {
+        differs.entry(pair.newer).or_default().push(pair.older);
+    }
+    publisher.differs = Some(differs);
     (publisher.from_repository, publisher.stale) = (pulled, stale);
     if *root != publication.dirs.data {
         publisher.names = publication.names.clone();

@@ -36,23 +36,31 @@ pub fn read(home: &ProjectDir) -> Vec<SessionRecord> {
         let brought = state.sessions.get(&name).is_some_and(|session| session.from_folder);
         Some((name, 1, marked(file, brought)))
     });
+    let files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
     // Turns that are gone came before those of the same part that are there.
-    let mut files: Vec<(String, u8, MinedFile)> = gone.chain(known).collect();
-    files.sort_by_cached_key(|(name, is_there, _)| {
+    let mut files: Vec<&(String, u8, MinedFile)> = files.iter().collect();
+    files.sort_by_key(|(_, is_there, _)| *is_there);
+    united(files.into_iter().map(|(name, _, file)| (name.as_str(), file)))
+}
+
+/// Returns the record of each session of mined files with their names, the latest first: parts and subagents are added to
+/// their session.
+pub fn united<'a>(files: impl Iterator<Item = (&'a str, &'a MinedFile)>) -> Vec<SessionRecord> {
+    let mut files: Vec<(&str, &MinedFile)> = files.collect();
+    files.sort_by_cached_key(|(name, _)| {
         let (session, number) = parts::of_name(name);
         let is_agent = session.contains('.');
-        (is_agent, session.to_owned(), number.wrapping_sub(1), *is_there)
+        (is_agent, session.to_owned(), number.wrapping_sub(1))
     });
     let mut sessions: BTreeMap<String, SessionRecord> = BTreeMap::new();
-    for (_, _, file) in files {
-        let MinedFile { session, record, .. } = file;
-        if session.is_empty() || record.is_empty() {
+    for (_, file) in files {
+        if file.session.is_empty() || file.record.is_empty() {
             continue;
         }
-        let record = SessionRecord { session: session.clone(), ..record };
-        match sessions.get_mut(&session) {
+        let record = SessionRecord { session: file.session.clone(), ..file.record.clone() };
+        match sessions.get_mut(&file.session) {
             Some(known) => known.extend(record),
-            None => drop(sessions.insert(session, record)),
+            None => drop(sessions.insert(file.session.clone(), record)),
         }
     }
     let mut records: Vec<SessionRecord> = sessions.into_values().collect();

@@ -123,6 +123,9 @@ pub struct Summary {
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
+    /// Tasks that a model read as open at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
     /// How many drafts of these kinds there are.
     pub drafts: usize,
     /// A hash of them.

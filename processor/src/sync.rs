@@ -18,6 +18,7 @@ mod facts;
 mod fingerprint;
 mod handoffs;
 mod heal;
+mod kept;
 mod left_out;
 mod lost;
 mod mine;
@@ -190,7 +191,7 @@ fn run(options: &SyncOptions<'_>) -> Result<SyncReport> {
         distrusted: Distrusted::new(),
         report,
     };
-    run.finish(is_same, &handoffs)
+    run.finish(is_same, &mut handoffs)
 }
 
 /// A sync that has collected: outcomes that later steps read or replace.
@@ -207,7 +208,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Learns and publishes, where anything is new, and settles.
-    fn finish(mut self, is_same: bool, handoffs: &Handoffs) -> Result<SyncReport> {
+    fn finish(mut self, is_same: bool, handoffs: &mut Handoffs) -> Result<SyncReport> {
         let options = self.context.options;
         let mut is_same = is_same && self.collection.changed.is_empty();
         // Reading every byte takes a moment: it is for who waits, and for a run that has nothing else to do.
@@ -237,7 +238,7 @@ impl Run<'_> {
         }
         let changed = std::mem::take(&mut self.collection.changed);
         self.learn_and_expire(&changed)?;
-        handoffs.write_commands(&self.context, &self.state)?;
+        handoffs.write_learned(&self.context, &self.state)?;
         // The written files are part of what the next run compares with.
         self.write_as_published()?;
         handoffs.take_notes(&self.context)?;

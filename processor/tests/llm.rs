@@ -88,6 +88,9 @@ fn wish(title: &str, uuid: &str) -> Draft {
         importance: None,
         standing: false,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     }
 }
 
@@ -524,7 +527,7 @@ fn what_a_tool_showed_is_nobodys_wish() {
     let (extracted, _) = extract(&server.host, cache.path(), &session, Vec::new());
     let [draft] = &extracted.drafts[..] else { panic!("{:?}", extracted.drafts) };
     assert_eq!((draft.kind, draft.said_by), (Kind::Fact, SaidBy::Tool));
-    assert_eq!(draft.title, "Read by Claude: `crates/ledger` keeps integers of cents");
+    assert_eq!(draft.title, "`crates/ledger` keeps integers of cents");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod llm;
 mod lost;
 mod migrations;
 mod names;
+mod notes;
 mod overtaken;
 mod ownership;
 mod packs;

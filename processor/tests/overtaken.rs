@@ -11,7 +11,7 @@ const RULE: &str = "Prices are kept in cents in the importer because floats lost
 
 /// Names the trap where a window shows it, and says of its note that the first commit mended it.
 fn says(question: &str) -> String {
-    if question.contains("<commits>") {
+    if question.contains("<work>") {
         let number = question.lines().find(|line| line.contains(TRAP)).and_then(|line| {
             let (name, _) = line.split_once(' ')?;
             Some(name.to_owned())
@@ -77,7 +77,7 @@ fn a_trap_that_a_later_commit_mended_is_not_kept() {
     // The question was put once; another session changes nothing about it.
     let about_commits = || {
         let asked = server.asked("/api/chat");
-        asked.iter().filter(|body| body.to_string().contains("<commits>")).count()
+        asked.iter().filter(|body| body.to_string().contains("<work>")).count()
     };
     assert_eq!(about_commits(), 1);
     let mut third = script(&sealed, 3, "Tell me what the importer is for.");

@@ -204,9 +204,7 @@ fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
 }
 
 /// Reads one request; `None` at the end of the connection.
-pub(crate) fn read_request(
-    reader: &mut impl BufRead,
-) -> io::Result<Option<(String, String, Vec<u8>)>> {
+pub fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(String, String, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -275,7 +273,8 @@ fn write_response(writer: &mut impl Write, status: u16, body: &[u8]) -> io::Resu
     writer.write_all(body)
 }
 
-pub(crate) fn write_json(writer: &mut impl Write, status: u16, value: &Value) -> io::Result<()> {
+/// Writes a response with a JSON body.
+pub fn write_json(writer: &mut impl Write, status: u16, value: &Value) -> io::Result<()> {
     write_response(writer, status, value.to_string().as_bytes())
 }
 

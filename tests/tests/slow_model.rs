@@ -192,18 +192,11 @@ fn battery_and_load_end_the_questions_of_the_background_alone() {
     // Who asks for it is told, once, and has it.
     describe_laptop(&laptop, false, 0.0);
     let note = "The model is asked although it would pause in the background (on battery).";
-    let asked = server.asked().len();
     assert!(!run("throughline", &["sync"]).contains(note), "nothing is left to ask");
-    fs::remove_dir_all(
-        history
-            .environment
-            .home()
-            .join(".local/share/throughline/projects")
-            .join(project)
-            .join("llm"),
-    )
-    .unwrap();
-    let told = run("throughline", &["sync", "--rebuild"]);
+    let other = LongHistory::new(2, &server).unwrap();
+    let asked = server.asked().len();
+    let told = other.sync().env(testutils::MACHINE_VARIABLE, &laptop).output().unwrap().stderr;
+    let told = String::from_utf8(told).unwrap();
     assert_eq!(told.matches(note).count(), 1, "{told}");
     assert!(server.asked().len() > asked, "{told}");
 }

@@ -98,6 +98,9 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     near.retain(|near| {
         near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
     });
+    if !args.both {
+        replaced.extend(united(&stores, &mut near)?);
+    }
     let word = args.word(world, &near, out)?;
     match word {
         NeighbourWord::Same => {
@@ -163,13 +166,35 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     out.write_all(&told)?;
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
     if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {
+        if near.iter().any(|near| near.verdict.differs()) {
+            writeln!(
+                out,
+                "Until you decide in `throughline review`, sessions are given this one, with a note that it differs."
+            )?;
+        }
         writeln!(
             out,
-            "The same `throughline add` with `--supersedes ID` lets it replace one of them, with `--both` it stands \
-             beside them."
+            "The same `throughline add` with `--supersedes ID` lets it replace one of them, with `--both` all are given."
         )?;
     }
     Ok(())
+}
+
+/// Takes out the neighbours of which the new memory contains everything, and returns those that it replaces: all but the
+/// user's own words, about which the user decides.
+fn united(stores: &Stores, near: &mut Vec<Neighbour>) -> Result<Vec<Stored>> {
+    let mut united = Vec::new();
+    for at in (0..near.len()).rev() {
+        if !matches!(near[at].verdict, Verdict::Duplicate | Verdict::Covers) {
+            continue;
+        }
+        let (store, stored) = stores.find(&near[at].id.to_string())?;
+        if !store.is_persons(&stored)? {
+            united.push(stored);
+            near.remove(at);
+        }
+    }
+    Ok(united)
 }
 
 /// Takes the memories that the user said out of those that are to be replaced.
@@ -253,9 +278,9 @@ impl Add {
             (NeighbourWord::Both, "Both hold".to_owned()),
         ];
         let usual = match nearest.verdict {
-            Verdict::Update => 0,
-            Verdict::Duplicate => 1,
-            Verdict::Contradiction | Verdict::Near => 2,
+            Verdict::Update | Verdict::Covers => 0,
+            Verdict::Duplicate | Verdict::Within => 1,
+            Verdict::NewerValue | Verdict::Contradiction | Verdict::Near => 2,
         };
         let items = words.clone().map(|(_, text)| text);
         let chosen = ask::choose("How do they go together?", &items, usual)?;
@@ -273,7 +298,7 @@ impl Add {
             scope,
             source: Source {
                 said_by: Some(SaidBy::User),
-                extractor: Some("cli".to_owned()),
+                extractor: Some(Source::TYPED.to_owned()),
                 ..Source::default()
             },
             paths: self

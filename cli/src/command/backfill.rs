@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use memory_store::MemoryId;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;
-use memory_store::memory::{Memory, Status};
+use memory_store::memory::{Memory, Source, Status};
 use memory_store::mode::Mode;
 use memory_store::recall::start_rank::{Standing, worth};
 use processor::collect::discover::Transcript;
@@ -112,7 +112,7 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
         let is_current = matches!(memory.status, Status::Active | Status::Held);
         is_current
             && memory.superseded_by.is_none()
-            && by.is_some_and(|by| by != "cli")
+            && by.is_some_and(|by| by != Source::TYPED)
             && !held.contains(&memory.id)
     };
     let mut memories: Vec<Memory> = memories.filter(is_learned).collect();

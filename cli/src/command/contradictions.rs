@@ -1,14 +1,16 @@
-//! Memories that contradict each other: both are kept and given until a person says which one holds.
+//! Undecided pairs: memories that differ, of which sessions are given the newer one, and memories that repeat each
+//! other. All are kept until a person decides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use memory_store::MemoryId;
-use memory_store::neighbour::CONTRADICTS;
+use memory_store::neighbour::{Verdict, undecided};
 use memory_store::reviewed::Reviewed;
 use memory_store::store::Stored;
+use memory_store::{MemoryId, Timestamp};
 
 use super::learned;
+use super::neighbours;
 use super::stores::Stores;
 use super::view;
 use crate::failure::{Failure, Result};
@@ -17,12 +19,14 @@ use crate::world::World;
 /// Pairs of a plain listing.
 const LISTED_MAX: usize = 20;
 
-/// Two memories of which most likely only one holds.
+/// Two memories of which most likely only one is needed.
 pub struct Pair {
-    /// The memory that was seen to contradict the other, mostly the later one.
+    /// The later one.
     pub newer: Stored,
-    /// The memory that it contradicts.
+    /// The earlier one.
     pub older: Stored,
+    /// Relation of the newer one to the older one.
+    pub verdict: Verdict,
 }
 
 /// Says which side of a pair holds.
@@ -37,31 +41,27 @@ pub enum Settled {
 }
 
 /// Returns the pairs that nobody settled yet. What is held back is not among them.
-pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
-    Ok(pairs_among(&stores.list()?.memories, stores, held))
+pub fn pairs(world: &World, stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
+    Ok(pairs_among(&stores.list()?.memories, stores, held, world.now))
 }
 
 /// Finds them among memories that were read already.
-pub fn pairs_among(all: &[Stored], stores: &Stores, held: &BTreeSet<MemoryId>) -> Vec<Pair> {
+pub fn pairs_among(
+    all: &[Stored],
+    stores: &Stores,
+    held: &BTreeSet<MemoryId>,
+    now: Timestamp,
+) -> Vec<Pair> {
     let reviewed = Reviewed::read(&stores.project.home);
-    let counts = |stored: &&Stored| {
-        stored.memory.superseded_by.is_none() && !held.contains(&stored.memory.id)
-    };
-    let memories: Vec<&Stored> = all.iter().filter(counts).collect();
-    let find = |id: MemoryId| memories.iter().find(|stored| stored.memory.id == id);
-    let (mut pairs, mut known) = (Vec::new(), BTreeSet::new());
-    for &newer in &memories {
-        let links = newer.memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
-        for &older in links.filter_map(|link| find(link.to)) {
-            let ids = (newer.memory.id, older.memory.id);
-            if !reviewed.hold_both(ids.0, ids.1)
-                && known.insert((ids.0.min(ids.1), ids.0.max(ids.1)))
-            {
-                pairs.push(Pair { newer: newer.clone(), older: older.clone() });
-            }
-        }
-    }
-    pairs
+    let counting = all.iter().filter(|stored| !held.contains(&stored.memory.id));
+    let memories: BTreeMap<MemoryId, &Stored> =
+        counting.map(|stored| (stored.memory.id, stored)).collect();
+    let pairs = undecided(memories.values().map(|stored| &stored.memory), &reviewed, now);
+    let pair = |id: MemoryId| memories.get(&id).map(|&stored| stored.clone());
+    let pairs = pairs.into_iter().filter_map(|it| {
+        Some(Pair { newer: pair(it.newer)?, older: pair(it.older)?, verdict: it.verdict })
+    });
+    pairs.collect()
 }
 
 /// Settles all pairs that have this memory on one side: it alone holds, or both do.
@@ -73,10 +73,10 @@ pub fn settle_all(
     held: &BTreeSet<MemoryId>,
     out: &mut dyn Write,
 ) -> Result {
-    let mut pairs = pairs(stores, held)?;
+    let mut pairs = pairs(world, stores, held)?;
     pairs.retain(|pair| pair.newer.memory.id == id || pair.older.memory.id == id);
     if pairs.is_empty() {
-        return Err(Failure::new(format!("nothing is known to contradict {}", id.short())));
+        return Err(Failure::new(format!("no pair with {} is undecided", id.short())));
     }
     for pair in &pairs {
         let settled = match (both, pair.newer.memory.id == id) {
@@ -97,13 +97,16 @@ pub fn settle(
     settled: Settled,
     out: &mut dyn Write,
 ) -> Result {
-    let Pair { newer, older } = pair;
+    let Pair { newer, older, verdict: _ } = pair;
     let (winner, loser) = match settled {
         Settled::Newer => (newer, older),
         Settled::Older => (older, newer),
         Settled::Both => {
             let (one, other) = (newer.memory.id, older.memory.id);
             learned::note(&stores.project, |reviewed| reviewed.note_both(one, other))?;
+            for stored in [newer, older] {
+                neighbours::refresh(world, stores, stored)?;
+            }
             writeln!(out, "Both hold.")?;
             return Ok(());
         }
@@ -118,23 +121,37 @@ pub fn list(pairs: &[Pair], out: &mut dyn Write) -> Result {
     if pairs.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{} that may contradict each other; both sides are given:\n", count(pairs))?;
-    for Pair { newer, older } in pairs.iter().take(LISTED_MAX) {
-        view::line(&newer.memory, out)?;
-        view::marked_line(&older.memory, " [the other side]", out)?;
-    }
-    if pairs.len() > LISTED_MAX {
-        writeln!(out, "... and {} more", pairs.len() - LISTED_MAX)?;
+    let differ = "that may contradict each other; sessions are given the newer one, labelled";
+    let repeat = "of which one repeats the other";
+    for (what, repeats) in [(differ, false), (repeat, true)] {
+        let is_it = |pair: &&Pair| pair.verdict.repeats() == repeats;
+        let pairs: Vec<&Pair> = pairs.iter().filter(is_it).collect();
+        if pairs.is_empty() {
+            continue;
+        }
+        writeln!(out, "{} {what}:\n", count(pairs.len()))?;
+        for Pair { newer, older, verdict } in pairs.iter().take(LISTED_MAX) {
+            view::line(&newer.memory, out)?;
+            view::marked_line(
+                &older.memory,
+                &format!(" [the newer one {} this]", verdict.words()),
+                out,
+            )?;
+        }
+        if pairs.len() > LISTED_MAX {
+            writeln!(out, "... and {} more", pairs.len() - LISTED_MAX)?;
+        }
+        writeln!(out)?;
     }
     writeln!(
         out,
-        "\n`throughline review --prefer ID` lets that one replace what it contradicts, `--both ID` keeps both sides.\n"
+        "`throughline review --prefer ID` lets that one replace the other side, `--both ID` keeps both sides.\n"
     )?;
     Ok(())
 }
 
-fn count(pairs: &[Pair]) -> String {
-    match pairs.len() {
+fn count(pairs: usize) -> String {
+    match pairs {
         1 => "1 pair".to_owned(),
         pairs => format!("{pairs} pairs"),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use dialoguer::Input;
-use memory_store::memory::{Memory, Status};
+use memory_store::memory::{Memory, Source, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
@@ -39,10 +39,8 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
 /// compares with the files as they are now.
 pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
-    let store = stores.store_of(stored);
-    store.keep_unfound(stored.memory.id)?;
-    let redactor = store.redactor(&stores.settings);
-    stores.note_saved(world, store, stored, &redactor)?;
+    stores.store_of(stored).keep_unfound(stored.memory.id)?;
+    neighbours::refresh(world, stores, stored)?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
     Ok(())
@@ -74,7 +72,7 @@ pub fn items(
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
         // A memory that a person wrote needs no look.
-        let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != "cli");
+        let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != Source::TYPED);
         let new = is_learned && !seen.ids.contains(&memory.id);
         let is_unfound = || unfound.contains(&memory.id);
         let stale = recall.staleness(memory.id).or_else(|| is_unfound().then(Staleness::unfound));

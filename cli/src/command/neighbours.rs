@@ -21,7 +21,7 @@ pub struct NeighbourView<'a> {
     short: String,
     kind: Kind,
     title: &'a str,
-    /// How the memory relates to it: `duplicate`, `update`, `contradiction` or `near`.
+    /// How the memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or `near`.
     relation: &'static str,
 }
 
@@ -71,9 +71,14 @@ pub fn supersede(
 /// Unlinks the memories in whose place one stood that is gone. Those that nothing else replaces hold again, which is said.
 pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
     let next = gone.superseded_by;
+    // The index has those in whose place it was given undecided; their files do not name it.
+    let given_for = open(world, stores).replaced_by(gone.id);
     for older in stores.list()?.memories {
         let (id, by) = (older.memory.id, older.memory.superseded_by);
         let is_replaced = by == Some(gone.id) || by.is_none() && gone.supersedes.contains(&id);
+        if !is_replaced && by.is_none() && given_for.contains(&id) {
+            refresh(world, stores, &older)?;
+        }
         if !is_replaced || next == Some(id) {
             continue;
         }
@@ -87,6 +92,14 @@ pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn W
             )?;
         }
     }
+    Ok(())
+}
+
+/// Has the next session read a memory from its file, and not as the index has it.
+pub fn refresh(world: &World, stores: &Stores, stored: &Stored) -> Result {
+    let store = stores.store_of(stored);
+    let redactor = store.redactor(&stores.settings);
+    stores.note_saved(world, store, stored, &redactor)?;
     Ok(())
 }
 

@@ -60,10 +60,10 @@ pub struct Review {
     /// `show` prints it, does so only if the text is still the one that was shown
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     release: Vec<String>,
-    /// This memory is true, and replaces what it contradicts; may be repeated
+    /// This memory is true, and replaces what it differs from or repeats; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     prefer: Vec<String>,
-    /// This memory and what it contradicts are both true; may be repeated
+    /// This memory and what it differs from are both true; may be repeated
     #[arg(long, value_name = "ID", add = super::complete::ids())]
     both: Vec<String>,
     /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
@@ -283,7 +283,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let claimed = claims::all(&stores)?;
     let asked_apart = elsewhere(&held, &claimed);
     let items = learned::items(world, &stores, &waiting, &asked_apart)?;
-    let pairs = contradictions::pairs(&stores, &asked_apart)?;
+    let pairs = contradictions::pairs(world, &stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
     let by_rules = made_by_rules::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
@@ -318,7 +318,7 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
     learned.retain(|item| !item.waits);
     let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-    let pairs = contradictions::pairs(stores, &asked_apart)?;
+    let pairs = contradictions::pairs(world, stores, &asked_apart)?;
     let mut views: Vec<Waiting<'_>> = waiting
         .iter()
         .filter(|stored| !is_held(stored.memory.id))
@@ -339,13 +339,14 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
             ..Waiting::new(claim.stored(), None)
         }))
         .collect();
-    for Pair { newer, older } in &pairs {
-        let known = views.iter_mut().find(|view| view.id == newer.memory.id);
-        match known {
-            Some(view) => view.contradicts.push(older.memory.id),
-            None => views
-                .push(Waiting { contradicts: vec![older.memory.id], ..Waiting::new(newer, None) }),
-        }
+    for Pair { newer, older, verdict } in &pairs {
+        let at = views.iter().position(|view| view.id == newer.memory.id).unwrap_or_else(|| {
+            views.push(Waiting::new(newer, None));
+            views.len() - 1
+        });
+        let sides =
+            if verdict.differs() { &mut views[at].contradicts } else { &mut views[at].repeats };
+        sides.push(older.memory.id);
     }
     view::json(&views, out)
 }
@@ -359,7 +360,7 @@ pub struct Counts {
     pub waiting: usize,
     /// Perhaps true no longer, since their files changed or a name in them is gone.
     pub stale: usize,
-    /// Pairs that contradict each other.
+    /// Pairs that differ or repeat each other, and that nobody decided about.
     pub contradictions: usize,
     /// Held back.
     pub held: usize,
@@ -383,7 +384,7 @@ pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
         new: count(|item| item.new && !item.waits),
         waiting: count(|item| item.waits),
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
-        contradictions: contradictions::pairs(stores, &asked_apart)?.len(),
+        contradictions: contradictions::pairs(world, stores, &asked_apart)?.len(),
         held: held.len(),
         secrets: credentials::proposals(stores)?.len(),
         by_claude: claimed.len(),
@@ -413,6 +414,9 @@ struct Waiting<'a> {
     /// Memories that it contradicts, as long as nobody settled which one holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contradicts: Vec<MemoryId>,
+    /// Memories that it repeats, or that repeat it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repeats: Vec<MemoryId>,
     #[serde(skip)]
     id: MemoryId,
 }
@@ -446,6 +450,7 @@ impl<'a> Waiting<'a> {
             stale: None,
             by_claude: None,
             contradicts: Vec::new(),
+            repeats: Vec::new(),
             id,
         }
     }

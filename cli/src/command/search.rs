@@ -116,6 +116,9 @@ struct HitView {
     stale: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
+    /// Ids of memories that it differs from, as long as nobody decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differs_from: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +148,8 @@ impl HitView {
             confidence: (hit.confidence * 100.0).round() / 100.0,
             score: hit.score,
             why: hit.why,
-            superseded: hit.superseded,
+            superseded: hit.superseded && hit.undecided.is_empty(),
+            differs_from: hit.undecided.iter().map(|(id, _)| id.to_string()).collect(),
             draft: hit.draft,
             held: hit.held,
             from_repository: hit.from_repository,
@@ -445,7 +449,13 @@ fn show_hit(hit: &Hit, is_same_turn: bool, asked: &str, full: bool, out: &mut dy
     if let Some(staleness) = &hit.staleness {
         writeln!(out, "        {}", paint(CARE, view::why_stale(staleness)))?;
     }
-    if hit.superseded {
+    for (id, title) in &hit.undecided {
+        let newer = if hit.superseded { ", which is newer" } else { "" };
+        let (id, title) = (id.short(), plain(title));
+        let label = format!("differs from {id} \"{title}\"{newer}: not decided");
+        writeln!(out, "        {}", paint(CARE, label))?;
+    }
+    if hit.superseded && hit.undecided.is_empty() {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();
         writeln!(out, "        {}", paint(CARE, format_args!("replaced{by}")))?;
     }

@@ -418,7 +418,7 @@ impl Summary {
             (counts.waiting, format!("{} pending", counts.waiting)),
             (counts.new, format!("{} not looked at yet", counts.new)),
             (counts.stale, format!("{} may be true no longer", counts.stale)),
-            (counts.contradictions, view::plural(counts.contradictions, "contradiction")),
+            (counts.contradictions, view::plural(counts.contradictions, "undecided pair")),
             (counts.held, format!("{} held back", counts.held)),
             (counts.secrets, format!("{} with a known secret", counts.secrets)),
             (counts.by_claude, format!("{} by Claude", view::plural(counts.by_claude, "change"))),

@@ -193,7 +193,12 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("status", status(memory))?;
     field("date", clock::time(date(memory)))?;
     field("confidence", format!("{:.2}", memory.confidence))?;
+    field("topic", memory.topic.clone().unwrap_or_default())?;
     field("tags", memory.tags.join(", "))?;
+    field("names", memory.entities.join(", "))?;
+    for fact in &memory.facts {
+        field("fact", statement(fact))?;
+    }
     let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();
     field("paths", paths.join(", "))?;
     field("said", memory.source.quote.clone().unwrap_or_default())?;
@@ -205,8 +210,17 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("replaced by", replaced)?;
     let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
     let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
-    field("contradicts", contradicts.join(", "))?;
+    field("differs from", contradicts.join(", "))?;
     field("file", stored.path.display().to_string())
+}
+
+/// Returns a fact as a line, with the days from which and until which it holds.
+fn statement(fact: &Fact) -> String {
+    let Fact { subject, predicate, object, from, to } = fact;
+    let day = |word: &str, at: Option<Timestamp>| {
+        at.map(|at| format!(", {word} {}", at.date())).unwrap_or_default()
+    };
+    format!("{subject} | {predicate} | {object}{}{}", day("since", *from), day("until", *to))
 }
 
 fn status(memory: &Memory) -> String {

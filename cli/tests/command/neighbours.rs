@@ -36,9 +36,12 @@ fn what_is_near_is_named_and_replaced_on_request() {
     let kustomize = add(&machine, &[KUSTOMIZE]);
     let near = kustomize["neighbours"].as_array().unwrap();
     assert_eq!(near.len(), 1, "{near:?}");
-    assert_eq!((&near[0]["id"], &near[0]["relation"]), (&helm["id"], &json!("contradiction")));
+    assert_eq!((&near[0]["id"], &near[0]["relation"]), (&helm["id"], &json!("newer-value")));
     let said = machine.ok(&["add", "--kind", "decision", KUSTOMIZE]);
-    assert!(said.contains(&format!("It may contradict {}: {HELM}", short(&helm))), "{said}");
+    assert!(
+        said.contains(&format!("It differs in a value from {}: {HELM}", short(&helm))),
+        "{said}"
+    );
     assert!(said.contains("--supersedes ID") && said.contains("--both"), "{said}");
     assert_eq!(show(&machine, &kustomize)["relations"][0]["to"], helm["id"]);
 
@@ -70,7 +73,7 @@ fn a_person_is_asked_how_they_go_together() {
     assert_eq!(titles(), 1);
     // Nobody loses anything by a mere return.
     let shown = asked(KUSTOMIZE, "\r");
-    assert!(shown.contains("may contradict") && shown.contains("Added"), "{shown}");
+    assert!(shown.contains("differs in a value from") && shown.contains("Added"), "{shown}");
     assert_eq!(titles(), 2);
     assert_eq!(show(&machine, &helm).get("superseded_by"), None);
     let shown = asked("We now deploy with Nomad instead of Helm", "\r");
@@ -135,4 +138,78 @@ fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
     let (machine, helm, _) = pair();
     machine.ok(&["review", "--both", short(&helm)]);
     assert_eq!(machine.ok(&["review"]), "Nothing is to be reviewed.\n");
+}
+
+#[test]
+fn until_somebody_decides_the_newer_one_alone_is_given_with_a_label() {
+    let machine = ready();
+    let (helm, kustomize) = (add(&machine, &[HELM]), add(&machine, &[KUSTOMIZE]));
+    let ids = |args: &[&str]| -> Vec<String> {
+        let found = machine.json(&[&["search", "--json"], args].concat());
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let both = |ids: &[String]| ids.len() == 2;
+    let label = format!("differs from {} \"{HELM}\": not decided", short(&helm));
+    // At once, by the journal, and after a sync, by the index.
+    for _ in 0..2 {
+        assert_eq!(ids(&["deploy with Helm"]), [kustomize["id"].as_str().unwrap()]);
+        let said = machine.ok(&["search", "deploy with Helm"]);
+        assert!(said.contains(&label), "{said}");
+        assert!(both(&ids(&["deploy with Helm", "--history"])));
+        machine.ok(&["sync"]);
+    }
+    // Nothing was written into the older file.
+    assert_eq!(show(&machine, &helm).get("superseded_by"), None);
+    machine.ok(&["review", "--both", short(&kustomize)]);
+    for _ in 0..2 {
+        assert!(both(&ids(&["deploy with Helm"])));
+        let said = machine.ok(&["search", "deploy with Helm"]);
+        assert!(!said.contains("not decided"), "{said}");
+        machine.ok(&["sync"]);
+    }
+}
+
+#[test]
+fn files_that_no_command_wrote_are_compared_as_well() {
+    let machine = ready();
+    let thursday = add(&machine, &["Releases go out on Thursdays"]);
+    let other = add(&machine, &["The tide table has no leap days"]);
+    let file =
+        machine.json(&["show", short(&other), "--json"])[0]["file"].as_str().unwrap().to_owned();
+    let file = machine.path(file.trim_start_matches('/'));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("The tide table has no leap days", "Releases go out on Fridays");
+    std::fs::write(&file, text).unwrap();
+    machine.ok(&["sync"]);
+    let waits = machine.json(&["review", "--json"]);
+    assert_eq!(waits[0]["contradicts"], json!([thursday["id"]]), "{waits:#}");
+    let found = machine.json(&["search", "when do releases go out", "--json"]);
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found:#}");
+    assert_eq!(found["hits"][0]["id"], other["id"]);
+}
+
+#[test]
+fn what_a_person_wrote_twice_is_a_proposal() {
+    let machine = ready();
+    let helm = add(&machine, &[HELM]);
+    let again = add(&machine, &["Deploy with Helm!"]);
+    assert_eq!(again["neighbours"][0]["relation"], "duplicate");
+    assert_eq!(show(&machine, &helm).get("superseded_by"), None);
+    let waits = machine.json(&["review", "--json"]);
+    assert_eq!(waits[0]["repeats"], json!([helm["id"]]), "{waits:#}");
+    let said = machine.ok(&["review"]);
+    assert!(said.contains("1 pair of which one repeats the other"), "{said}");
+    machine.ok(&["review", "--prefer", short(&again)]);
+    assert_eq!(show(&machine, &helm)["superseded_by"], again["id"]);
+}
+
+#[test]
+fn a_memory_is_given_again_once_the_one_in_its_place_is_forgotten() {
+    let machine = ready();
+    let (helm, kustomize) = (add(&machine, &[HELM]), add(&machine, &[KUSTOMIZE]));
+    machine.ok(&["sync"]);
+    machine.ok(&["forget", short(&kustomize)]);
+    let found = machine.json(&["search", "deploy with Helm", "--json"]);
+    assert_eq!(found["hits"][0]["id"], helm["id"], "{found:#}");
 }

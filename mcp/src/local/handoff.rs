@@ -1,22 +1,19 @@
 //! Where the work was left, and which memories a person should look at: what the prompts of the server begin with.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::time::Instant;
 
 use memory_store::MemoryId;
-use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::handoff::Handoff;
 use memory_store::layout::{RECEIPTS_BYTES_MAX, Tree};
 use memory_store::memory::SaidBy;
-use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
+use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::recall::render::Rendered;
 use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::reviewed::Reviewed;
-use memory_store::store::read_bounded;
 use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
 use serde::Deserialize;
@@ -27,8 +24,6 @@ use crate::backend::Failure;
 
 /// Memories of which duplicates are looked for, the latest first: each is compared with each.
 const COMPARED_MAX: usize = 400;
-/// Memories whose files are searched for links to what they contradict, the latest first.
-const LINKS_READ_MAX: usize = 10_000;
 /// Memories that are named for one reason.
 const NAMED_MAX: usize = 8;
 /// Days after which a memory that was never given counts as unused.
@@ -68,8 +63,7 @@ impl Local {
         })
     }
 
-    /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them;
-    /// of files only those are parsed that say what they contradict.
+    /// Names memories that a person should look at, and why; `None` where there are none. The index tells of all of them.
     pub(super) fn memories_to_tidy(&self) -> Result<Option<String>, Failure> {
         let tree = self.tree()?;
         let recall = self.indexed(&tree);
@@ -83,7 +77,7 @@ impl Local {
                 "Since they were learned their files changed much, or a name in them is gone",
                 stale.take(NAMED_MAX).collect(),
             ),
-            ("Only one of each pair can be true", contradicting(&recall, &memories, &reviewed)),
+            ("Only one of each pair can be true", contradicting(&recall, &memories)),
             ("They say the same", duplicates(&memories, &reviewed)),
             ("Nobody needed them in a long time", self.unused(&memories, &tree)),
         ];
@@ -152,38 +146,14 @@ fn line(hit: &Hit) -> String {
     format!("{} ({words})", render::labelled_title(hit))
 }
 
-/// Pairs that contradict each other, and that no person settled. An index does not keep such links.
-fn contradicting(recall: &Recall, memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
-    let by_id: BTreeMap<MemoryId, &Hit> = memories.iter().map(|(hit, _)| (hit.id, hit)).collect();
-    let mut lines = Vec::new();
-    for (newer, _) in memories.iter().take(LINKS_READ_MAX) {
-        for to in contradicted_by(&newer.file, newer.id) {
-            let of_user = || recall.indexed(to).filter(|hit| hit.collection == Collection::User);
-            let Some(older) = by_id.get(&to).map(|&hit| hit.clone()).or_else(of_user) else {
-                continue;
-            };
-            if !reviewed.hold_both(newer.id, to) {
-                lines.push(format!("{} | {}", line(newer), line(&older)));
-            }
-        }
-        if lines.len() >= NAMED_MAX {
-            break;
-        }
-    }
-    lines.truncate(NAMED_MAX);
-    lines
-}
-
-/// The memories that a memory's file says it contradicts. Most files say nothing of the kind and are not parsed.
-fn contradicted_by(file: &Path, id: MemoryId) -> Vec<MemoryId> {
-    let Ok((bytes, _)) = read_bounded(file, FILE_BYTES_MAX) else { return Vec::new() };
-    if !String::from_utf8_lossy(&bytes).contains(CONTRADICTS) {
-        return Vec::new();
-    }
-    let memory = MemoryFile::parse(file, bytes).map(|file| file.memory);
-    let relations = memory.ok().filter(|memory| memory.id == id).map(|memory| memory.relations);
-    let links = relations.into_iter().flatten().filter(|link| link.kind == CONTRADICTS);
-    links.map(|link| link.to).collect()
+/// Pairs that differ, and that nobody decided about: the index has them.
+fn contradicting(recall: &Recall, memories: &[(Hit, bool)]) -> Vec<String> {
+    let pairs =
+        memories.iter().flat_map(|(newer, _)| newer.undecided.iter().map(move |it| (newer, it.0)));
+    let lines = pairs.filter_map(|(newer, older)| {
+        Some(format!("{} | {}", line(newer), line(&recall.indexed(older)?)))
+    });
+    lines.take(NAMED_MAX).collect()
 }
 
 /// Pairs of which one says what the other says, or has its kind and title, and that no person settled.
@@ -200,7 +170,7 @@ fn duplicates(memories: &[(Hit, bool)], reviewed: &Reviewed) -> Vec<String> {
     for (number, (newer, title, hit)) in statements.iter().enumerate() {
         for (older, other_title, other) in &statements[number + 1..] {
             let is_same = hit.kind == other.kind && title == other_title
-                || judge(newer, older) == Some(Verdict::Duplicate);
+                || judge(newer, older).is_some_and(Verdict::repeats);
             if is_same && !reviewed.hold_both(hit.id, other.id) {
                 lines.push(format!("{} | {}", line(hit), line(other)));
             }

@@ -439,11 +439,17 @@ impl Local {
             paths: hit.paths.iter().map(|path| render::clean(path)).collect(),
             why: render::clean(&hit.why),
             status: match (hit.superseded, hit.expired, hit.draft) {
+                (true, _, _) if !hit.undecided.is_empty() => "undecided",
                 (true, _, _) => "replaced",
                 (false, Some(_), _) => "expired",
                 (false, None, true) => "draft",
                 (false, None, false) => "active",
             },
+            differs_from: hit
+                .undecided
+                .iter()
+                .map(|(id, title)| format!("{} {}", id.short(), render::clean(title)))
+                .collect(),
             replaced_by: hit.superseded_by.filter(|_| hit.superseded).map(MemoryId::short),
             held_until: hit.expired.map(Timestamp::date),
             said_by: said_by(hit),

@@ -75,13 +75,16 @@ impl Local {
         let both_hold = request.both_hold;
         let asked_tags = request.tags.clone();
         let replaced = self.replaced(&request.supersedes, &project)?;
-        let (asked, replaced) = users_words(replaced, None)?;
+        let (asked, mut replaced) = users_words(replaced, None)?;
         let until = valid_until(&request)?;
         let (paths, mut notes) = read_paths(&request, until, tree, now);
         let mut memory = self.memory(request, paths, until, settings)?;
-        memory.supersedes = ids(&replaced);
         let same = recall.of_title(memory.kind, &memory.title, now);
         let near = self.near(&memory, &project, &same, both_hold);
+        if !both_hold {
+            replaced.extend(self.united(&near, &same, &project)?);
+        }
+        memory.supersedes = ids(&replaced);
         if !both_hold {
             let settled = [ids(&replaced), ids(&asked)].concat();
             memory.relations = neighbour::contradictions(&near, &settled);
@@ -416,6 +419,30 @@ impl Local {
             near.retain(|near| !own.iter().any(|&own| reviewed.hold_both(own, near.id)));
         }
         near
+    }
+
+    /// Returns the neighbours of which a new memory contains everything, so that it replaces them: all but those that the
+    /// user said, wrote or kept, and the `same` one, which is updated.
+    fn united(
+        &self,
+        near: &[Neighbour],
+        same: &[Hit],
+        project: &Project,
+    ) -> Result<Vec<Found>, Failure> {
+        let Project { tree, settings, recall } = project;
+        let contained = near.iter().filter(|near| {
+            matches!(near.verdict, Verdict::Duplicate | Verdict::Covers)
+                && same.iter().all(|hit| hit.id != near.id)
+        });
+        let mut united = Vec::new();
+        for near in contained {
+            let found = self.find(&near.id.to_string(), tree, recall, settings)?;
+            let is_own = !found.is_users_everywhere() && !found.store.is_persons(&found.stored)?;
+            if is_own && !found.trust.is_from_repository(&found.stored) {
+                united.push(found);
+            }
+        }
+        Ok(united)
     }
 
     /// Marks a memory as replaced by another one, or by none any more.

@@ -197,7 +197,7 @@ fn titles_of_neighbours_stand_between_our_delimiters_with_their_labels() {
     };
     let other = json!({"kind": "decision", "title": "We deploy with Kustomize"});
     let (text, failed) = server.text("remember", &other);
-    assert!(!failed && text.contains(&format!("It may contradict {id}.")), "{text}");
+    assert!(!failed && text.contains(&format!("It differs in a value from {id}.")), "{text}");
     let label = format!("[decision {id}, from the repository]");
     inside(&text, &label);
     // Prompts say whose each memory is.

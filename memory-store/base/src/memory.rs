@@ -1,5 +1,7 @@
 //! A memory: one thing worth knowing again.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::MemoryId;
@@ -47,7 +49,7 @@ pub struct Memory {
     /// Ways in which somebody will later ask for it, in other words than its own. They are searched
     /// and never shown to a model (document expansion: Nogueira et al. 2019, "doc2query").
     pub cues: Vec<String>,
-    /// Names it mentions.
+    /// Names it mentions, each as an [`Entity`] is written.
     pub entities: Vec<String>,
     /// Its statements as triples.
     pub facts: Vec<Fact>,
@@ -260,6 +262,9 @@ impl Source {
         number.parse::<u32>().is_ok_and(|number| number < Self::WISHES_ALONE)
     }
 
+    /// The extractor of what a person typed.
+    pub const TYPED: &'static str = "cli";
+
     /// The extractor of what a model chose to save with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
@@ -296,6 +301,94 @@ pub struct PathRef {
     pub seen: Option<String>,
 }
 
+/// Name of a thing that a memory mentions, with its type where that is known. It is written as `Redis (service)`, so that
+/// a person and a version that has no types read a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entity {
+    /// The name.
+    pub name: String,
+    /// Its type.
+    pub of_type: Option<EntityType>,
+}
+
+/// Type of a named thing. People are none: names of people are personal data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntityType {
+    /// A part of the project.
+    Component,
+    /// Something that runs and is asked over a network.
+    Service,
+    /// Code of others that the project links.
+    Library,
+    /// A program that people or scripts run.
+    Tool,
+    /// A file or a folder.
+    File,
+    /// A function, type or variable.
+    Symbol,
+    /// A flag, a variable of the environment or a key of a configuration.
+    Setting,
+    /// An idea or a rule with a name of its own.
+    Concept,
+}
+
+impl EntityType {
+    /// All types.
+    pub const ALL: [Self; 8] = [
+        Self::Component,
+        Self::Service,
+        Self::Library,
+        Self::Tool,
+        Self::File,
+        Self::Symbol,
+        Self::Setting,
+        Self::Concept,
+    ];
+
+    /// Name in front matter.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Component => "component",
+            Self::Service => "service",
+            Self::Library => "library",
+            Self::Tool => "tool",
+            Self::File => "file",
+            Self::Symbol => "symbol",
+            Self::Setting => "setting",
+            Self::Concept => "concept",
+        }
+    }
+
+    /// Reads a [`Self::name`], in any case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name))
+    }
+}
+
+impl Entity {
+    /// Reads an entry of [`Memory::entities`]. What is in parentheses and is no type is part of the name.
+    pub fn read(text: &str) -> Self {
+        let text = text.trim();
+        let typed = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+        let typed = typed.and_then(|(name, of_type)| {
+            Some((name.trim_end(), EntityType::from_name(of_type)?)).filter(|it| !it.0.is_empty())
+        });
+        match typed {
+            Some((name, of_type)) => Self { name: name.to_owned(), of_type: Some(of_type) },
+            None => Self { name: text.to_owned(), of_type: None },
+        }
+    }
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of_type {
+            Some(of_type) => write!(f, "{} ({})", self.name, of_type.name()),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
 /// A statement with the time it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
@@ -312,6 +405,9 @@ pub struct Fact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
 }
+
+/// The kind of link to a memory of which most likely only one is true beside the other.
+pub const CONTRADICTS: &str = "contradicts";
 
 /// A typed link to another memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -335,4 +431,24 @@ pub struct CommandRecord {
     pub passed: u32,
     /// When it first passed in a session; in a memory, in the one in which it came to that number.
     pub last: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_is_read_as_it_is_written() {
+        for (text, name, of_type) in [
+            ("Redis (service)", "Redis", Some(EntityType::Service)),
+            ("close(2) (symbol)", "close(2)", Some(EntityType::Symbol)),
+            ("Redis (the old one)", "Redis (the old one)", None),
+            ("(tool)", "(tool)", None),
+            ("注文台帳 (component)", "注文台帳", Some(EntityType::Component)),
+        ] {
+            let entity = Entity { name: name.to_owned(), of_type };
+            assert_eq!((Entity::read(text), entity.to_string().as_str()), (entity.clone(), text));
+        }
+        assert_eq!(Entity::read(" Redis (SERVICE) ").to_string(), "Redis (service)");
+    }
 }

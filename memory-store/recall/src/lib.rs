@@ -144,6 +144,9 @@ pub struct Hit {
     pub superseded: bool,
     /// Its successor, where known.
     pub superseded_by: Option<MemoryId>,
+    /// The other sides of pairs that nobody decided about, with their titles: memories that it differs from, or a newer
+    /// one that is given in its place.
+    pub undecided: Vec<(MemoryId, String)>,
     /// Until when it held, where that is over; only who asks for such ones is given any.
     pub expired: Option<Timestamp>,
     /// True if it is in quarantine, or not released; only an explicit search shows such ones.
@@ -657,7 +660,9 @@ impl Recall {
                 Err(_) => return Successor::Unknown,
             };
             if !current.superseded || current.held {
-                let why = format!("replaces \"{}\"", hit.title);
+                let is_undecided = hit.undecided.iter().any(|(newer, _)| *newer == current.id);
+                let how = if is_undecided { "differs from" } else { "replaces" };
+                let why = format!("{how} \"{}\"", hit.title);
                 return Successor::Is(Box::new((entry, Hit { why, ..current })));
             }
             next = current.superseded_by;
@@ -700,8 +705,28 @@ impl Recall {
             return Err(CandidateOutcome::Stale);
         }
         let held = self.holds(candidate, &record);
+        let undecided = self.undecided(candidate.entry.id, &record);
         let collection = self.sources.collection(candidate.at);
-        Ok(Hit { held, expired, ..hit(candidate, record, file, collection) })
+        Ok(Hit { held, undecided, expired, ..hit(candidate, record, file, collection) })
+    }
+
+    /// Returns the other sides of a memory's undecided pairs. One that is held is not named.
+    fn undecided(&self, id: MemoryId, record: &Record) -> Vec<(MemoryId, String)> {
+        let read = |other: MemoryId| {
+            let at = self.sources.find(other)?;
+            let candidate = Candidate::new(at, self.sources.entry(at)?);
+            let record = self.sources.record(at, &candidate.entry).ok()?;
+            (!self.holds(&candidate, &record)).then_some(record)
+        };
+        let older = record.differs_from.iter().filter_map(|&older| {
+            let other = read(older)?;
+            other.superseded_by.is_none_or(|by| by == id).then_some((older, other.title))
+        });
+        let newer = record.superseded_by.and_then(|newer| {
+            let other = read(newer)?;
+            other.differs_from.contains(&id).then_some((newer, other.title))
+        });
+        older.chain(newer).collect()
     }
 
     /// Returns whether a memory is held, as far as that is known of it by now.
@@ -755,7 +780,7 @@ enum Successor {
 
 /// A memory that what replaced it no longer stands for.
 fn holding_again(hit: Hit, why: String) -> Hit {
-    Hit { superseded: false, superseded_by: None, why, ..hit }
+    Hit { superseded: false, superseded_by: None, undecided: Vec::new(), why, ..hit }
 }
 
 /// Conditions of a question besides the query.
@@ -790,6 +815,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         draft: record.status == Status::Held,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
+        undecided: Vec::new(),
         expired: None,
         held: entry.has(FLAG_HELD),
         from_repository: record.from_repository,

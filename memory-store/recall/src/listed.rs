@@ -198,7 +198,9 @@ impl Recall {
             }
             let file = self.sources.file(candidate.at, &record.file);
             let pinned = super::is_pinned(&candidate);
-            Some((super::hit(&candidate, record, file, Collection::Memories), pinned))
+            let undecided = self.undecided(candidate.entry.id, &record);
+            let hit = super::hit(&candidate, record, file, Collection::Memories);
+            Some((Hit { undecided, ..hit }, pinned))
         });
         standing.collect()
     }
@@ -217,7 +219,11 @@ impl Recall {
                 *count += 1;
             }
             counts.drafts += usize::from(entry.has(FLAG_DRAFT));
-            counts.superseded += usize::from(entry.has(FLAG_SUPERSEDED));
+            let is_decided = || {
+                let record = self.sources.record(*at, entry);
+                record.is_ok_and(|record| self.undecided(entry.id, &record).is_empty())
+            };
+            counts.superseded += usize::from(entry.has(FLAG_SUPERSEDED) && is_decided());
         }
         counts
     }

@@ -12,7 +12,7 @@ const READ_MAX: usize = 32;
 
 impl Recall {
     /// Returns the memories that share most with a text, best first, each with the cosine of its vector where both have
-    /// one. Memories held back or superseded are left out.
+    /// one. Memories held back or superseded are left out, but for those that nobody decided about.
     pub fn near(&self, text: &str, now: Timestamp) -> Vec<(Hit, Option<f32>)> {
         let sources = &self.sources;
         let query = Query::search(text);
@@ -29,7 +29,8 @@ impl Recall {
         let read = candidates.iter().take(READ_MAX).filter_map(|candidate| {
             let hit = self.read(candidate, now, &mut recalled).ok()?;
             let cosine = candidate.near.map(|near| near.cosine);
-            (!hit.held && !hit.superseded).then_some((hit, cosine))
+            let is_current = !hit.superseded || !hit.undecided.is_empty();
+            (!hit.held && is_current).then_some((hit, cosine))
         });
         read.collect()
     }

@@ -86,6 +86,7 @@ fn hit(command: PassedCommand) -> Hit {
         draft: false,
         superseded: false,
         superseded_by: None,
+        undecided: Vec::new(),
         expired: None,
         held: false,
         from_repository: false,

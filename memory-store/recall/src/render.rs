@@ -21,6 +21,10 @@ pub const CLOSE: &str = "</throughline-memory>";
 const TEXT_CHARS_MAX: usize = 700;
 /// Characters of one memory's title.
 const TITLE_CHARS_MAX: usize = 200;
+/// Characters of the title of a memory that another one differs from.
+const DOUBT_CHARS_MAX: usize = 100;
+/// Memories that one is said to differ from.
+const DOUBTS_MAX: usize = 2;
 /// Characters of a memory's line where a session starts: what it states, and the sentences after it that
 /// fit whole. Its number or a prompt about it brings the rest.
 pub(crate) const BRIEF_CHARS: usize = 170;
@@ -91,6 +95,7 @@ pub fn whole(hits: &[Hit], budget_tokens: u32) -> Rendered {
             content.push_str(&line);
         }
         content.push_str(&tail(hit, &content));
+        content.push_str(&doubt(hit));
         content
     })
 }
@@ -213,15 +218,16 @@ fn piece(hit: &Hit, detail: Detail, room: usize) -> Option<String> {
         Detail::Brief => brief(hit),
         Detail::Text | Detail::TextAndPaths => content(hit),
     };
-    let room = room.checked_sub(head.chars().count())?;
+    let doubt = doubt(hit);
+    let room = room.checked_sub(head.chars().count() + doubt.chars().count())?;
     let length = content.chars().count();
     if length > room {
         let left = room.checked_sub(1).filter(|&left| left >= CUT_CHARS_MIN)?;
-        return Some(format!("{head}{}", cut_by_sentence(content, left)));
+        return Some(format!("{head}{}{doubt}", cut_by_sentence(content, left)));
     }
     let tail = if detail == Detail::TextAndPaths { tail(hit, &content) } else { String::new() };
     let tail = if length + tail.chars().count() <= room { &tail } else { "" };
-    Some(format!("{head}{content}{tail}"))
+    Some(format!("{head}{content}{tail}{doubt}"))
 }
 
 fn lead(event: &str) -> &'static str {
@@ -276,6 +282,9 @@ fn head(hit: &Hit) -> String {
     let origin = if hit.from_repository { ", from the repository" } else { "" };
     // Only who asks for history is given such ones.
     let over = match (hit.superseded, hit.superseded_by, hit.expired) {
+        (true, Some(newer), _) if !hit.undecided.is_empty() => {
+            format!(", differs from {}, which is newer: not decided", newer.short())
+        }
         (true, Some(newer), _) => format!(", replaced by {}", newer.short()),
         (true, None, _) => ", replaced".to_owned(),
         (false, _, Some(until)) => format!(", held until {}", until.date()),
@@ -390,6 +399,18 @@ fn tail(hit: &Hit, content: &str) -> String {
     format!(" ({}{more})", paths.join(", "))
 }
 
+/// Returns the earlier memories that it differs from, with what they claim: nobody decided which is true.
+fn doubt(hit: &Hit) -> String {
+    let named = hit.undecided.iter().filter(|_| !hit.superseded).map(|(id, title)| {
+        format!(
+            " [differs from {} \"{}\": not decided]",
+            id.short(),
+            cut(clean(title), DOUBT_CHARS_MAX)
+        )
+    });
+    named.take(DOUBTS_MAX).collect()
+}
+
 /// The first sentences of a text where these are at least half of what fits, for half a sentence may say the
 /// opposite of all of it; otherwise as much as fits.
 fn cut_by_sentence(text: String, chars_max: usize) -> String {
@@ -441,6 +462,7 @@ mod tests {
             draft: false,
             superseded: false,
             superseded_by: None,
+            undecided: Vec::new(),
             expired: None,
             held: false,
             from_repository: false,

@@ -428,9 +428,7 @@ impl Source {
             }
         }
         // One that is gone by the end of the journal replaces nothing.
-        let loose = std::mem::take(&mut self.loose);
-        loose.iter().for_each(|document| self.supersede(document));
-        self.loose = loose;
+        self.loose.clone().iter().for_each(|document| self.supersede(document));
         self.mark_superseded();
     }
 
@@ -466,6 +464,27 @@ impl Source {
         }
         let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);
         self.superseded.extend(others.map(|&older| (older, newer.entry.id)));
+        if newer.record.superseded_by.is_some() {
+            return;
+        }
+        // One that a person decided about has its own successor, or none.
+        for &older in &newer.record.differs_from {
+            let record = self.own_record(older);
+            let is_open = |record: &Record| record.superseded_by.is_none();
+            if record.is_some_and(|record| is_open(&record) && newer.record.displaces(&record)) {
+                self.superseded.entry(older).or_insert(newer.entry.id);
+            }
+        }
+    }
+
+    /// Returns what this source has of a memory.
+    fn own_record(&self, id: MemoryId) -> Option<Record> {
+        if let Some(document) = self.loose.iter().find(|document| document.entry.id == id) {
+            return Some(document.record.clone());
+        }
+        let segment = self.segment()?;
+        let docs = segment.docs_of_ids(u128::from_be_bytes(id.0), u128::MAX).ok()?;
+        segment.record(&segment.entry(*docs.first()?).ok()?).ok()
     }
 
     fn mark_superseded(&mut self) {

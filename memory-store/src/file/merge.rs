@@ -4,6 +4,7 @@
 use super::split::split;
 use super::yaml::{self, Key, Node, Style, Value};
 use super::{FILE_BYTES_MAX, read};
+use crate::memory::Entity;
 use crate::time::Timestamp;
 
 /// Keys whose times may differ without a conflict: the later one counts.
@@ -266,9 +267,9 @@ fn united(
     }
     let value = |node: Option<&Node>| node.map(|node| node.value.clone());
     match (value(ours), value(theirs)) {
-        (Some(Value::List(ours)), Some(Value::List(theirs))) => list(base, &ours, &theirs),
-        (Some(Value::List(ours)), None) => list(base, &ours, &[]),
-        (None, Some(Value::List(theirs))) => list(base, &[], &theirs),
+        (Some(Value::List(ours)), Some(Value::List(theirs))) => list(name, base, &ours, &theirs),
+        (Some(Value::List(ours)), None) => list(name, base, &ours, &[]),
+        (None, Some(Value::List(theirs))) => list(name, base, &[], &theirs),
         (Some(Value::Map(ours)), Some(Value::Map(theirs))) => map(base, &ours, &theirs),
         (Some(Value::Text(our)), Some(Value::Text(their))) => {
             let is_ours = prefers_ours(name, &our, &their)?;
@@ -294,29 +295,72 @@ fn prefers_ours(name: &str, ours: &str, theirs: &str) -> Option<bool> {
     None
 }
 
-/// Unites lists: what one side added is there, and what one side removed is not.
-fn list(base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Option<Option<Node>> {
+/// Unites lists: what one side added is there, and what one side removed is not. An entry that both have in different
+/// forms is united by itself.
+fn list(name: &str, base: Option<&Node>, ours: &[Node], theirs: &[Node]) -> Option<Option<Node>> {
     let base: &[Node] = match base.map(|base| &base.value) {
         Some(Value::List(items)) => items,
         Some(Value::Null | Value::Text(_) | Value::Map(_)) | None => &[],
     };
-    let has = |list: &[Node], item: &Node| list.iter().any(|other| is_entry(other, item));
-    let kept = ours.iter().filter(|item| !has(base, item) || has(theirs, item));
-    let new = theirs.iter().filter(|item| !has(base, item) && !has(ours, item));
-    let items: Vec<Node> = kept.chain(new).cloned().collect();
+    let find = |list: &'_ [Node], item: &Node| -> Option<usize> {
+        list.iter().position(|other| is_entry(name, other, item))
+    };
+    let mut items: Vec<Node> = Vec::new();
+    for our in ours {
+        match (find(base, our), find(theirs, our)) {
+            (Some(_), None) => {}
+            (None, None) => items.push(our.clone()),
+            (before, Some(their)) => {
+                let before = before.map(|at| &base[at]);
+                items.push(entry(name, before, our, &theirs[their])?);
+            }
+        }
+    }
+    let new = theirs.iter().filter(|it| find(base, it).is_none() && find(ours, it).is_none());
+    items.extend(new.cloned());
     Some((!items.is_empty()).then(|| Node::new(Value::List(items))))
 }
 
-/// Whether both are the same entry of a list: a path is one, whatever was seen of its file.
-fn is_entry(one: &Node, other: &Node) -> bool {
-    let path = |node: &Node| match &node.value {
-        Value::Text(text) => Some(text.clone()),
-        _ => match &node.get("path")?.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
-        },
+/// Unites two forms of one entry; `None` for a conflict. Of a path, each side saw the file at another time, which does not
+/// matter.
+fn entry(name: &str, base: Option<&Node>, ours: &Node, theirs: &Node) -> Option<Node> {
+    if name == "facts" {
+        return united("", base, Some(ours), Some(theirs))?;
+    }
+    let of_type = |node: &Node| match &node.value {
+        Value::Text(text) if name == "entities" => Entity::read(text).of_type,
+        _ => None,
     };
-    one.says_the_same(other) || path(one).is_some_and(|path_of| Some(path_of) == path(other))
+    let keeps = |node: &Node| base.is_some_and(|base| base.says_the_same(node));
+    match (of_type(ours), of_type(theirs)) {
+        (Some(our), Some(their)) if our != their && keeps(ours) => Some(theirs.clone()),
+        (Some(our), Some(their)) if our != their && !keeps(theirs) => None,
+        (None, Some(_)) => Some(theirs.clone()),
+        (Some(_) | None, Some(_) | None) => Some(ours.clone()),
+    }
+}
+
+/// Whether both are the same entry of a list: a path is one, whatever was seen of its file, a name whatever its type, and
+/// a fact whenever it held.
+fn is_entry(name: &str, one: &Node, other: &Node) -> bool {
+    if one.says_the_same(other) {
+        return true;
+    }
+    let text = |node: Option<&Node>| match &node?.value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    };
+    let key = |node: &Node| -> Option<Vec<String>> {
+        match name {
+            "entities" => Some(vec![Entity::read(&text(Some(node))?).name.to_lowercase()]),
+            "facts" => ["subject", "predicate", "object"]
+                .map(|part| text(node.get(part)))
+                .into_iter()
+                .collect(),
+            _ => text(Some(node)).or_else(|| text(node.get("path"))).map(|path| vec![path]),
+        }
+    };
+    key(one).is_some_and(|key_of| Some(key_of) == key(other))
 }
 
 fn map(base: Option<&Node>, ours: &[(Key, Node)], theirs: &[(Key, Node)]) -> Option<Option<Node>> {
@@ -399,6 +443,26 @@ mod tests {
                 "paths:\n  - path: a.rs\n    seen: \"3\"\n  - b.rs\n",
                 "paths:\n  - path: a.rs\n    seen: \"2\"\n  - b.rs\n",
             ),
+            // Names, with and without a type.
+            (
+                "entities: [Redis]\n",
+                "entities: [Redis, Helm (tool)]\n",
+                "entities: [Redis (service), helm]\n",
+                "entities:\n  - Redis (service)\n  - Helm (tool)\n",
+            ),
+            // Facts: each side adds one, and one of them ends what the other dates.
+            (
+                "facts:\n  - {subject: a, predicate: uses, object: b}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b, from: 2026-01-01}\n  - {subject: e, predicate: is, object: f}\n",
+                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: \"2026-03-01\"\n    from: \"2026-01-01\"\n  - subject: c\n    predicate: is\n    object: d\n  - subject: e\n    predicate: is\n    object: f\n",
+            ),
+            (
+                "facts:\n  - {subject: a, predicate: uses, object: b}\n  - {subject: c, predicate: is, object: d}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n  - {subject: c, predicate: is, object: d}\n",
+                "facts:\n  - subject: a\n    predicate: uses\n    object: b\n    to: \"2026-03-01\"\n",
+            ),
             // Maps.
             (
                 "source:\n  session: s\n",
@@ -428,6 +492,19 @@ mod tests {
         // A comment beside a list that would be written anew.
         let commented = merge(&file(""), &file("tags: [a] # ours\n"), &file("tags: [b]\n"));
         assert_eq!(commented.unwrap().conflicts.len(), 1);
+        // A fact that each side ended at another time, and a name of two types.
+        for (base, ours, theirs) in [
+            (
+                "facts:\n  - {subject: a, predicate: uses, object: b}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-03-01}\n",
+                "facts:\n  - {subject: a, predicate: uses, object: b, to: 2026-04-01}\n",
+            ),
+            ("", "entities: [Redis (tool)]\n", "entities: [Redis (service)]\n"),
+        ] {
+            let merged = merge(&file(base), &file(ours), &file(theirs)).unwrap();
+            assert_eq!(merged.conflicts.len(), 1, "{ours}");
+            assert_eq!(front(&merged), ours);
+        }
         let removed = merge(&file("topic: a\n"), &file(""), &file("topic: b\n")).unwrap();
         assert_eq!(
             removed.conflicts,

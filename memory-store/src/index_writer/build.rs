@@ -114,6 +114,9 @@ pub struct Publisher<'a> {
     /// Memories that are from the repository: they are labelled, and held where [`Self::trust`] gives only what is
     /// released. They stand in the place of none that is not.
     pub from_repository: BTreeSet<MemoryId>,
+    /// The earlier memories that each memory differs from, as long as nobody decided: it is given in their place. `None`
+    /// where the links of the files are all that is known.
+    pub differs: Option<BTreeMap<MemoryId, Vec<MemoryId>>>,
     /// Names of the project, which tell nothing of what a prompt in it is about.
     pub names: BTreeSet<String>,
     /// Source of the vectors; without it, the index is searched by words alone.
@@ -168,6 +171,7 @@ impl<'a> Publisher<'a> {
             trust: Trust::default(),
             from_repository: BTreeSet::new(),
             stale: BTreeMap::new(),
+            differs: None,
             names: BTreeSet::new(),
             vectors: None,
             graphs: None,
@@ -431,9 +435,13 @@ impl<'a> Publisher<'a> {
         digest
     }
 
-    /// Labels what is from the repository.
+    /// Labels what is from the repository, and what differs from others.
     fn label(&self, documents: &mut [Document]) {
         for document in documents {
+            if let Some(differs) = &self.differs {
+                let differs_from = differs.get(&document.entry.id);
+                document.record.differs_from = differs_from.cloned().unwrap_or_default();
+            }
             document.record.from_repository = self.from_repository.contains(&document.entry.id);
         }
     }
@@ -663,7 +671,7 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     };
     let pulled = those(|document| document.record.from_repository);
     let drafts = those(|document| document.entry.has(FLAG_DRAFT));
-    let named: BTreeMap<MemoryId, MemoryId> = documents
+    let mut named: BTreeMap<MemoryId, MemoryId> = documents
         .iter()
         .filter(|newer| !newer.entry.has(FLAG_HELD))
         .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
@@ -671,6 +679,12 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
         .filter(|(older, newer)| !pulled.contains(newer) || pulled.contains(older))
         .filter(|(older, newer)| !drafts.contains(newer) || drafts.contains(older))
         .collect();
+    for (older, newer) in displaced(documents) {
+        let is_given = !drafts.contains(&newer) || drafts.contains(&older);
+        if is_given {
+            named.entry(older).or_insert(newer);
+        }
+    }
     let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
     let successor = |document: &Document| {
         let own = document.record.superseded_by;
@@ -688,6 +702,19 @@ fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
         }
     }
     documents.retain(|document| !expired.contains(&document.entry.id));
+}
+
+/// Returns the memories that a newer one differs from and is given in the place of, as long as nobody decided, each with
+/// the youngest of the newer ones.
+fn displaced(documents: &[Document]) -> BTreeMap<MemoryId, MemoryId> {
+    let by_id: BTreeMap<MemoryId, &Document> =
+        documents.iter().map(|document| (document.entry.id, document)).collect();
+    let newer = documents.iter().filter(|newer| !newer.entry.has(FLAG_HELD));
+    let pairs = newer.flat_map(|newer| newer.record.differs_from.iter().map(move |id| (id, newer)));
+    let given = pairs.filter(|(older, newer)| {
+        by_id.get(older).is_some_and(|older| newer.record.displaces(&older.record))
+    });
+    given.map(|(&older, newer)| (older, newer.entry.id)).collect()
 }
 
 /// The documents whose time is over.

@@ -16,7 +16,8 @@ use crate::fs::disk::private_options;
 use crate::fs::lock::LOCK_WAIT;
 use crate::id::MemoryId;
 use crate::layout::{Tree, UserDirs};
-use crate::memory::Scope;
+use crate::memory::{CONTRADICTS, Relation, Scope};
+use crate::reviewed::Reviewed;
 use crate::store::Stored;
 use crate::trust::Judgement;
 
@@ -79,7 +80,14 @@ pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> R
     let entry = match change {
         Change::Saved(stored, judgement) => {
             let Judgement { redacted, held, from_repository } = judgement.clone();
-            let stored = Stored { memory: redacted, ..stored.clone() };
+            let mut stored = Stored { memory: redacted, ..stored.clone() };
+            let id = stored.memory.id;
+            let is_link = |link: &Relation| link.kind == CONTRADICTS;
+            if stored.memory.relations.iter().any(is_link) {
+                let reviewed = Reviewed::read(&dirs.project(tree.project));
+                let links = &mut stored.memory.relations;
+                links.retain(|link| !is_link(link) || !reviewed.hold_both(id, link.to));
+            }
             let entry = judged(put(&stored, root), held.is_some(), from_repository);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),

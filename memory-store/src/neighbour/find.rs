@@ -61,11 +61,11 @@ impl Neighbour {
     }
 }
 
-/// Returns the links of a memory to the neighbours that it contradicts, as far as nobody says otherwise:
+/// Returns the links of a memory to the neighbours that it differs from, as far as nobody decided about them:
 /// `settled` are those that it replaces.
 pub fn contradictions(neighbours: &[Neighbour], settled: &[MemoryId]) -> Vec<Relation> {
-    let unsettled = neighbours.iter().filter(|neighbour| {
-        neighbour.verdict == Verdict::Contradiction && !settled.contains(&neighbour.id)
-    });
+    let unsettled = neighbours
+        .iter()
+        .filter(|neighbour| neighbour.verdict.differs() && !settled.contains(&neighbour.id));
     unsettled.map(|neighbour| Relation { kind: CONTRADICTS.to_owned(), to: neighbour.id }).collect()
 }

@@ -4,21 +4,24 @@
 //! `review`. The rules go by words and are cautious: what they do not know is merely near, and nothing is
 //! left out because of a contradiction.
 
+mod clause;
 mod find;
-mod frame;
+mod role;
 mod statement;
+mod undecided;
 mod words;
 
 use serde::Serialize;
 
+use self::clause::{Clause, Difference};
+use self::statement::Clauses;
 use crate::kind::Kind;
 
+pub use crate::memory::CONTRADICTS;
 pub use find::{NEIGHBOURS_MAX, Neighbour, contradictions, find};
 pub use statement::{Place, Statement};
+pub use undecided::{Undecided, undecided};
 pub use words::{SHARE_WORDS_MIN, Words};
-
-/// The kind of link between memories of which only one can be true.
-pub const CONTRADICTS: &str = "contradicts";
 
 /// Share of words from which two statements are neighbours; pairs of different notes seldom reach it.
 pub const WORDS_MIN: f32 = 0.3;
@@ -27,10 +30,6 @@ pub const TITLES_MIN: f32 = 0.4;
 /// Cosine of two vectors from which they are; likewise.
 pub const COSINE_MIN: f32 = 0.5;
 
-/// Share of words, of titles and of whole texts, from which two statements say the same.
-const SAME_SHARE: f32 = 0.8;
-/// Share of a text's words from which a longer one says all of it.
-const HELD_SHARE: f32 = 0.9;
 /// Share of a title's words from which two statements are about the same subject.
 const SUBJECT_SHARE: f32 = 0.6;
 /// Words of a title that must be shared for that.
@@ -42,11 +41,17 @@ const THING_WORDS_MIN: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Both say the same.
+    /// Both state the same.
     Duplicate,
+    /// The older one states all of it, and more.
+    Within,
+    /// It states all of the older one, and more.
+    Covers,
     /// It says by its words that it holds in the place of the other.
     Update,
-    /// Both claim to hold, and most likely only one can.
+    /// It gives another value of the same thing: a day, a number, a version, a name.
+    NewerValue,
+    /// It states what the other denies.
     Contradiction,
     /// They are about something similar.
     Near,
@@ -57,20 +62,36 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Duplicate => "duplicate",
+            Self::Within => "within",
+            Self::Covers => "covers",
             Self::Update => "update",
+            Self::NewerValue => "newer-value",
             Self::Contradiction => "contradiction",
             Self::Near => "near",
         }
     }
 
     /// Returns how a new memory relates to an older one, in words that its title goes on.
-    pub fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Duplicate => "says the same as",
+            Self::Within => "is contained in",
+            Self::Covers => "says all of, and more than",
             Self::Update => "seems to replace",
+            Self::NewerValue => "differs in a value from",
             Self::Contradiction => "may contradict",
             Self::Near => "is near",
         }
+    }
+
+    /// Returns whether most likely only one of both is true.
+    pub const fn differs(self) -> bool {
+        matches!(self, Self::Update | Self::NewerValue | Self::Contradiction)
+    }
+
+    /// Returns whether one of both tells nothing that the other one does not.
+    pub const fn repeats(self) -> bool {
+        matches!(self, Self::Duplicate | Self::Within | Self::Covers)
     }
 }
 
@@ -84,56 +105,77 @@ fn judge_by(
     older: &Statement,
     likeness: impl FnOnce() -> f32,
 ) -> Option<Verdict> {
-    if conflict(newer, older) {
-        let replaces =
-            newer.title_says_replaced() || names_gone(newer, older, 1) || is_update(newer, older);
-        return Some(if replaces { Verdict::Update } else { Verdict::Contradiction });
-    }
-    if is_duplicate(newer, older) {
-        // Alike is measured by the shorter text. Leaving out the newer one, or the older one, loses what only that one
-        // says.
-        let of_newer = newer.words.shared_by(&older.words);
-        let of_older = older.words.shared_by(&newer.words);
-        return Some(if of_newer >= HELD_SHARE || of_newer.min(of_older) >= SAME_SHARE {
-            Verdict::Duplicate
-        } else if of_older >= HELD_SHARE {
-            Verdict::Update
-        } else {
-            Verdict::Near
+    let difference = difference(newer, older);
+    if let Some(difference @ (Difference::OtherValue | Difference::Opposite)) = difference {
+        let replaces = newer.title_says_replaced() || names_gone(newer, older, 1);
+        return Some(match difference {
+            _ if replaces || is_update(newer, older) => Verdict::Update,
+            Difference::OtherValue => Verdict::NewerValue,
+            _ => Verdict::Contradiction,
         });
     }
     if is_update(newer, older) {
         return Some(Verdict::Update);
     }
-    (likeness() >= 1.0).then_some(Verdict::Near)
+    match difference {
+        Some(Difference::Same) => Some(Verdict::Duplicate),
+        Some(Difference::Within) => Some(Verdict::Within),
+        Some(Difference::Covers) => Some(Verdict::Covers),
+        _ => (likeness() >= 1.0).then_some(Verdict::Near),
+    }
 }
 
-/// Returns whether two statements say the same. Rules that differ in a file, a flag or a number are different rules,
-/// and so are a rule and its opposite.
-pub fn is_duplicate(newer: &Statement, older: &Statement) -> bool {
-    are_alike(newer.kind, older.kind)
-        && newer.telling == older.telling
-        && newer.title_words.overlap(&older.title_words) >= SAME_SHARE
-        && newer.words.overlap(&older.words) >= SAME_SHARE
-        && !conflict(newer, older)
+/// Compares the clauses of two statements: of their titles, and of their texts where the titles state the same.
+fn difference(newer: &Statement, older: &Statement) -> Option<Difference> {
+    if !are_alike(newer.kind, older.kind) {
+        return None;
+    }
+    let (new, old) = (newer.clauses(), older.clauses());
+    let can_differ =
+        states(newer.kind) && states(older.kind) && newer.place(older) != Place::Elsewhere;
+    let other = |new: &[Clause], old: &[Clause]| {
+        let is_same = |clause: &Clause, of: &[Clause]| {
+            of.iter().any(|other| clause.compare(other) == Some(Difference::Same))
+        };
+        let left = |of: &[Clause], others: &[Clause]| -> Vec<Clause> {
+            of.iter().filter(|clause| !is_same(clause, others)).cloned().collect()
+        };
+        let (new, old) = (left(new, old), left(old, new));
+        let found = new.iter().flat_map(|clause| old.iter().map(|old| clause.compare(old)));
+        let mut found = found.flatten();
+        let other = found.find(|it| matches!(it, Difference::OtherValue | Difference::Opposite));
+        (other, new.is_empty() && old.is_empty())
+    };
+    if can_differ {
+        let (difference, is_same) = other(&new.title, &old.title);
+        let of_texts = || other(&new.body, &old.body).0;
+        if let Some(difference) = difference.or_else(|| is_same.then(of_texts).flatten()) {
+            return Some(difference);
+        }
+    }
+    let is_contained = |one: &Clause, by: &Clauses| {
+        by.all()
+            .any(|other| matches!(one.compare(other), Some(Difference::Same | Difference::Within)))
+    };
+    let is_within = |one: &Clauses, other: &Clauses| {
+        one.all().next().is_some() && one.all().all(|clause| is_contained(clause, other))
+    };
+    match (is_within(new, old), is_within(old, new)) {
+        (true, true) => Some(Difference::Same),
+        (true, false) => Some(Difference::Within),
+        (false, true) => Some(Difference::Covers),
+        (false, false) => None,
+    }
 }
 
 /// Kinds between which a memory may repeat another.
 fn are_alike(a: Kind, b: Kind) -> bool {
-    a == b && !matches!(a, Kind::Command) || a.is_wish() && b.is_wish()
+    a == b && !matches!(a, Kind::Command) || states(a) && states(b)
 }
 
 /// Returns whether a memory of this kind states how things are to be; what happened is not undone.
 pub(crate) fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
-}
-
-/// Returns whether both claim to hold and differ in a value or a negation alone.
-fn conflict(newer: &Statement, older: &Statement) -> bool {
-    states(newer.kind)
-        && states(older.kind)
-        && newer.place(older) != Place::Elsewhere
-        && (newer.frame().is_other_value(older.frame()) || newer.frame().is_opposite(older.frame()))
 }
 
 /// Returns whether a statement says that it holds in the place of an older one on the same subject.
@@ -173,7 +215,7 @@ fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
 }
 
 /// Returns whether two titles are about the same subject.
-pub fn is_same_subject(a: &Statement, b: &Statement) -> bool {
+fn is_same_subject(a: &Statement, b: &Statement) -> bool {
     a.title_words.shared(&b.title_words) >= SUBJECT_WORDS_MIN
         && a.title_words.overlap(&b.title_words) >= SUBJECT_SHARE
 }
@@ -194,7 +236,7 @@ mod tests {
     fn statements_are_told_apart() {
         let helm = "we deploy with Helm";
         for (newer, expected) in [
-            ("we deploy with Kustomize", Some(Verdict::Contradiction)),
+            ("we deploy with Kustomize", Some(Verdict::NewerValue)),
             ("we now deploy with Kustomize", Some(Verdict::Update)),
             ("we deploy with Kustomize instead of Helm", Some(Verdict::Update)),
             ("we no longer deploy with Helm", Some(Verdict::Update)),
@@ -218,10 +260,10 @@ mod tests {
         assert_eq!(verdict(text, &format!("{text} please")), Some(Verdict::Duplicate));
         // A statement that says more replaces one that says less, not the other way round.
         let more = format!("{text} so that a slow writer never stops the whole weekend run");
-        assert_eq!(verdict(&more, text), Some(Verdict::Update));
-        assert_eq!(verdict(text, &more), Some(Verdict::Duplicate));
+        assert_eq!(verdict(&more, text), Some(Verdict::Covers));
+        assert_eq!(verdict(text, &more), Some(Verdict::Within));
         let other = text.replace("500", "900");
-        assert_eq!(verdict(&other, text), Some(Verdict::Contradiction));
+        assert_eq!(verdict(&other, text), Some(Verdict::NewerValue));
         let fix = |title: &str| said(Kind::Fix, title, &[]);
         assert_eq!(judge(&fix(&other), &fix(text)), Some(Verdict::Near));
     }

@@ -4,11 +4,10 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
-use super::frame::Frame;
+use super::clause::{Clause, clauses};
 use super::words::Words;
 use crate::kind::Kind;
 use crate::memory::Memory;
-use crate::text::telling;
 
 /// Words by which a statement says that it replaces an earlier one.
 static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
@@ -20,7 +19,7 @@ static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
 /// The words between "replace" and "with", after "no longer", and the like: a thing that is gone.
 static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|drop(?:s|ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
+        r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:ed?|ing)|drop(?:ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
     )
 });
 
@@ -44,10 +43,26 @@ pub struct Statement {
     pub(super) title_words: Words,
     /// The words of its title and text.
     pub words: Words,
-    /// Numbers, flags, paths and code names: two rules that differ in one of them are different rules.
-    pub(super) telling: Words,
-    frame: OnceLock<Frame>,
+    clauses: OnceLock<Clauses>,
     gone: OnceLock<Vec<Words>>,
+}
+
+/// The clauses of a statement.
+#[derive(Clone, Debug)]
+pub(super) struct Clauses {
+    pub(super) title: Vec<Clause>,
+    pub(super) body: Vec<Clause>,
+}
+
+impl Clauses {
+    /// Returns the hashes of the words of the title, by which others are found that share some of them.
+    pub(super) fn title_keys(&self) -> impl Iterator<Item = u64> {
+        self.title.iter().flat_map(|clause| clause.keys().hashes().iter().copied())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Clause> {
+        self.title.iter().chain(&self.body)
+    }
 }
 
 /// Relation of the places of two statements in the project.
@@ -67,15 +82,13 @@ impl Statement {
     /// Makes a statement of a memory's parts; `paths` are relative to the project's root.
     pub fn new(kind: Kind, title: &str, body: &str, paths: Vec<String>) -> Self {
         let text = format!("{title}\n{body}");
-        let telling: Vec<_> = text.split_whitespace().filter_map(telling).collect();
         Self {
             kind,
             paths,
             cues: Vec::new(),
             title_words: Words::of(title),
             words: Words::of(&text),
-            telling: telling.iter().map(AsRef::as_ref).collect(),
-            frame: OnceLock::new(),
+            clauses: OnceLock::new(),
             gone: OnceLock::new(),
             title: title.to_owned(),
             body: body.to_owned(),
@@ -127,8 +140,9 @@ impl Statement {
         REPLACES.is_match(&self.title)
     }
 
-    pub(super) fn frame(&self) -> &Frame {
-        self.frame.get_or_init(|| Frame::of(&self.title))
+    pub(super) fn clauses(&self) -> &Clauses {
+        self.clauses
+            .get_or_init(|| Clauses { title: clauses(&self.title), body: clauses(&self.body) })
     }
 
     /// Returns the words of each thing that it says is gone; a name in quotes says it best.

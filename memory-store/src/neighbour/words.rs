@@ -56,11 +56,6 @@ impl Words {
         &self.0
     }
 
-    /// Returns the share of these that another set holds, 0 to 1; of none it holds all.
-    pub(crate) fn shared_by(&self, other: &Self) -> f32 {
-        if self.is_empty() { 1.0 } else { self.shared(other) as f32 / self.len() as f32 }
-    }
-
     /// Returns whether another set holds all of these.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.shared(other) == self.len()

@@ -20,9 +20,14 @@ const COMMIT_DIGITS_MIN: usize = 7;
 
 /// Returns the names in a memory's title and body, each once, in the order of the text.
 pub fn of(memory: &Memory) -> Vec<String> {
+    of_texts(&memory.title, &memory.body)
+}
+
+/// Returns the names in a title and the text below it.
+pub fn of_texts(title: &str, body: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut is_fenced = false;
-    for line in memory.title.lines().chain(memory.body.lines()) {
+    for line in title.lines().chain(body.lines()) {
         if line.trim_start().starts_with("```") {
             is_fenced = !is_fenced;
             continue;

@@ -43,7 +43,7 @@ impl From<SessionRecord> for Listed {
         let mut files: Vec<(&str, Timestamp)> = record.written().collect();
         files.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         let files = files.into_iter().take(FILES_MAX).map(|(path, _)| path.to_owned()).collect();
-        let tasks = record.open_tasks().map(|task| task.text.clone());
+        let tasks = record.open_tasks().map(str::to_owned);
         let failing = record.failing.iter().map(|command| format!("`{}` fails", command.line));
         let open =
             tasks.chain(record.question.clone()).chain(record.stopped.clone()).chain(failing);

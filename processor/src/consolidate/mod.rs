@@ -9,10 +9,12 @@ pub mod near;
 pub mod relation;
 mod same;
 mod supersede;
+pub mod touched;
 
-use memory_store::memory::{CUES_MAX, PathRef, Source, Status};
+use memory_store::memory::{CUES_MAX, Entity, Fact, PathRef, Source, Status};
 use memory_store::neighbour::{CONTRADICTS, Statement};
 use memory_store::settings::Settings;
+use memory_store::text::folded_title;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
 use crate::extract::draft::{Draft, PATHS_MAX};
@@ -104,6 +106,11 @@ impl DraftEntry {
         unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
         unite(&mut self.draft.cues, &other.cues, CUES_MAX);
         unite(&mut self.draft.tags, &other.tags, TAGS_MAX);
+        unite_entities(&mut self.draft.entities, &other.entities);
+        unite_facts(&mut self.draft.facts, &other.facts);
+        if self.draft.topic.is_none() {
+            self.draft.topic.clone_from(&other.topic);
+        }
         unite(&mut self.draft.signatures, &other.signatures, SIGNATURES_MAX);
         unite(&mut self.draft.turns, &other.turns, TURNS_MAX);
         self.draft.worth =
@@ -130,6 +137,8 @@ const REPEAT_SHARE: f32 = 0.5;
 const TAGS_MAX: usize = 10;
 const SIGNATURES_MAX: usize = 8;
 const TURNS_MAX: usize = 12;
+const ENTITIES_MAX: usize = 8;
+const FACTS_MAX: usize = 6;
 
 fn surer(one: f32, other: f32) -> f32 {
     (1.0 - (1.0 - one) * (1.0 - other * REPEAT_SHARE)).min(CONFIDENCE_MAX).max(one)
@@ -139,6 +148,37 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
     for item in from {
         if into.len() < max && !into.contains(item) {
             into.push(item.clone());
+        }
+    }
+}
+
+/// Adds the names of another draft, each once whatever its type; a type is taken where there was none.
+fn unite_entities(into: &mut Vec<String>, from: &[String]) {
+    for item in from {
+        let new = Entity::read(item);
+        let name = folded_title(&new.name);
+        let is_same = |known: &String| folded_title(&Entity::read(known).name) == name;
+        match into.iter().position(is_same) {
+            Some(at) => {
+                let known = Entity::read(&into[at]);
+                let of_type = known.of_type.or(new.of_type);
+                into[at] = Entity { of_type, ..known }.to_string();
+            }
+            None if into.len() < ENTITIES_MAX => into.push(item.clone()),
+            None => {}
+        }
+    }
+}
+
+/// Adds the facts of another draft, each once; a date is taken where there was none.
+fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
+    let parts =
+        |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
+    for new in from {
+        match into.iter().position(|known| parts(known) == parts(new)) {
+            Some(at) => into[at].from = into[at].from.or(new.from),
+            None if into.len() < FACTS_MAX => into.push(new.clone()),
+            None => {}
         }
     }
 }
@@ -171,6 +211,7 @@ pub fn consolidate(
     let windows = mined.iter().map(|mined| mined.windows).sum();
     let entries = relations.unite(project, drafts.map(DraftEntry::new).collect());
     let mut entries = same::merge(project, entries);
+    relations.leave_out_kept(project, &mut entries);
     relations.leave_out_overtaken(project, &mut entries);
     let (of_model, of_rules): (Vec<DraftEntry>, Vec<DraftEntry>) =
         entries.into_iter().partition(|entry| is_of_model(&entry.draft));
@@ -238,11 +279,11 @@ fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
             extractor: Some(draft.extractor),
         },
         paths: draft.paths.into_iter().map(|path| PathRef { path, seen: None }).collect(),
-        topic: None,
+        topic: draft.topic,
         tags: draft.tags,
         cues: draft.cues,
-        entities: Vec::new(),
-        facts: Vec::new(),
+        entities: draft.entities,
+        facts: draft.facts,
         relations: entry
             .contradicts
             .into_iter()

@@ -77,7 +77,7 @@ impl<'a> Compared<'a> {
 /// Drafts to be asked about, by their places in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Portion {
-    /// Drafts of one session, or its commits.
+    /// Drafts of one session.
     pub new: Vec<usize>,
     /// Earlier ones near them.
     pub earlier: Vec<usize>,
@@ -127,13 +127,8 @@ pub fn portions(noted: &[Compared<'_>], most: (usize, usize)) -> Vec<Portion> {
     portions
 }
 
-/// Cuts commits, those of a session side by side, into portions: each with the notes of earlier sessions that are near
-/// it, which are in the order of their time. `most` bounds the commits and the notes in a portion.
-pub fn commit_portions(
-    commits: &[Compared<'_>],
-    noted: &[Compared<'_>],
-    most: (usize, usize),
-) -> Vec<Portion> {
+/// Returns the notes of earlier sessions near each commit, the nearest first. Notes are in the order of their time.
+pub fn near_commits(commits: &[Compared<'_>], noted: &[Compared<'_>]) -> Vec<Vec<usize>> {
     let places = places(noted);
     let near = |commit: &Compared<'_>| {
         let end = noted.partition_point(|note| note.at < commit.at);
@@ -142,29 +137,7 @@ pub fn commit_portions(
         near.retain(|&note| noted[note].session != commit.session);
         near
     };
-    let near: Vec<Vec<usize>> = commits.par_iter().map(near).collect();
-    let mut portions = Vec::new();
-    let mut open = Portion::default();
-    for (at, near) in near.iter().enumerate() {
-        let added = near.iter().filter(|note| !open.earlier.contains(note)).count();
-        let is_full = open.new.len() >= most.0 || open.earlier.len() + added > most.1;
-        let goes_on = at > 0 && commits[at - 1].session == commits[at].session;
-        if !open.new.is_empty() && (is_full || !goes_on) {
-            portions.push(std::mem::take(&mut open));
-        }
-        for &note in near {
-            open.near.insert((at, note));
-            if !open.earlier.contains(&note) {
-                open.earlier.push(note);
-            }
-        }
-        if !near.is_empty() {
-            open.new.push(at);
-        }
-    }
-    portions.extend(Some(open).filter(|open| !open.new.is_empty()));
-    portions.iter_mut().for_each(|portion| portion.earlier.sort_unstable());
-    portions
+    commits.par_iter().map(near).collect()
 }
 
 /// Returns the neighbours of each draft (see [`neighbours`]).
@@ -275,44 +248,6 @@ mod tests {
             all.truncate(NEAR_MAX);
             assert_eq!(*found, all, "{at}");
         }
-    }
-
-    #[test]
-    fn a_commit_is_beside_the_notes_of_earlier_sessions_near_it() {
-        let note = |session: &str, at, title: &str| draft(session, at, Kind::Decision, title, "");
-        let drafts = [
-            note("a", 1_000, "Carts are kept in Redis for one day"),
-            note("b", 2_000, "Labels are printed by the carrier"),
-            note("b", 3_000, "Carts are kept in Redis with a prefix"),
-            note("c", 9_000, "Carts are kept in Redis again"),
-        ];
-        let landed = |session: &str, at, subject: &str| Landed {
-            session: session.into(),
-            at: Timestamp(at),
-            subject: subject.into(),
-            body: String::new(),
-        };
-        let commits = [
-            landed("b", 4_000, "Keep carts in Postgres, not in Redis for one day"),
-            landed("b", 4_500, "Bump the version of the linter"),
-            landed("d", 5_000, "Keep carts in Redis for two days"),
-        ];
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, &|_| None)).collect();
-        let landed: Vec<Compared<'_>> =
-            commits.iter().map(|commit| Compared::commit(commit, &|_| None)).collect();
-        let of = |new: &[usize], earlier: &[usize], near: &[(usize, usize)]| Portion {
-            new: new.to_vec(),
-            earlier: earlier.to_vec(),
-            near: near.iter().copied().collect(),
-        };
-        let most = (NEW_MAX, EARLIER_MAX);
-        // The notes of its own session saw it; later ones were made with it in sight.
-        let first = of(&[0], &[0], &[(0, 0)]);
-        let last = of(&[2], &[0, 2], &[(2, 0), (2, 2)]);
-        assert_eq!(commit_portions(&landed, &noted, most), [first.clone(), last]);
-        // Later ones change no portion.
-        assert_eq!(commit_portions(&landed[..2], &noted[..3], most), [first]);
     }
 
     #[test]

@@ -19,8 +19,17 @@ pub enum Relation {
     Replaces,
     /// The first one tells that the other, a task or something broken, is done.
     Finishes,
+    /// The first one gives another value of the same thing, without saying that it changed.
+    NewerValue,
     /// Both claim to hold and cannot.
     Contradicts,
+}
+
+impl Relation {
+    /// Returns whether most likely only one of both is true.
+    const fn differs(self) -> bool {
+        matches!(self, Self::Replaces | Self::NewerValue | Self::Contradicts)
+    }
 }
 
 /// Relations that were told about the drafts of a project.
@@ -30,6 +39,9 @@ pub struct Relations {
     pub told: BTreeMap<(MemoryId, MemoryId), Relation>,
     /// Drafts that a commit of a later session overtook, with the time of the last such commit.
     pub overtaken: BTreeMap<MemoryId, Timestamp>,
+    /// Memories that people and Claude wrote, which were asked about beside the drafts. Nothing becomes of these: a draft
+    /// that one of them contains is left out, and one that differs from it is linked.
+    pub kept: BTreeSet<MemoryId>,
     /// Drafts that were asked about: rules do not guess about these.
     pub asked: BTreeSet<MemoryId>,
     /// Questions that got no answer; they are worth asking again.
@@ -93,10 +105,34 @@ impl Relations {
                         entries[other] = None;
                     }
                 }
-                Relation::Contradicts => {}
+                Relation::NewerValue | Relation::Contradicts => {}
             }
         }
         entries.into_iter().flatten().collect()
+    }
+
+    /// Leaves out what a memory of a person or of Claude contains.
+    pub(super) fn leave_out_kept(&self, project: ProjectId, entries: &mut Vec<DraftEntry>) {
+        let is_kept = |id: &MemoryId| self.kept.contains(id);
+        let contained = self.told.iter().filter_map(|((note, other), relation)| match relation {
+            Relation::Same if is_kept(note) && !is_kept(other) => Some(*other),
+            Relation::Same | Relation::Within if is_kept(other) && !is_kept(note) => Some(*note),
+            _ => None,
+        });
+        let contained: BTreeSet<MemoryId> = contained.collect();
+        entries.retain(|entry| {
+            let own = memory_id(project, &entry.draft);
+            !std::iter::once(&own).chain(&entry.merged).any(|id| contained.contains(id))
+        });
+    }
+
+    /// Returns the pairs of memories that people and Claude wrote of which most likely only one is true.
+    pub fn kept_differing(&self) -> impl Iterator<Item = (MemoryId, MemoryId)> {
+        let differing = self.told.iter().filter(|(_, relation)| relation.differs());
+        let kept = |(note, other): &(MemoryId, MemoryId)| {
+            self.kept.contains(note) && self.kept.contains(other)
+        };
+        differing.map(|(pair, _)| *pair).filter(kept)
     }
 
     /// Leaves out what commits overtook, unless it was said again after that or something is known to hold in its
@@ -127,12 +163,18 @@ impl Relations {
             })
             .collect();
         for (&(note, other), &relation) in &self.told {
-            let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
-                continue;
+            let (note, other) = match (places.get(&note), places.get(&other)) {
+                (Some(&note), Some(&other)) if note != other => (note, other),
+                (Some(&at), None) if self.kept.contains(&other) && relation.differs() => {
+                    entries[at].contradicts.push(other);
+                    continue;
+                }
+                (None, Some(&at)) if self.kept.contains(&note) && relation.differs() => {
+                    entries[at].contradicts.push(note);
+                    continue;
+                }
+                _ => continue,
             };
-            if note == other {
-                continue;
-            }
             match relation {
                 Relation::Replaces | Relation::Finishes => {
                     // A circle would leave nothing that holds.
@@ -140,7 +182,7 @@ impl Relations {
                         entries[other].superseded_by = Some(note);
                     }
                 }
-                Relation::Contradicts => {
+                Relation::NewerValue | Relation::Contradicts => {
                     let name = memory_id(project, &entries[other].draft);
                     if !entries[note].contradicts.contains(&name) {
                         entries[note].contradicts.push(name);
@@ -213,6 +255,44 @@ mod tests {
         assert_eq!(memories.len(), 2);
         assert_eq!(of(first).and_then(|it| it.superseded_by), Some(third));
         assert_eq!(of(third).map(|it| it.superseded_by), Some(None));
+    }
+
+    #[test]
+    fn a_draft_beside_what_a_person_wrote_is_left_out_or_linked() {
+        let project = ProjectId([1; 16]);
+        let of_model = |session: &str, at, title: &str| Draft {
+            importance: Some(0.7),
+            standing: true,
+            ..draft(session, at, Kind::Decision, title, "")
+        };
+        let drafts = [
+            of_model("a", 1_000, "We ship on Thursdays"),
+            of_model("b", 2_000, "Our releases go out on Fridays"),
+            of_model("c", 3_000, "Releases are tagged"),
+        ];
+        let [same, newer, contained] = drafts.each_ref().map(|it| memory_id(project, it));
+        let [note, other_note] = [7, 8].map(|number| MemoryId([number; 16]));
+        let relations = Relations {
+            told: BTreeMap::from([
+                ((note, same), Relation::Same),
+                ((newer, note), Relation::NewerValue),
+                ((contained, note), Relation::Within),
+                ((other_note, note), Relation::Contradicts),
+            ]),
+            kept: BTreeSet::from([note, other_note]),
+            asked: BTreeSet::from([same, newer, contained]),
+            ..Relations::default()
+        };
+        let mined = drafts.map(|draft| Mined {
+            session: draft.session.clone(),
+            windows: 1,
+            drafts: vec![draft],
+        });
+        let memories = consolidate(project, &mined, &Settings::default(), &relations);
+        let [memory] = &memories[..] else { panic!("{memories:?}") };
+        assert_eq!(memory.id, newer);
+        assert_eq!(memory.relations.iter().map(|link| link.to).collect::<Vec<_>>(), [note]);
+        assert_eq!(relations.kept_differing().collect::<Vec<_>>(), [(other_note, note)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Near-duplicates: drafts that say the same in other words become one. Rules that differ in a
 //! file, a flag or a number are different rules.
 
-use memory_store::neighbour::{Statement, is_duplicate};
+use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::{Kind, ProjectId};
 
 use super::DraftEntry;
@@ -19,7 +19,7 @@ pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     for entry in entries {
         let statement = entry.statement();
         let same = kept.iter_mut().find(|(known, of)| {
-            is_duplicate(&statement, of)
+            judge(&statement, of).is_some_and(Verdict::repeats)
                 || repeats(known, &entry) && of.words.overlap(&statement.words) >= REPEAT_SHARE
                 || retells(known, &entry) && of.words.overlap(&statement.words) >= RETELL_SHARE
         });

@@ -8,9 +8,6 @@ use memory_store::{Kind, MemoryId, ProjectId};
 use super::DraftEntry;
 use crate::extract::word_set;
 
-/// Words of an open task that what finishes it shares.
-const SHARED_MIN: usize = 3;
-
 /// Marks the entries that a later one replaces, and notes what contradicts. Each is compared with each, so what
 /// costs most is asked last. Of those that a model was `asked` about it is not guessed.
 pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<MemoryId>) {
@@ -32,11 +29,10 @@ pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<Mem
             }
             let verdict = verdict(entries, &statements, newer, older);
             let is_replaced = verdict == Some(Verdict::Update)
-                || finishes(&entries[newer], &texts[newer], &entries[older])
                 || mends(&entries[newer], &texts[newer], &entries[older], &titles[older]);
             if is_replaced {
                 entries[older].superseded_by = Some(newer);
-            } else if verdict == Some(Verdict::Contradiction) {
+            } else if verdict.is_some_and(Verdict::differs) {
                 contradicted.push(older);
             }
         }
@@ -65,7 +61,7 @@ fn verdict(
     match statements[newer].place(&statements[older]) {
         Place::File | Place::Folder => judged(),
         Place::Unknown if newer_kind.is_wish() && older_kind.is_wish() => {
-            judged().filter(|verdict| *verdict == Verdict::Contradiction)
+            judged().filter(|verdict| verdict.differs() && *verdict != Verdict::Update)
         }
         Place::Unknown | Place::Elsewhere => None,
     }
@@ -73,20 +69,7 @@ fn verdict(
 
 /// Whether a memory describes how the project is, which a later one may say is so no longer.
 fn describes(entry: &DraftEntry) -> bool {
-    entry.draft.kind != Kind::Task && entry.draft.signatures.is_empty()
-}
-
-/// Whether a later memory tells that an open task was worked on.
-fn finishes(newer: &DraftEntry, text: &BTreeSet<String>, older: &DraftEntry) -> bool {
-    // Each is asked of each: words are looked at only where the kinds fit.
-    if older.draft.kind != Kind::Task
-        || !matches!(newer.draft.kind, Kind::Decision | Kind::Session | Kind::Fix)
-    {
-        return false;
-    }
-    let task = word_set(&older.draft.title);
-    let shared = task.intersection(text).count();
-    shared >= SHARED_MIN && shared * 2 >= task.len()
+    entry.draft.signatures.is_empty()
 }
 
 /// Whether a later fix cured what an earlier memory says is broken: both name it.

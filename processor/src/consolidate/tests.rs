@@ -28,6 +28,9 @@ pub(crate) fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str)
         importance: None,
         standing: false,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     }
 }
 
@@ -136,4 +139,47 @@ fn another_value_of_the_same_thing_is_kept_and_noted() {
     assert_eq!(check(other, "ops/run.sh"), (false, true));
     assert_eq!(check("The shop is now deployed with Kustomize", "ops/run.sh"), (true, false));
     assert_eq!(check(other, "web/run.sh"), (false, false));
+}
+
+#[test]
+fn what_two_sessions_say_has_the_names_and_facts_of_both() {
+    use memory_store::memory::Fact;
+    let fact = |object: &str, from: Option<i64>| Fact {
+        subject: "carts".to_owned(),
+        predicate: "live in".to_owned(),
+        object: object.to_owned(),
+        from: from.map(Timestamp),
+        to: None,
+    };
+    let title = "Carts are kept in Redis so that a restart loses none of them";
+    let of = |session: &str, at, entities: &[&str], facts: Vec<Fact>, topic: &str| Draft {
+        importance: Some(0.8),
+        standing: true,
+        entities: entities.iter().map(|&name| name.to_owned()).collect(),
+        facts,
+        topic: Some(topic.to_owned()).filter(|topic| !topic.is_empty()),
+        ..draft(session, at, Kind::Fact, title, "")
+    };
+    let drafts = [
+        of("a", 1_000, &["Redis"], vec![fact("Redis", None)], ""),
+        of(
+            "b",
+            2_000,
+            &["redis (service)", "cart (component)"],
+            vec![fact("redis", Some(5)), fact("memory", None)],
+            "carts/storage",
+        ),
+        of("c", 3_000, &["Redis (tool)"], Vec::new(), "carts/other"),
+    ];
+    let mined = drafts.map(|draft| Mined {
+        session: draft.session.clone(),
+        windows: 1,
+        drafts: vec![draft],
+    });
+    let memories =
+        consolidate(ProjectId([1; 16]), &mined, &Settings::default(), &Relations::default());
+    let [memory] = &memories[..] else { panic!("{memories:?}") };
+    assert_eq!(memory.entities, ["Redis (service)", "cart (component)"]);
+    assert_eq!(memory.facts, [fact("Redis", Some(5)), fact("memory", None)]);
+    assert_eq!(memory.topic.as_deref(), Some("carts/storage"));
 }

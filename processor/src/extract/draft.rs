@@ -1,6 +1,6 @@
 //! A draft: a proposed memory, before consolidation.
 
-use memory_store::memory::{SaidBy, Scope};
+use memory_store::memory::{Fact, SaidBy, Scope};
 use memory_store::neighbour::Statement;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,15 @@ pub struct Draft {
     /// Ways in which somebody will later ask for it.
     #[serde(default)]
     pub cues: Vec<String>,
+    /// Names it mentions, as [`memory_store::memory::Entity`] writes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<String>,
+    /// Its statements as triples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<Fact>,
+    /// Its topic, `area/topic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
 }
 
 impl Draft {

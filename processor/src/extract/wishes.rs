@@ -157,5 +157,8 @@ fn draft(session: &Session, roots: &Roots, wish: &Statement, ordinal: u32) -> Op
         importance: None,
         standing: true,
         cues: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        topic: None,
     })
 }

@@ -1,10 +1,11 @@
 //! Reading a model's answer leniently: fenced, cut off, with odd numbers or missing fields.
 
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use memory_store::Kind;
-use memory_store::memory::{CUE_CHARS_MAX, CUES_MAX};
+use memory_store::memory::{CUE_CHARS_MAX, CUES_MAX, Entity, EntityType};
 use memory_store::recall::render::clean;
+use memory_store::{Kind, Timestamp};
 use regex::Regex;
 use serde_json::Value;
 
@@ -15,11 +16,21 @@ use crate::extract::draft::PATHS_MAX;
 /// Bytes of an answer that are read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
 /// Characters of title and text together: asked for are 60 words.
-const TEXT_CHARS_MAX: usize = 440;
+pub const TEXT_CHARS_MAX: usize = 440;
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 160;
 /// Characters of a quote.
 const QUOTE_CHARS_MAX: usize = 600;
+/// Characters of the reason of a decision, or of the error that a fix cures.
+const BECAUSE_CHARS_MAX: usize = 240;
+/// Names of one memory, and characters of a name.
+const ENTITIES_MAX: usize = 4;
+const NAME_CHARS: RangeInclusive<usize> = 2..=60;
+/// Facts of one memory, and characters of each part.
+const FACTS_MAX: usize = 3;
+const FACT_CHARS_MAX: usize = 80;
+/// Characters of each level of a topic.
+const TOPIC_CHARS_MAX: usize = 30;
 /// Importance when the model gives none that can be read.
 const IMPORTANCE_DEFAULT: f32 = 0.4;
 
@@ -37,6 +48,26 @@ pub struct Proposed {
     pub paths: Vec<String>,
     /// Ways in which somebody will ask for it.
     pub cues: Vec<String>,
+    /// Of a decision its reason, of a fix the error; `None` if the answer lacks the field.
+    pub because: Option<String>,
+    /// Whether the session confirms it, by the model's judgement; `None` if the answer lacks the field.
+    pub confirmed: Option<bool>,
+    /// Names that it mentions.
+    pub entities: Vec<Entity>,
+    /// Its statements.
+    pub facts: Vec<ProposedFact>,
+    /// Its topic in one form, `area/topic`.
+    pub topic: Option<String>,
+}
+
+/// A statement as a model proposed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposedFact {
+    pub subject: String,
+    pub predicate: String,
+    pub object: String,
+    /// First day on which it is true, if the answer has a date.
+    pub since: Option<Timestamp>,
 }
 
 /// An answer that consists of texts.
@@ -47,8 +78,13 @@ pub trait HasTexts {
 
 impl HasTexts for Proposed {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
-        let texts = [&self.title, &self.text, &self.quote];
-        texts.into_iter().chain(&self.paths).chain(&self.cues).any(|text| is_it(text))
+        let texts = [&self.title, &self.text, &self.quote].into_iter();
+        let texts =
+            texts.chain(&self.paths).chain(&self.cues).chain(&self.because).chain(&self.topic);
+        let names = self.entities.iter().map(|entity| &entity.name);
+        let facts =
+            self.facts.iter().flat_map(|fact| [&fact.subject, &fact.predicate, &fact.object]);
+        texts.chain(names).chain(facts).any(|text| is_it(text))
     }
 }
 
@@ -167,11 +203,68 @@ fn proposed(value: &Value) -> Option<Proposed> {
         standing: value.get("standing").and_then(Value::as_bool).unwrap_or(true),
         paths: list(value.get("paths").or_else(|| value.get("files")), PATHS_MAX),
         cues: cues(list(value.get("cues"), CUES_MAX)),
+        because: value.get("because").and_then(Value::as_str).map(|it| line(it, BECAUSE_CHARS_MAX)),
+        confirmed: value.get("confirmed").and_then(Value::as_bool),
+        entities: entities(value.get("entities")),
+        facts: items(value.get("facts")).filter_map(fact).take(FACTS_MAX).collect(),
+        topic: value.get("topic").and_then(Value::as_str).and_then(topic),
     })
 }
 
+fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Reads names, each once. A name alone is one, too; one that is too long to be a name is left out.
+fn entities(value: Option<&Value>) -> Vec<Entity> {
+    let mut entities: Vec<Entity> = Vec::new();
+    for item in items(value) {
+        let (name, of_type) = match item {
+            Value::String(name) => (name.as_str(), ""),
+            _ => {
+                let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+                (text("name"), text("type"))
+            }
+        };
+        let name = clean(name);
+        let name = name.trim_matches(|c: char| c == '`' || c.is_whitespace());
+        let is_new = !entities.iter().any(|known| known.name.to_lowercase() == name.to_lowercase());
+        if NAME_CHARS.contains(&name.chars().count()) && is_new && entities.len() < ENTITIES_MAX {
+            let of_type = EntityType::from_name(of_type.trim());
+            entities.push(Entity { name: name.to_owned(), of_type });
+        }
+    }
+    entities
+}
+
+/// Reads a fact with all three parts, each short enough to be one.
+fn fact(value: &Value) -> Option<ProposedFact> {
+    let part = |key: &str| {
+        let part = clean(value.get(key)?.as_str()?).trim().to_owned();
+        (1..=FACT_CHARS_MAX).contains(&part.chars().count()).then_some(part)
+    };
+    let since = ["since", "from"].into_iter().find_map(|key| value.get(key)?.as_str());
+    Some(ProposedFact {
+        subject: part("subject")?,
+        predicate: part("predicate")?,
+        object: part("object")?,
+        since: since.and_then(|since| Timestamp::parse(since.trim())),
+    })
+}
+
+/// Reads a topic of two levels. What it is called is compared, so it has one form: lower case, joined by hyphens.
+pub fn topic(text: &str) -> Option<String> {
+    let level = |level: &str| {
+        let words = level.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let level = words.collect::<Vec<_>>().join("-").to_lowercase();
+        (1..=TOPIC_CHARS_MAX).contains(&level.chars().count()).then_some(level)
+    };
+    let (area, topic) = text.split_once('/')?;
+    Some(format!("{}/{}", level(area)?, level(topic.split('/').next()?)?))
+}
+
 /// The sentences of a text that fit whole; where the first one does not, as much of it as fits.
-fn shortened(text: &str, chars_max: usize) -> String {
+pub fn shortened(text: &str, chars_max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
     let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
     let mut ends = stops.map(|(at, stop)| at + stop.len());
@@ -294,6 +387,43 @@ mod tests {
             format!(r#"{{"memories":[{coded},{{"kind":"fix"#),
         ] {
             assert_eq!(titles(&answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn names_facts_and_topic_are_bounded_and_may_be_missing() {
+        let plain = &read(&format!("[{ONE}]")).unwrap()[0];
+        assert_eq!((plain.confirmed, &plain.because, &plain.topic), (None, &None, &None));
+        assert!(plain.entities.is_empty() && plain.facts.is_empty());
+        let with = |fields: &str| {
+            read(&format!("[{}]", ONE.replace("\"paths\"", &format!("{fields},\"paths\""))))
+                .unwrap()[0]
+                .clone()
+        };
+        let long = "x".repeat(100);
+        let read = with(&format!(
+            r#""because":" why\u0007 so ","confirmed":false,"topic":"Data Store / Carts/x",
+               "entities":[{{"name":"`Redis`","type":"Service"}},"redis",{{"name":"{long}"}},{{"name":"B1","type":"poem"}},7,
+                           {{"name":"B2"}},{{"name":"B3"}},{{"name":"B4"}}],
+               "facts":[{{"subject":"carts","predicate":"live in","object":"Redis","since":"2026-03-01"}},
+                        {{"subject":"carts","predicate":"","object":"x"}},{{"subject":"{long}","predicate":"a","object":"b"}},
+                        {{"subject":"b","predicate":"is","object":"c","since":"soon"}}]"#
+        ));
+        assert_eq!(read.because.as_deref(), Some("why so"));
+        assert_eq!(
+            (read.confirmed, read.topic.as_deref()),
+            (Some(false), Some("data-store/carts"))
+        );
+        let names: Vec<String> = read.entities.iter().map(Entity::to_string).collect();
+        assert_eq!(names, ["Redis (service)", "B1", "B2", "B3"]);
+        let facts: Vec<(&str, Option<Timestamp>)> =
+            read.facts.iter().map(|fact| (fact.object.as_str(), fact.since)).collect();
+        assert_eq!(facts, [("Redis", Timestamp::parse("2026-03-01")), ("c", None)]);
+        for odd in [r#""entities":"x","facts":{},"topic":7,"confirmed":"no""#, r#""topic":"carts""#]
+        {
+            let read = with(odd);
+            assert_eq!((&read.topic, read.confirmed), (&None, None), "{odd}");
+            assert!(read.entities.is_empty() && read.facts.is_empty(), "{odd}");
         }
     }
 

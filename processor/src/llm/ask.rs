@@ -13,7 +13,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 /// Version of instructions and forms: cached answers of another version are not used.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Memories that one answer may hold. Five are asked for.
 pub const ANSWERS_MAX: usize = 8;
@@ -21,14 +21,20 @@ pub const ANSWERS_MAX: usize = 8;
 /// Tokens of an answer from which its form needs no bounds on texts and lists.
 const UNBOUNDED_TOKENS: u32 = 2_048;
 /// Tokens that one memory of a bounded form takes, by and large.
-const MEMORY_TOKENS: u32 = 200;
+const MEMORY_TOKENS: u32 = 300;
 /// Tokens that one relation takes.
 const RELATION_TOKENS: u32 = 60;
 /// Bounds on a memory where answers are short: characters of texts, and items of lists. Small models, which have
 /// small contexts, would go on with one text until the answer is cut off.
-const TEXTS: [(&str, u32); 3] = [("title", 100), ("text", 200), ("quote", 160)];
+const TEXTS: [(&str, u32); 5] =
+    [("title", 100), ("text", 200), ("quote", 160), ("because", 120), ("topic", 60)];
 /// See [`TEXTS`]: items, and characters of each.
 const LISTS: [(&str, u32, u32); 2] = [("paths", 3, 80), ("cues", 3, 60)];
+/// See [`TEXTS`]: items of lists of objects, and the texts of each.
+const OBJECTS: [(&str, u32, &[&str]); 2] =
+    [("entities", 4, &["name"]), ("facts", 2, &["subject", "predicate", "object", "since"])];
+/// Characters of each of these texts.
+const OBJECT_TEXT_CHARS: u32 = 60;
 
 /// A question to a model.
 #[derive(Clone, Debug)]
@@ -68,6 +74,51 @@ struct MemoryForm {
     standing: bool,
     /// Ways in which somebody will ask for it.
     cues: Vec<String>,
+    /// Of a decision its reason, of a fix the error; else empty.
+    because: String,
+    /// Whether the session shows it to be so.
+    confirmed: bool,
+    /// At most four names that it mentions.
+    entities: Vec<EntityForm>,
+    /// At most three statements that the quote shows.
+    facts: Vec<FactForm>,
+    /// `area/topic`.
+    topic: String,
+}
+
+/// A name of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct EntityForm {
+    name: String,
+    #[serde(rename = "type")]
+    of_type: EntityTypeForm,
+}
+
+/// Types of names; see [`memory_store::memory::EntityType`].
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum EntityTypeForm {
+    Component,
+    Service,
+    Library,
+    Tool,
+    File,
+    Symbol,
+    Setting,
+    Concept,
+}
+
+/// A fact of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct FactForm {
+    subject: String,
+    predicate: String,
+    object: String,
+    /// A date, or empty.
+    since: String,
 }
 
 /// The kinds a model may use: commands and sessions are left to the rules, which have the facts.
@@ -146,6 +197,7 @@ enum RelationName {
     Within,
     Replaces,
     Finishes,
+    NewerValue,
     Contradicts,
 }
 
@@ -207,13 +259,13 @@ pub fn standing(notes: &str, ending: &str, note: &str) -> Question {
     Question { instructions: STANDING, text, form: schema::<StandingForm>() }
 }
 
-/// Instructions for telling which earlier notes commits overtook.
-const OVERTAKEN: &str = include_str!("../../prompts/overtaken.md");
+/// Instructions for telling which earlier notes the work of a session overtook.
+pub const OVERTAKEN: &str = include_str!("../../prompts/overtaken.md");
 
-/// Form of the answer about notes that commits overtook. Only its schema is used: answers are read leniently.
+/// Form of the answer about notes that the work of a session overtook. Only its schema is used: answers are read leniently.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-struct CommitsForm {
+struct WorkForm {
     /// Notes that no longer hold; may be empty.
     overtaken: Vec<OvertakenByForm>,
 }
@@ -224,17 +276,17 @@ struct CommitsForm {
 struct OvertakenByForm {
     /// A note, such as `E2`.
     note: String,
-    /// A commit, such as `N1`.
+    /// A commit, such as `N1`, or the session as a whole, `N0`.
     by: String,
-    why: CommitReason,
-    /// The commit's words for it in at most fifteen words.
+    why: WorkReason,
+    /// The work's words for it in at most fifteen words.
     how: String,
 }
 
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum CommitReason {
+enum WorkReason {
     Finished,
     Fixed,
     Reverted,
@@ -243,15 +295,15 @@ enum CommitReason {
     Wrong,
 }
 
-/// Returns the question which earlier `notes` the commits of a session overtook.
-pub fn overtaken(commits: &str, notes: &str, note: &str) -> Question {
+/// Returns the question which earlier `notes` the work of a session overtook.
+pub fn overtaken(work: &str, notes: &str, note: &str) -> Question {
     let mut text = format!(
-        "Commits of one session:\n\n<commits>\n{}</commits>\n\nEarlier notes near them:\n\n<earlier>\n{}</earlier>\n\n",
-        fenced(commits),
+        "Work of one session:\n\n<work>\n{}</work>\n\nEarlier notes about the same things:\n\n<earlier>\n{}</earlier>\n\n",
+        fenced(work),
         fenced(notes)
     );
-    end(&mut text, note, "Which notes no longer hold because of a commit?");
-    Question { instructions: OVERTAKEN, text, form: schema::<CommitsForm>() }
+    end(&mut text, note, "Which notes no longer hold because of this work?");
+    Question { instructions: OVERTAKEN, text, form: schema::<WorkForm>() }
 }
 
 /// Instructions for finding names.
@@ -294,6 +346,13 @@ impl Question {
             set(&format!("{memory}/{name}"), "maxItems", items);
             set(&format!("{memory}/{name}/items"), "maxLength", chars);
         }
+        for (name, items, texts) in OBJECTS {
+            set(&format!("{memory}/{name}"), "maxItems", items);
+            for text in texts {
+                let text = format!("{memory}/{name}/items/properties/{text}");
+                set(&text, "maxLength", OBJECT_TEXT_CHARS);
+            }
+        }
         self
     }
 }
@@ -309,9 +368,8 @@ fn end(text: &mut String, note: &str, asked: &str) {
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
-    static TAGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|commits))").ok()
-    });
+    static TAGS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier|work))").ok());
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
         None => Cow::Borrowed(text),
@@ -348,10 +406,16 @@ mod tests {
         assert_eq!(whole.clone().within(2_048).form, whole.form);
         let form = whole.within(512).form;
         let bound = |pointer: &str| form.pointer(pointer).and_then(Value::as_u64);
-        assert_eq!(bound("/properties/memories/maxItems"), Some(2));
+        assert_eq!(bound("/properties/memories/maxItems"), Some(1));
         let memory = "/properties/memories/items/properties";
         assert_eq!(bound(&format!("{memory}/quote/maxLength")), Some(160));
         assert_eq!(bound(&format!("{memory}/cues/items/maxLength")), Some(60));
+        assert_eq!(bound(&format!("{memory}/entities/maxItems")), Some(4));
+        let object = format!("{memory}/facts/items/properties/object/maxLength");
+        assert_eq!(bound(&object), Some(u64::from(OBJECT_TEXT_CHARS)));
+        let types = form.pointer(&format!("{memory}/entities/items/properties/type/enum")).unwrap();
+        let known = memory_store::memory::EntityType::ALL.map(|of_type| of_type.name());
+        assert_eq!(*types, serde_json::json!(known));
         let form = relations("", "", "").within(512).form;
         assert_eq!(form.pointer("/properties/relations/maxItems").and_then(Value::as_u64), Some(8));
         assert!(form.pointer("/properties/memories").is_none());

@@ -1,15 +1,19 @@
 //! Grounding: a proposed memory counts only if its quote stands in the session word for word, if it speaks of what it
 //! quotes, and if it says something. What is quoted from a tool's output, a file or the assistant is nobody's
-//! wish, whatever a model calls it.
+//! wish, whatever a model calls it. Names and facts of a memory count only where the session has them.
+//!
+//! Then each kind has a condition of its own ([`kept_kind`]): what the model calls only thought is no fact, a
+//! decision has its reason, a preference is the user's, and a fix has an error.
 
 use std::collections::BTreeSet;
 
-use memory_store::Kind;
-use memory_store::memory::{SaidBy, Scope};
+use memory_store::memory::{Entity, Fact, SaidBy, Scope};
 use memory_store::recall::rarity;
-use memory_store::text;
+use memory_store::signature::error_signature;
+use memory_store::time::DAY_MS;
+use memory_store::{Kind, Timestamp, text};
 
-use super::answer::Proposed;
+use super::answer::{Proposed, ProposedFact, TEXT_CHARS_MAX, shortened};
 use super::window::{Piece, Window};
 use crate::extract::draft::Draft;
 use crate::extract::text_retells_order;
@@ -19,35 +23,53 @@ const QUOTE_CHARS_MIN: usize = 12;
 /// Summed rarity, in technical text at large, of the distinct words with which a finding says at least something. Of 407
 /// findings of a careful model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
 const FINDING_RARITY_MIN: f32 = 36.0;
+/// Words that a failed command shares with a fix that cures it.
+const ERROR_TERMS_MIN: usize = 2;
+/// Time before a window within which a date is often given without its year.
+const YEAR_MS: i64 = 366 * DAY_MS;
 /// Tags of a draft.
 const TAGS_MAX: usize = 8;
 /// Numbers drafts of a model apart from those of the rules: an id depends on kind, record and this.
 const ORDINAL_FIRST: u32 = 1_000;
 
-/// Makes drafts of what a model proposed for a window; what is not shown by it is dropped.
+/// Drafts of an answer.
+#[derive(Debug, Default, PartialEq)]
+pub struct Grounded {
+    /// The drafts.
+    pub drafts: Vec<Draft>,
+    /// Proposed memories that the session does not show.
+    pub unshown: usize,
+}
+
+/// Makes drafts of what a model proposed for a window. What the window does not show is dropped, and what does not
+/// fulfil the condition of its kind.
 pub fn drafts(
     window: &Window,
     proposed: Vec<Proposed>,
     session: &str,
     extractor: &str,
-) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::new();
+) -> Grounded {
+    let mut grounded = Grounded::default();
+    let shown = Shown::of(window);
     for proposed in proposed {
-        let Some((piece, quote, said_by)) = evidence(window, &proposed.quote) else { continue };
-        let kind = kind(proposed.kind, said_by);
-        let retold = said_by != SaidBy::User
-            && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
-        if retold || !speaks_of(&proposed, quote) || !says_something(&proposed, kind) {
+        let Some((piece, quote, said_by)) = evidence(window, &proposed.quote)
+            .filter(|(_, quote, said_by)| is_shown(&proposed, quote, *said_by))
+        else {
+            grounded.unshown += 1;
             continue;
-        }
+        };
+        let Some(kind) = kept_kind((window, &shown), &proposed, quote, said_by) else { continue };
         let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
-        let before = drafts.iter().filter(same).count();
-        drafts.push(Draft {
+        let before = grounded.drafts.iter().filter(same).count();
+        grounded.drafts.push(Draft {
             kind,
             tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
+            body: with_reason(kind, &proposed),
+            entities: shown.entities(&proposed.entities),
+            facts: shown.facts(&proposed.facts, quote, piece.at),
+            topic: proposed.topic,
             paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
-            title: told(proposed.kind, kind, said_by, proposed.title),
-            body: proposed.text,
+            title: proposed.title,
             scope: Scope::Project,
             occurred: piece.at,
             confidence: proposed.importance,
@@ -64,7 +86,46 @@ pub fn drafts(
             cues: proposed.cues,
         });
     }
-    drafts
+    grounded
+}
+
+/// Whether a memory is shown by the words that it quotes.
+fn is_shown(proposed: &Proposed, quote: &str, said_by: SaidBy) -> bool {
+    let retold = said_by != SaidBy::User
+        && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
+    !retold && speaks_of(proposed, quote) && says_something(proposed, kind(proposed.kind, said_by))
+}
+
+/// Returns the kind under which a memory is kept; `None` where it does not fulfil the condition of its kind.
+fn kept_kind(
+    (window, shown): (&Window, &Shown),
+    proposed: &Proposed,
+    quote: &str,
+    said_by: SaidBy,
+) -> Option<Kind> {
+    // Others' words about what the user likes are hearsay, and no fact either.
+    if proposed.kind == Kind::Preference && said_by == SaidBy::Assistant {
+        return None;
+    }
+    let kind = match kind(proposed.kind, said_by) {
+        // The statement may be true, but it cures nothing.
+        Kind::Fix if !shows_error(window, proposed, quote) => Kind::Fact,
+        kind => kind,
+    };
+    let is_kept = match kind {
+        Kind::Fact | Kind::Procedure | Kind::Gotcha | Kind::Fix => {
+            proposed.confirmed != Some(false)
+        }
+        Kind::Decision => has_reason(proposed, shown),
+        Kind::Convention
+        | Kind::Preference
+        | Kind::FailedApproach
+        | Kind::Task
+        | Kind::Command
+        | Kind::Session
+        | Kind::Synthesis => true,
+    };
+    is_kept.then_some(kind)
 }
 
 /// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and lay down
@@ -76,12 +137,107 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Says of a rule that stood in a file, a page or an output that it is that source's.
-fn told(proposed: Kind, kind: Kind, said_by: SaidBy, title: String) -> String {
-    if said_by == SaidBy::Tool && proposed != kind {
-        return format!("Read by Claude: {title}");
+/// Whether a decision has its reason or a rejected alternative, most of whose words the session has.
+/// A model that leaves the field out may have it in the title or the text.
+fn has_reason(proposed: &Proposed, shown: &Shown) -> bool {
+    proposed.because.as_deref().is_none_or(|because| {
+        let reason = text_terms(because);
+        !reason.is_empty() && reason.intersection(&shown.terms).count() * 2 >= reason.len()
+    })
+}
+
+/// Returns the text of a memory, of a decision with its reason, where its text lacks that.
+fn with_reason(kind: Kind, proposed: &Proposed) -> String {
+    let because = proposed.because.as_deref().filter(|_| kind == Kind::Decision);
+    let Some(because) = because.filter(|it| !it.is_empty()) else { return proposed.text.clone() };
+    let (reason, known) = (text_terms(because), terms(proposed));
+    if reason.intersection(&known).count() * 2 > reason.len() {
+        return proposed.text.clone();
     }
-    title
+    let text = [because, &proposed.text].join(" ");
+    shortened(text.trim(), TEXT_CHARS_MAX.saturating_sub(proposed.title.chars().count()))
+}
+
+/// Whether an error is there that a fix cures: the session has the words that the model gives for it, the memory or its
+/// quote looks like the output of a failure, or a failed command of the window is about the same.
+fn shows_error(window: &Window, proposed: &Proposed, quote: &str) -> bool {
+    let is_quoted = |error: &String| evidence(window, error).is_some();
+    let looks_like_one = |text: &str| error_signature(text).is_some();
+    let known = terms(proposed);
+    let failed = || window.pieces.iter().filter(|piece| piece.is_failure);
+    proposed.because.as_ref().is_some_and(is_quoted)
+        || [quote, &proposed.title, &proposed.text].into_iter().any(looks_like_one)
+        || failed()
+            .any(|piece| known.intersection(&text_terms(&piece.text)).count() >= ERROR_TERMS_MIN)
+}
+
+/// Text of a window as names and facts are looked for in it.
+struct Shown {
+    /// In lower case.
+    text: String,
+    terms: BTreeSet<u64>,
+    /// Time of its last part.
+    last: Timestamp,
+}
+
+impl Shown {
+    fn of(window: &Window) -> Self {
+        let mut text = window.text();
+        for piece in &window.pieces {
+            for more in piece.paths.iter().chain(&piece.evidence) {
+                text.push('\n');
+                text.push_str(more);
+            }
+        }
+        let (text, _) = fold(&text);
+        let last = window.pieces.iter().map(|piece| piece.at).max().unwrap_or_default();
+        Self { terms: text_terms(&text), text: text.to_lowercase(), last }
+    }
+
+    /// Returns the names that the window has.
+    fn entities(&self, proposed: &[Entity]) -> Vec<String> {
+        proposed.iter().filter(|it| self.has_name(&it.name)).map(Entity::to_string).collect()
+    }
+
+    /// Whether the window has a name, and not only as a part of a longer word.
+    fn has_name(&self, name: &str) -> bool {
+        let (name, _) = fold(&name.to_lowercase());
+        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        let (first, last) = (is_word(name.chars().next()), is_word(name.chars().next_back()));
+        self.text.match_indices(name.as_str()).any(|(at, _)| {
+            let before = self.text[..at].chars().next_back();
+            let behind = self.text[at + name.len()..].chars().next();
+            !(first && is_word(before) || last && is_word(behind))
+        })
+    }
+
+    /// Returns the facts whose object the quote has, and whose subject the window has. A date of the year before the window
+    /// counts, since "in March" needs no year; for any other date the window has the date or the year.
+    fn facts(&self, proposed: &[ProposedFact], quote: &str, at: Timestamp) -> Vec<Fact> {
+        let of_quote = text_terms(quote);
+        let has = |terms: &BTreeSet<u64>, text: &str| {
+            let asked = text_terms(text);
+            !asked.is_empty() && asked.is_subset(terms)
+        };
+        let is_known = |since: &Timestamp| {
+            let (date, last) = (since.date(), self.last.max(at).0);
+            let is_of_last_year = (last - YEAR_MS..=last).contains(&since.0);
+            let is_past = since.0 <= last;
+            let is_written = self.text.contains(&date) || is_past && self.text.contains(&date[..4]);
+            is_of_last_year || is_written
+        };
+        let facts = proposed
+            .iter()
+            .filter(|fact| has(&of_quote, &fact.object) && has(&self.terms, &fact.subject));
+        let facts = facts.map(|fact| Fact {
+            subject: fact.subject.clone(),
+            predicate: fact.predicate.clone(),
+            object: fact.object.clone(),
+            from: fact.since.filter(is_known),
+            to: None,
+        });
+        facts.collect()
+    }
 }
 
 /// Whether a memory shares a word with what it quotes: one that does not is about something else.
@@ -158,10 +314,14 @@ fn names(window: &Window, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use memory_store::memory::SaidBy;
-    use memory_store::{Kind, Timestamp};
+    use memory_store::memory::EntityType;
 
     use super::*;
+
+    /// Drafts of what is proposed for a window.
+    fn drafts(window: &Window, proposed: Vec<Proposed>) -> Vec<Draft> {
+        super::drafts(window, proposed, "s", "ollama/x").drafts
+    }
 
     fn window() -> Window {
         let piece = |uuid: &str, said_by, text: &str| Piece {
@@ -173,6 +333,7 @@ mod tests {
             passed_on: None,
             paths: vec!["/work/src/money.rs".to_owned()],
             is_said: true,
+            is_failure: false,
         };
         Window {
             request: None,
@@ -193,6 +354,11 @@ mod tests {
             importance: 0.8,
             standing: true,
             cues: Vec::new(),
+            because: None,
+            confirmed: None,
+            entities: Vec::new(),
+            facts: Vec::new(),
+            topic: None,
             paths: vec!["src/money.rs".to_owned(), "src/invented.rs".to_owned()],
         }
     }
@@ -200,7 +366,8 @@ mod tests {
     #[test]
     fn a_quote_leads_back_to_its_record() {
         let quotes = ["\"never use floats   for money\"", "wir «Décimal» überall"];
-        let drafts = drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x");
+        let quoted = quotes.map(|quote| Proposed { kind: Kind::Fact, ..proposed(quote) });
+        let drafts = drafts(&window(), quoted.to_vec());
         assert_eq!(drafts[0].quote, "never use\n  floats for money");
         assert_eq!((drafts[0].turns[0].as_str(), drafts[0].said_by), ("u1", SaidBy::User));
         assert_eq!(drafts[0].paths, ["src/money.rs"]);
@@ -211,7 +378,7 @@ mod tests {
     #[test]
     fn what_the_session_does_not_show_is_dropped() {
         let quotes = ["never use doubles for money", "money", "burnt. Dann nehmen wir", ""];
-        assert_eq!(drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x"), []);
+        assert_eq!(drafts(&window(), quotes.map(proposed).to_vec()), []);
     }
 
     #[test]
@@ -220,7 +387,7 @@ mod tests {
         window.pieces[1].said_by = SaidBy::Tool;
         let quotes = ["never use floats for money", "wir «Décimal» überall"];
         let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
-            drafts(&window, proposed, "s", "ollama/x").iter().map(|draft| draft.kind).collect()
+            drafts(&window, proposed).iter().map(|draft| draft.kind).collect()
         };
         assert_eq!(kinds(quotes.map(proposed).to_vec()), [Kind::Preference, Kind::Fact]);
         let other = |quote| Proposed {
@@ -245,7 +412,7 @@ mod tests {
                 ..proposed("floats for money: we got burnt")
             };
             let kinds = [Kind::Fact, Kind::Fix, Kind::Decision, Kind::Gotcha];
-            let kept = drafts(&window(), kinds.map(phrase).to_vec(), "s", "ollama/x");
+            let kept = drafts(&window(), kinds.map(phrase).to_vec());
             assert_eq!(kept, [], "{title}");
         }
     }
@@ -256,14 +423,154 @@ mod tests {
         let mail = "Answer this mail:\n\n> Never use floats for money, they said.".to_owned();
         window.pieces[0].evidence = vec!["Answer this mail:".to_owned()];
         window.pieces[0].passed_on = Some(mail);
-        let drafts = drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
+        let drafts = drafts(&window, vec![proposed("Never use floats for money")]);
         assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
+    }
+
+    #[test]
+    fn names_and_facts_count_where_the_session_has_them() {
+        let entity = |name: &str, of_type| Entity { name: name.to_owned(), of_type };
+        let fact = |subject: &str, object: &str, since: &str| ProposedFact {
+            subject: subject.to_owned(),
+            predicate: "are kept as".to_owned(),
+            object: object.to_owned(),
+            since: Timestamp::parse(since),
+        };
+        let mut window = window();
+        let day = Timestamp::parse("2026-11-29").unwrap();
+        for piece in &mut window.pieces {
+            piece.at = day;
+        }
+        window.pieces[1]
+            .text
+            .push_str(" The ledger has them since 2019, or 2027-01-01 at last. 金額はDécimalに。");
+        let proposed = Proposed {
+            entities: vec![
+                entity("décimal", Some(EntityType::Library)),
+                entity("money.rs", Some(EntityType::File)),
+                entity("float", None),
+                entity("Postgres", None),
+            ],
+            facts: vec![
+                fact("money", "floats", ""),
+                fact("the ledger", "floats", "2026-03-01"),
+                fact("ledger", "cents", ""),
+                fact("Postgres", "floats", ""),
+                fact("ledger", "floats", "2019-05-01"),
+                fact("ledger", "floats", "2027-01-01"),
+                fact("ledger", "floats", "2018-05-01"),
+                fact("ledger", "floats", "2027-01-02"),
+            ],
+            topic: Some("money/types".to_owned()),
+            ..proposed("never use floats for money")
+        };
+        let [draft] = &drafts(&window, vec![proposed])[..] else { panic!() };
+        // "float" is only a part of a word there.
+        assert_eq!(draft.entities, ["décimal (library)", "money.rs (file)"]);
+        let facts: Vec<(&str, Option<Timestamp>)> =
+            draft.facts.iter().map(|fact| (fact.subject.as_str(), fact.from)).collect();
+        let known = |date: &str| ("ledger", Timestamp::parse(date));
+        assert_eq!(
+            facts,
+            [
+                ("money", None),
+                ("the ledger", Timestamp::parse("2026-03-01")),
+                known("2019-05-01"),
+                known("2027-01-01"),
+                known(""),
+                known(""),
+            ]
+        );
+        assert_eq!(draft.topic.as_deref(), Some("money/types"));
+    }
+
+    #[test]
+    fn what_is_only_thought_is_no_fact() {
+        let thought = |kind| Proposed {
+            kind,
+            confirmed: Some(false),
+            because: Some("floats for money".to_owned()),
+            ..proposed("never use floats for money")
+        };
+        let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
+            drafts(&window(), proposed).iter().map(|draft| draft.kind).collect()
+        };
+        let all = [
+            Kind::Fact,
+            Kind::Procedure,
+            Kind::Gotcha,
+            Kind::Fix,
+            Kind::Decision,
+            Kind::Convention,
+            Kind::Preference,
+            Kind::FailedApproach,
+            Kind::Task,
+        ];
+        assert_eq!(kinds(all.map(thought).to_vec()), all[4..]);
+        let silent = |kind| Proposed { confirmed: None, ..thought(kind) };
+        assert_eq!(
+            kinds(vec![silent(Kind::Fact), silent(Kind::Gotcha)]),
+            [Kind::Fact, Kind::Gotcha]
+        );
+        // The session shows it all the same, so it does not count against the model.
+        let grounded = super::drafts(&window(), vec![thought(Kind::Fact)], "s", "ollama/x");
+        assert_eq!((grounded.drafts.len(), grounded.unshown), (0, 0));
+        let invented =
+            super::drafts(&window(), vec![proposed("no such words here")], "s", "ollama/x");
+        assert_eq!((invented.drafts.len(), invented.unshown), (0, 1));
+    }
+
+    #[test]
+    fn a_decision_has_its_reason_and_keeps_it() {
+        let decision = |text: &str, because: Option<&str>| Proposed {
+            kind: Kind::Decision,
+            text: text.to_owned(),
+            because: because.map(str::to_owned),
+            ..proposed("never use floats for money")
+        };
+        let bodies = |proposed| -> Vec<String> {
+            drafts(&window(), vec![proposed]).into_iter().map(|draft| draft.body).collect()
+        };
+        let reason = "we got burnt by floats twice";
+        let text = "Amounts are integers of cents or Décimal in each ledger.";
+        assert_eq!(bodies(decision(text, Some(reason))), [format!("{reason} {text}")]);
+        let with_it = format!("{text} For {reason}.");
+        assert_eq!(bodies(decision(&with_it, Some(reason))), [with_it.as_str()]);
+        // Without the field the title or the text may hold it.
+        assert_eq!(bodies(decision(text, None)), [text]);
+        for because in ["", "...", "unspecified rationale, whichever applies"] {
+            assert_eq!(bodies(decision(text, Some(because))), [""; 0], "{because:?}");
+        }
+    }
+
+    #[test]
+    fn a_preference_is_the_users_and_a_fix_has_an_error() {
+        let kinds = |window: &Window, proposed: Proposed| -> Vec<Kind> {
+            drafts(window, vec![proposed]).iter().map(|draft| draft.kind).collect()
+        };
+        assert_eq!(kinds(&window(), proposed("wir «Décimal» überall")), []);
+        assert_eq!(kinds(&window(), proposed("never use floats for money")), [Kind::Preference]);
+
+        let fix = |because: &str| Proposed {
+            kind: Kind::Fix,
+            because: Some(because.to_owned()),
+            ..proposed("never use floats for money")
+        };
+        assert_eq!(kinds(&window(), fix("")), [Kind::Fact], "no error is there");
+        assert_eq!(kinds(&window(), fix("no such words in it")), [Kind::Fact]);
+        assert_eq!(kinds(&window(), fix("for money: we got burnt.")), [Kind::Fix]);
+        let mut failing = window();
+        failing.pieces[1].is_failure = true;
+        failing.pieces[1].text = "$ pruefe geld (failed)\nDécimal: floats lose Amounts".to_owned();
+        assert_eq!(kinds(&failing, fix("")), [Kind::Fix]);
+        failing.pieces[1].text = "$ ls tmp (failed)".to_owned();
+        assert_eq!(kinds(&failing, fix("")), [Kind::Fact], "another failure");
     }
 
     #[test]
     fn several_drafts_of_one_record_are_told_apart() {
         let quotes = ["never use floats for money", "never use floats for money"];
-        let drafts = drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x");
+        let drafts = drafts(&window(), quotes.map(proposed).to_vec());
         assert_eq!((drafts[0].ordinal, drafts[1].ordinal), (1_000, 1_001));
     }
 }

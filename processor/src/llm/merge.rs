@@ -87,6 +87,9 @@ mod tests {
             importance: (extractor == "model").then_some(0.6),
             standing: true,
             cues: Vec::new(),
+            entities: Vec::new(),
+            facts: Vec::new(),
+            topic: None,
         }
     }
 

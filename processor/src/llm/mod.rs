@@ -29,6 +29,7 @@ mod program;
 mod relations;
 mod room;
 mod standing;
+mod topics;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -59,6 +60,7 @@ use host::Server;
 use masks::Masks;
 use pause::Pause;
 use room::Room;
+use topics::Topics;
 use trouble::Trouble;
 use usage::Meter;
 use window::Window;
@@ -190,6 +192,8 @@ pub struct Model {
     /// Memories that it proposed in these answers, and those of them that the sessions show.
     proposed: usize,
     shown: usize,
+    /// Topics of the project's memories, which an answer may choose from.
+    topics: Topics,
 }
 
 impl Model {
@@ -243,6 +247,7 @@ impl Model {
             questions: 0,
             proposed: 0,
             shown: 0,
+            topics: Topics::default(),
         }
     }
 
@@ -341,10 +346,15 @@ impl Model {
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     let said = answers.len();
-                    let shown = ground::drafts(window, answers, &session.id, &name);
+                    let grounded = ground::drafts(window, answers, &session.id, &name);
+                    let shown = grounded.drafts;
+                    shown
+                        .iter()
+                        .filter_map(|it| it.topic.as_deref())
+                        .for_each(|it| self.topics.add(it));
                     if self.questions > questions {
                         self.proposed += said;
-                        self.shown += shown.len();
+                        self.shown += said - grounded.unshown;
                         self.note_end(window, &ending);
                     } else if self.saw_another_end(window, &ending) {
                         earlier.extend(proposed.len()..proposed.len() + shown.len());
@@ -369,12 +379,36 @@ impl Model {
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
         let text = window.text();
         let is_short = self.room.is_short;
+        let around = self.around(window);
         self.asked(
             &text,
             &[ending, &text],
-            |parts, note| ask::window(&parts[1], &parts[0], note, is_short),
+            |parts, note| ask::window(&parts[1], &parts[0], &format!("{around}{note}"), is_short),
             answer::read,
         )
+    }
+
+    /// Returns what a question has besides the window: its day, which dates are counted from, and the topics that there
+    /// are. No answer depends on them so much that it is kept by them.
+    fn around(&self, window: &Window) -> String {
+        let mut around = String::new();
+        if let Some(first) = window.pieces.first() {
+            around.push_str(&format!("The part is of {}.\n", first.at.date()));
+        }
+        let may_leave = |topic: &str| {
+            let masked = self.masks.as_ref().map(|masks| masks.mask(topic, Names::default()));
+            masked.is_none_or(|masked| masked.text == topic)
+        };
+        let topics = self.topics.text_within(self.room.topic_chars, &may_leave);
+        if !topics.is_empty() {
+            around.push_str(&format!("Topics of the project: {topics}\n"));
+        }
+        around
+    }
+
+    /// Adds topics that the memories of the project have.
+    pub fn add_topics<'t>(&mut self, topics: impl Iterator<Item = &'t str>) {
+        topics.filter_map(answer::topic).for_each(|topic| self.topics.add(&topic));
     }
 
     /// Asks a question about some texts and reads the answer. The answer is kept under `key`, so that the

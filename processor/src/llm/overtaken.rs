@@ -1,27 +1,35 @@
-//! The fourth question: which notes of earlier sessions the commits of a session overtook.
+//! The fourth question: which notes of earlier sessions the work of a session overtook.
 //!
-//! Relations are told between notes. That something was mended, finished or taken out leaves no note behind: the
-//! commit says it. What is said of a note and a commit that are not near each other is not believed.
+//! Relations connect notes. Work that mends, finishes or removes something leaves no note behind, but a commit, a written
+//! file or the session's record shows it. A verdict counts only for a note that was shown beside the work.
+
+use std::collections::BTreeSet;
 
 use memory_store::embed::Vector;
-use memory_store::{Kind, ProjectId};
+use memory_store::{Kind, ProjectId, Timestamp};
 
 use super::answer::{HasTexts, NoJson, text, values};
 use super::relations::{is_too_much, written};
 use super::{Fault, Model, ask};
-use crate::consolidate::near::{Compared, Portion, commit_portions};
+use crate::consolidate::near::{Compared, near_commits};
+use crate::consolidate::touched::{Batch, Touched, Work, shown};
 use crate::consolidate::{Relations, memory_id};
 use crate::extract::Landed;
 use crate::extract::draft::Draft;
 
+/// Number of the question: with another one it is asked again.
+const QUESTION: u32 = 2;
 /// Notes of one answer.
 const OVERTAKEN_MAX: usize = 24;
+/// Reasons for which a note no longer holds. An answer with another one has not understood the question.
+const REASONS: [&str; 6] = ["finished", "fixed", "reverted", "replaced", "removed", "wrong"];
 
-/// A note that a commit overtook, as a model told it, by the names in the question.
+/// Verdict of a model on a note, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
 struct Overtaken {
     note: String,
     by: String,
+    why: String,
     how: String,
 }
 
@@ -32,33 +40,43 @@ impl HasTexts for Overtaken {
 }
 
 impl Model {
-    /// Asks which drafts the commits of later sessions overtook, both in the order of their time, and adds them to
+    /// Asks which drafts the work of later sessions overtook, both in the order of their time, and adds them to
     /// `relations`. A question without an answer overtakes nothing; why it has none is added to `report`.
     pub fn overtaken(
         &mut self,
         project: ProjectId,
         drafts: &[&Draft],
-        commits: &[&Landed],
+        works: &[Work],
         embed: &dyn Fn(&str) -> Option<Vector>,
         relations: &mut Relations,
         report: &mut Vec<String>,
     ) {
         let drafts: Vec<&Draft> = drafts.iter().copied().filter(|draft| can_end(draft)).collect();
-        let noted: Vec<Compared<'_>> =
-            drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
-        let landed: Vec<Compared<'_>> =
-            commits.iter().map(|commit| Compared::commit(commit, embed)).collect();
-        for portion in commit_portions(&landed, &noted, self.room.notes) {
-            match self.ended(&portion, &drafts, commits) {
-                Ok(told) => {
-                    for (note, by) in believed(&portion, &told) {
-                        let name = memory_id(project, drafts[note]);
-                        let at = relations.overtaken.entry(name).or_default();
-                        *at = commits[by].at.max(*at);
+        let mut near = near(&drafts, works, embed).into_iter();
+        let touched = Touched::new(&drafts);
+        let mut over: BTreeSet<usize> = BTreeSet::new();
+        for (place, work) in works.iter().enumerate() {
+            let near: Vec<Vec<usize>> = near.by_ref().take(work.commits.len()).collect();
+            let is_over = |note: usize| over.contains(&note);
+            for batch in touched.batches((place, work), &near, &is_over, self.room.overtaken_notes)
+            {
+                match self.ended(work, &batch, &drafts) {
+                    Ok(verdicts) => {
+                        for (note, at) in believed(work, &batch, &verdicts) {
+                            over.insert(note);
+                            let name = memory_id(project, drafts[note]);
+                            let last = relations.overtaken.entry(name).or_default();
+                            *last = at.max(*last);
+                        }
                     }
-                }
-                Err(fault) => {
-                    self.unanswered(&fault, "What commits overtook stands.", relations, report)
+                    Err(fault) => {
+                        self.unanswered(
+                            &fault,
+                            "Notes that it overtook are kept.",
+                            relations,
+                            report,
+                        );
+                    }
                 }
             }
         }
@@ -66,30 +84,36 @@ impl Model {
 
     fn ended(
         &mut self,
-        portion: &Portion,
+        work: &Work,
+        batch: &Batch,
         drafts: &[&Draft],
-        commits: &[&Landed],
     ) -> Result<Vec<Overtaken>, Fault> {
-        let made: String =
-            (1..).zip(&portion.new).map(|(number, &at)| line(number, commits[at])).collect();
-        let notes: String = (1..)
-            .zip(&portion.earlier)
-            .map(|(number, &at)| written('E', number, drafts[at]))
-            .collect();
-        let key = format!("overtaken\n{made}\n{notes}");
+        let landed = shown(work, batch, self.room.work_chars);
+        let notes: String =
+            (1..).zip(&batch.notes).map(|(number, &at)| written('E', number, drafts[at])).collect();
+        let key = format!("overtaken {QUESTION}\n{landed}\n{notes}");
         let question = |texts: &[String], note: &str| ask::overtaken(&texts[0], &texts[1], note);
-        self.asked(&key, &[&made, &notes], question, read)
+        self.asked(&key, &[&landed, &notes], question, read)
     }
 }
 
-/// Whether a commit may overtake it: rules and wishes of people hold until people take them back.
-fn can_end(draft: &Draft) -> bool {
-    !draft.kind.is_wish() && draft.kind != Kind::Command
+/// Returns the notes near each commit of all works, one work after the other.
+fn near(
+    drafts: &[&Draft],
+    works: &[Work],
+    embed: &dyn Fn(&str) -> Option<Vector>,
+) -> Vec<Vec<usize>> {
+    let noted: Vec<Compared<'_>> =
+        drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
+    let commits: Vec<&Landed> = works.iter().flat_map(|work| &work.commits).collect();
+    let landed: Vec<Compared<'_>> =
+        commits.iter().map(|commit| Compared::commit(commit, embed)).collect();
+    near_commits(&landed, &noted)
 }
 
-fn line(number: usize, commit: &Landed) -> String {
-    let body = commit.body.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("N{number} [{}] {}\n   {body}\n", commit.at.date(), commit.subject)
+/// Whether a session's work may overtake it: rules and wishes of people are valid until people take them back.
+fn can_end(draft: &Draft) -> bool {
+    !draft.kind.is_wish() && draft.kind != Kind::Command
 }
 
 fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
@@ -97,54 +121,71 @@ fn read(answer: &str) -> Result<Vec<Overtaken>, NoJson> {
     let overtaken = overtaken.iter().map(|value| Overtaken {
         note: text(value, "note"),
         by: text(value, "by"),
+        why: text(value, "why"),
         how: text(value, "how"),
     });
     Ok(overtaken.take(OVERTAKEN_MAX).collect())
 }
 
-/// Returns the verdicts that can be believed: places of the note and of the commit.
-fn believed(portion: &Portion, told: &[Overtaken]) -> Vec<(usize, usize)> {
-    let place = |list: &[usize], name: &str, letter: char| -> Option<usize> {
-        let number: usize = name.strip_prefix(letter)?.parse().ok()?;
-        list.get(number.checked_sub(1)?).copied()
+/// Returns the verdicts that can be believed: places of notes, and when each was overtaken. A verdict names a note that was
+/// shown, and a commit or the record of a later time.
+fn believed(work: &Work, batch: &Batch, verdicts: &[Overtaken]) -> Vec<(usize, Timestamp)> {
+    let number =
+        |name: &str, letter: char| -> Option<usize> { name.strip_prefix(letter)?.parse().ok() };
+    let at = |by: &str| match number(by, 'N')? {
+        0 => Some(work.at),
+        commit => Some(work.commits[*batch.commits.get(commit - 1)?].at),
     };
-    let mut believed: Vec<(usize, usize)> = told
+    let mut believed: Vec<(usize, Timestamp)> = verdicts
         .iter()
-        .filter_map(|Overtaken { note, by, how: _ }| {
-            let (note, by) = (place(&portion.earlier, note, 'E')?, place(&portion.new, by, 'N')?);
-            portion.near.contains(&(by, note)).then_some((note, by))
+        .filter(|verdict| REASONS.contains(&verdict.why.as_str()))
+        .filter_map(|verdict| {
+            let note = *batch.notes.get(number(&verdict.note, 'E')?.checked_sub(1)?)?;
+            Some((note, at(&verdict.by)?))
         })
         .collect();
     believed.sort_unstable();
     believed.dedup_by_key(|(note, _)| *note);
-    if is_too_much(believed.len(), portion.earlier.len()) { Vec::new() } else { believed }
+    if is_too_much(believed.len(), batch.notes.len()) { Vec::new() } else { believed }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(note: &str, by: &str) -> Overtaken {
-        Overtaken { note: note.to_owned(), by: by.to_owned(), how: String::new() }
+    fn verdict(note: &str, by: &str) -> Overtaken {
+        let [note, by, why] = [note, by, "fixed"].map(str::to_owned);
+        Overtaken { note, by, why, how: String::new() }
     }
 
     #[test]
-    fn only_notes_near_the_commit_are_overtaken_and_each_once() {
-        let near = [(0, 4), (0, 5), (1, 6), (1, 7)].into();
-        let portion = Portion { new: vec![0, 1], earlier: vec![4, 5, 6, 7], near };
+    fn only_notes_that_were_shown_are_overtaken_and_each_once() {
+        let commit = |at| Landed { at: Timestamp(at), ..Landed::default() };
+        let record = crate::extract::session_record::SessionRecord {
+            commits: vec![commit(1), commit(2), commit(3)],
+            last: Timestamp(9),
+            ..Default::default()
+        };
+        let work = Work::of(&record).unwrap();
+        let batch = Batch { work: 0, commits: vec![0, 2], files: vec![], notes: vec![4, 5, 6, 7] };
+        let odd = Overtaken { why: "boring".to_owned(), ..verdict("E3", "N1") };
         let answer = [
-            told("E1", "N1"),
-            told("E1", "N1"),
-            told("E2", "N2"),
-            told("E9", "N1"),
-            told("D3", "N2"),
-            told("E4", "N2"),
-            told("E0", "N0"),
+            verdict("E1", "N1"),
+            verdict("E1", "N1"),
+            verdict("E2", "N2"),
+            verdict("E9", "N1"),
+            verdict("D3", "N2"),
+            verdict("E3", "N3"),
+            odd,
+            verdict("E4", "N0"),
+            verdict("E0", "N0"),
         ];
-        assert_eq!(believed(&portion, &answer), [(4, 0), (7, 1)]);
+        let at = Timestamp;
+        assert_eq!(believed(&work, &batch, &answer), [(4, at(1)), (5, at(3)), (7, at(9))]);
         // An answer that leaves nearly nothing has not understood the question.
-        let all = [told("E1", "N1"), told("E2", "N1"), told("E3", "N2"), told("E4", "N2")];
-        assert_eq!(believed(&portion, &all), []);
+        let all =
+            [verdict("E1", "N1"), verdict("E2", "N1"), verdict("E3", "N2"), verdict("E4", "N2")];
+        assert_eq!(believed(&work, &batch, &all), []);
     }
 
     #[test]
@@ -152,7 +193,7 @@ mod tests {
         assert_eq!(read(r#"{"relations": []}"#), Err(NoJson));
         let answer =
             r#"{"overtaken": [{"note": " E1", "by": "N2", "why": "removed", "how": "x"}]}"#;
-        let expected = Overtaken { note: "E1".into(), by: "N2".into(), how: "x".into() };
-        assert_eq!(read(answer), Ok(vec![expected]));
+        let [note, by, why, how] = ["E1", "N2", "removed", "x"].map(str::to_owned);
+        assert_eq!(read(answer), Ok(vec![Overtaken { note, by, why, how }]));
     }
 }

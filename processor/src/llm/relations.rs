@@ -5,18 +5,18 @@
 
 use std::collections::HashMap;
 
-use memory_store::ProjectId;
+use memory_store::MemoryId;
 use memory_store::embed::Vector;
 
 use super::answer::{HasTexts, NoJson, text, values};
 use super::{Fault, Model, ask};
 use crate::consolidate::near::{Compared, Portion, portions};
-use crate::consolidate::{Relation, Relations, memory_id};
+use crate::consolidate::{Relation, Relations};
 use crate::extract::draft::Draft;
 use memory_store::text::folded_title;
 
 /// Number of the question: with another one it is asked again.
-const QUESTION: u32 = 2;
+const QUESTION: u32 = 3;
 /// Relations of one answer.
 const RELATIONS_MAX: usize = 24;
 /// Share of the notes of a question that an answer may unite or replace: one that throws nearly all of
@@ -41,11 +41,11 @@ impl HasTexts for ToldRelation {
 }
 
 impl Model {
-    /// Asks how drafts relate, which are in the order of their time. A question without an answer leaves
-    /// its drafts to the rules; why it has none is added to `report`.
+    /// Asks how drafts relate, which are in the order of their time; `name` returns the ids of the memories that they
+    /// would be. A question without an answer leaves its drafts to the rules; why it has none is added to `report`.
     pub fn relations(
         &mut self,
-        project: ProjectId,
+        name: &dyn Fn(&Draft) -> MemoryId,
         drafts: &[&Draft],
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
@@ -54,14 +54,13 @@ impl Model {
         self.session.clear();
         let mut relations = Relations::default();
         let (drafts, repeats) = repeats(drafts);
-        let repeats = repeats.iter().map(|(again, first)| {
-            ((memory_id(project, again), memory_id(project, first)), Relation::Same)
-        });
+        let repeats =
+            repeats.iter().map(|(again, first)| ((name(again), name(first)), Relation::Same));
         relations.told.extend(repeats);
         let noted: Vec<Compared<'_>> =
             drafts.iter().map(|draft| Compared::draft(draft, embed)).collect();
         for portion in portions(&noted, self.room.notes) {
-            let name = |at: usize| memory_id(project, drafts[at]);
+            let name = |at: usize| name(drafts[at]);
             match self.told(&portion, &drafts) {
                 Ok(told) => {
                     relations.asked.extend(portion.new.iter().map(|&at| name(at)));
@@ -173,6 +172,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
             "within" => Relation::Within,
             "replaces" => Relation::Replaces,
             "finishes" => Relation::Finishes,
+            "newer-value" => Relation::NewerValue,
             "contradicts" => Relation::Contradicts,
             _ => continue,
         };
@@ -184,7 +184,7 @@ fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Rela
     }
     let mut gone: Vec<usize> = believed
         .iter()
-        .filter(|(.., relation)| *relation != Relation::Contradicts)
+        .filter(|(.., relation)| !matches!(relation, Relation::NewerValue | Relation::Contradicts))
         .map(|(note, other, relation)| if *relation == Relation::Within { *note } else { *other })
         .collect();
     gone.sort_unstable();

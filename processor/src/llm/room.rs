@@ -7,7 +7,7 @@ use memory_store::settings::Llm;
 
 use super::ask;
 use super::window::WINDOW_CHARS_MAX;
-use crate::consolidate::near;
+use crate::consolidate::{near, touched};
 
 /// Tokens of question and answer together, where the settings do not say. Ollama's own default would cut
 /// a window silently.
@@ -18,8 +18,8 @@ const ANSWER_TOKENS_MAX: u32 = 2_048;
 const ANSWER_SHARE: u32 = 4;
 /// Context of the settings from which the instructions are whole: below, they would take a sixth of the room or more.
 const WHOLE_TOKENS_MIN: u32 = 16_000;
-/// Tokens around instructions and texts: chat template, tags, and the question itself.
-const AROUND_TOKENS: u32 = 64;
+/// Tokens around instructions and texts: chat template, tags, the day, and the question itself.
+const AROUND_TOKENS: u32 = 80;
 /// Characters of a token in sessions, at least: in prose there are four, in code and logs fewer.
 const TOKEN_CHARS_MIN: usize = 3;
 /// Tokens of ten characters of our instructions, at most (2.7 by SmolLM2's tokeniser, example included).
@@ -28,8 +28,15 @@ const INSTRUCTION_TOKENS_PER_TEN: usize = 3;
 const ENDING_SHARE: usize = 4;
 /// Characters of a session's end. Its parts have bounds of their own, which come to less.
 const ENDING_CHARS_MAX: usize = 6_000;
+/// Share of the texts' room that the topics of the project may take, and characters of them.
+const TOPICS_SHARE: usize = 24;
+const TOPICS_CHARS_MAX: usize = 600;
 /// Characters of a note in the question how notes relate: a title, a text of some 60 words and a label.
 const NOTE_CHARS: usize = 500;
+
+/// Share of the texts' room that the work of a session takes beside notes, and characters of it.
+const WORK_SHARE: usize = 3;
+const WORK_CHARS_MAX: usize = 5_000;
 
 /// Bounds on the parts of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +49,13 @@ pub struct Room {
     pub window_chars: usize,
     /// Characters of the session's end.
     pub ending_chars: usize,
+    /// Characters of the topics that a window's question names.
+    pub topic_chars: usize,
     /// Whether the instructions for a window are the short ones.
     pub is_short: bool,
+    /// Notes beside the work of a session in one question which of them it overtook, and characters of that work.
+    pub overtaken_notes: usize,
+    pub work_chars: usize,
     /// Notes of a session, and earlier ones, in one question how they relate.
     pub notes: (usize, usize),
 }
@@ -63,15 +75,22 @@ impl Room {
         };
         let chars = texts(ask::window_instructions(is_short));
         let ending_chars = ENDING_CHARS_MAX.min(chars / ENDING_SHARE);
+        let topic_chars = TOPICS_CHARS_MAX.min(chars / TOPICS_SHARE);
         let notes = texts(ask::RELATIONS) / NOTE_CHARS;
         let earlier = (notes / 2).clamp(near::NEAR_MAX, near::EARLIER_MAX);
         let new = notes.saturating_sub(earlier).clamp(1, near::NEW_MAX);
+        let chars_overtaken = texts(ask::OVERTAKEN);
+        let work_chars = WORK_CHARS_MAX.min(chars_overtaken / WORK_SHARE);
+        let overtaken_notes = (chars_overtaken - work_chars) / NOTE_CHARS;
         Self {
             context_tokens,
             answer_tokens,
-            window_chars: WINDOW_CHARS_MAX.min(chars - ending_chars),
+            window_chars: WINDOW_CHARS_MAX.min(chars - ending_chars - topic_chars),
             ending_chars,
+            topic_chars,
             is_short,
+            overtaken_notes: overtaken_notes.clamp(1, touched::NOTES_MAX),
+            work_chars,
             notes: (new, earlier),
         }
     }
@@ -102,7 +121,8 @@ mod tests {
         for context in [4_096, 6_000, 8_191, 8_192, 14_336, 131_072] {
             let room = Room::of(&Llm { context: Some(context), ..Llm::default() });
             let instructions = instruction_tokens(ask::window_instructions(room.is_short));
-            let tokens = instructions + (room.window_chars + room.ending_chars) / TOKEN_CHARS_MIN;
+            let chars = room.window_chars + room.ending_chars + room.topic_chars;
+            let tokens = instructions + chars / TOKEN_CHARS_MIN;
             let all = u32::try_from(tokens).unwrap() + room.answer_tokens + AROUND_TOKENS;
             assert!(all <= context, "{all} of {context}: {room:?}");
             assert!(room.window_chars >= 1_000 && room.answer_tokens >= 512, "{room:?}");

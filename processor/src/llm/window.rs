@@ -41,6 +41,8 @@ pub struct Piece {
     pub paths: Vec<String>,
     /// Whether it is talk or a plan: a window of nothing but other tool calls is not asked about.
     pub is_said: bool,
+    /// Whether it is a tool call that failed.
+    pub is_failure: bool,
 }
 
 /// Part of a session that a model is shown at a time.
@@ -147,6 +149,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
         passed_on: (said_by == SaidBy::User).then(|| turn.prompt.text.clone()),
         paths: Vec::new(),
         is_said: true,
+        is_failure: false,
     };
     let steps = turn.steps.iter().filter_map(|step| {
         let said = |said_by, text: &str| Piece {
@@ -158,6 +161,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
             passed_on: (said_by == SaidBy::User).then(|| text.to_owned()),
             paths: Vec::new(),
             is_said: true,
+            is_failure: false,
         };
         match &step.what {
             StepKind::Text { text } => Some(said(SaidBy::Assistant, text)),
@@ -170,6 +174,7 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
                 evidence: call_evidence(call),
                 paths: call_paths(call),
                 is_said: matches!(call.input, Input::Plan { .. }),
+                is_failure: call.failed && !call.denied,
                 ..said(SaidBy::Tool, "")
             }),
         }

@@ -41,6 +41,8 @@ pub struct MemoryStates<'a> {
     pub stale: &'a BTreeMap<MemoryId, Staleness>,
     /// Memories from the repository: of these conventions alone, after the user's rules.
     pub pulled: &'a BTreeSet<MemoryId>,
+    /// Memories in whose place a newer one is given that differs from them, as long as nobody decided.
+    pub displaced: &'a BTreeSet<MemoryId>,
     /// Whether one is held: it takes nobody's place. That is asked, as it takes time, only of those that would have
     /// one.
     pub is_held: &'a dyn Fn(&Stored) -> bool,
@@ -57,7 +59,7 @@ pub fn plan(
     now: Timestamp,
 ) -> Vec<MemoryId> {
     let recent = recent_files(stored, touched);
-    let MemoryStates { said, stale, pulled, is_held } = *known;
+    let MemoryStates { said, stale, pulled, displaced, is_held } = *known;
     // A memory from the repository takes no other memory's place.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
@@ -71,6 +73,7 @@ pub fn plan(
             let memory = &stored.memory;
             takes_part(memory, settings, now)
                 && !superseded.contains(&memory.id)
+                && !displaced.contains(&memory.id)
                 && !said.contains(&memory.id)
         })
         .filter_map(|stored| {
@@ -206,7 +209,8 @@ mod tests {
     ) -> MemoryStates<'a> {
         const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
         const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
-        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
+        let displaced = NONE_PULLED;
+        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, displaced, is_held }
     }
 
     fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {

@@ -65,8 +65,7 @@ pub fn open_items(records: &[SessionRecord]) -> Vec<OpenItem> {
                 let next = next.filter(|it| is_persons(it) && it.folder == record.folder);
                 !is_answered(text, record, next) && !settled.has(text)
             });
-            let tasks = record.open_tasks().map(|task| task.text.as_str());
-            let tasks = tasks.filter(|text| !settled.has(text));
+            let tasks = record.open_tasks().filter(|text| !settled.has(text));
             let is_failing = |line: &str| !passing.iter().any(|passed| settles(passed, line));
             let failing = record.failing.iter().map(|failed| failed.line.as_str());
             let items = question

@@ -1,16 +1,21 @@
 //! The step of a sync that makes memories of the drafts of all sessions.
 
+use std::collections::BTreeSet;
+
 use memory_store::Memory;
 use memory_store::embed::Table;
+use memory_store::reviewed::Reviewed;
 
 use super::context::SyncContext;
+use super::kept;
 use super::mine::Asked;
 use super::models::Models;
-use crate::consolidate::{self, Mined, Relations, ordered};
-use crate::extract::Landed;
+use crate::consolidate::touched::Work;
+use crate::consolidate::{self, Mined, Relations, memory_id, ordered};
 use crate::extract::draft::Draft;
 use crate::llm::When;
-use crate::mining::MinedFile;
+use crate::mining::{LATER, MinedFile};
+use crate::session_records;
 
 /// Outcome of consolidation.
 #[derive(Debug, Default)]
@@ -45,10 +50,7 @@ pub(super) fn consolidate(
         })
         .collect();
     let mut outcome = Consolidated::default();
-    let mut commits: Vec<&Landed> = mined.iter().flat_map(|file| &file.record.commits).collect();
-    // A session's stay together; its parts may have been mined in any order.
-    commits.sort_by_key(|commit| (&commit.session, commit.at));
-    let relations = relations(context, &all, &commits, asked, models, &mut outcome);
+    let relations = relations(context, &all, &works(mined), asked, models, &mut outcome);
     outcome.relations_later = relations.later;
     outcome.relations_wait = relations.missing > 0;
     let project = context.options.tree.project;
@@ -56,11 +58,27 @@ pub(super) fn consolidate(
     outcome
 }
 
-/// Returns how the drafts of all sessions relate to one another and to later commits, as the model tells; nothing where there is none.
+/// Returns what sessions landed, in the order of their time. A session that a model has not read to its end is left out:
+/// it may go on, and each end would be another question.
+fn works(mined: &[MinedFile]) -> Vec<Work> {
+    let waiting: BTreeSet<&str> = mined
+        .iter()
+        .filter(|file| file.key.starts_with(LATER))
+        .map(|file| file.session.as_str())
+        .collect();
+    let read = mined.iter().filter(|file| !waiting.contains(file.session.as_str()));
+    let records = session_records::united(read.map(|file| (file.name.as_str(), file)));
+    let mut works: Vec<Work> = records.iter().filter_map(Work::of).collect();
+    works.sort_by(|a, b| (a.at, &a.session).cmp(&(b.at, &b.session)));
+    works
+}
+
+/// Returns how the drafts of all sessions relate to one another and to later work, by the model; nothing where there
+/// is none.
 fn relations(
     context: &SyncContext<'_>,
     mined: &[Mined],
-    commits: &[&Landed],
+    works: &[Work],
     asked: Asked,
     models: &mut Models,
     outcome: &mut Consolidated,
@@ -68,7 +86,8 @@ fn relations(
     let drafts = ordered(mined, &context.settings);
     let drafts: Vec<&Draft> =
         drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
-    if drafts.is_empty() {
+    let kept = kept::notes(context);
+    if drafts.is_empty() && kept.is_empty() {
         return Relations::default();
     }
     let Some(model) = models.language(context, &mut outcome.warnings) else {
@@ -86,8 +105,19 @@ fn relations(
     });
     let before = model.questions();
     let warnings = &mut outcome.warnings;
-    let mut relations = model.relations(project, &drafts, &embed, warnings);
-    model.overtaken(project, &drafts, commits, &embed, &mut relations, warnings);
+    let mut noted: Vec<&Draft> = drafts.iter().copied().chain(&kept).collect();
+    noted.sort_by_key(|draft| draft.occurred);
+    let name = |draft: &Draft| kept::id(draft).unwrap_or_else(|| memory_id(project, draft));
+    let mut relations = model.relations(&name, &noted, &embed, warnings);
+    relations.kept = kept.iter().filter_map(kept::id).collect();
+    if relations.missing == 0
+        && let Err(error) = Reviewed::change(&context.home, |reviewed| {
+            reviewed.note_differing(relations.kept_differing());
+        })
+    {
+        warnings.push(format!("pairs of memories that differ could not be noted: {error}"));
+    }
+    model.overtaken(project, &drafts, works, &embed, &mut relations, warnings);
     outcome.questions += model.questions() - before;
     relations
 }

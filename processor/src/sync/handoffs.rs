@@ -1,5 +1,8 @@
 //! The step of a sync that writes where the work was left in each working tree.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use anyhow::Result;
 use memory_store::handoff::{Handoff, LeftSession};
 use memory_store::layout::Tree;
@@ -10,6 +13,7 @@ use crate::collect::inbox;
 use crate::handoff;
 use crate::private_files::write_json;
 use crate::state::State;
+use crate::transcript::parts;
 
 /// Working trees whose handoffs a sync writes.
 pub(super) struct Handoffs {
@@ -39,6 +43,30 @@ impl Handoffs {
         state: &State,
         read: &[&(String, LeftSession)],
     ) -> Result<()> {
+        for (path, handoff) in self.made(context, state, read) {
+            write_json(&path, &handoff)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was learned meanwhile, where it is anything new: tasks that a model read, and commands that passed in
+    /// several sessions.
+    pub fn write_learned(&mut self, context: &SyncContext<'_>, state: &State) -> Result<()> {
+        for (path, handoff) in self.made(context, state, &[]) {
+            if Handoff::read(&path) != handoff {
+                write_json(&path, &handoff)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the handoff of each tree, and its file.
+    fn made(
+        &mut self,
+        context: &SyncContext<'_>,
+        state: &State,
+        read: &[&(String, LeftSession)],
+    ) -> Vec<(PathBuf, Handoff)> {
         let main = &context.options.tree.main_root;
         let left = state.sessions.iter().filter(|(_, session)| session.left.is_some());
         let persons = left.filter(|(name, _)| state.speaker(name).is_person());
@@ -53,7 +81,13 @@ impl Handoffs {
         if sessions.is_empty() {
             sessions.extend(brought.into_iter().filter_map(|session| session.left.as_ref()));
         }
-        for ((tree, inbox_bytes), facts) in self.inboxes.iter().zip(self.facts.get()) {
+        let tasks = tasks(state);
+        let with_tasks = |left: &LeftSession| {
+            let tasks = tasks.get(left.session.as_str()).into_iter().flatten();
+            handoff::with_tasks(left.clone(), tasks.copied())
+        };
+        let trees = self.inboxes.iter().zip(self.facts.get());
+        let made = trees.map(|((tree, inbox_bytes), facts)| {
             let here = |cwd: &str| match context.territory.root_of(cwd) {
                 Some(root) if context.trees.iter().any(|tree| tree.root == root) => {
                     root == tree.root
@@ -62,25 +96,13 @@ impl Handoffs {
                 Some(_) | None => tree.root == *main,
             };
             let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
-            let sessions = sessions.map(|(_, left)| left.clone()).collect();
+            let sessions = sessions.map(|(_, left)| with_tasks(left)).collect();
             let mut left = handoff::left(sessions, facts, context.options.now);
             left.inbox_bytes = *inbox_bytes;
             left.commands.clone_from(&state.commands);
-            write_json(&context.dirs().tree(&tree.root).handoff, &left)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the commands that passed in several sessions, as far as they are other ones by now.
-    pub fn write_commands(&self, context: &SyncContext<'_>, state: &State) -> Result<()> {
-        for (tree, _) in &self.inboxes {
-            let path = context.dirs().tree(&tree.root).handoff;
-            let left = Handoff::read(&path);
-            if left.commands != state.commands {
-                write_json(&path, &Handoff { commands: state.commands.clone(), ..left })?;
-            }
-        }
-        Ok(())
+            (context.dirs().tree(&tree.root).handoff, left)
+        });
+        made.collect()
     }
 
     /// Takes the notes off the inboxes that this sync took up.
@@ -91,4 +113,14 @@ impl Handoffs {
         }
         Ok(())
     }
+}
+
+/// Returns the tasks that a model read as open, by session: those of its closed parts, too.
+fn tasks(state: &State) -> BTreeMap<&str, Vec<&String>> {
+    let mut tasks: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for (name, session) in &state.sessions {
+        let unfinished = session.mined.iter().flat_map(|mined| &mined.unfinished);
+        tasks.entry(parts::of_name(name).0).or_default().extend(unfinished);
+    }
+    tasks
 }

@@ -9,6 +9,7 @@ use anyhow::Result;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 use memory_store::memory::Source;
+use memory_store::store::Store;
 use rayon::prelude::*;
 
 use super::context::SyncContext;
@@ -17,6 +18,7 @@ use super::rest::{Calm, Ends};
 use crate::collect::forks::Ownership;
 use crate::collect::newest::in_order;
 use crate::extract::Roots;
+use crate::handoff;
 use crate::llm::{self, Model, When};
 use crate::mining::{LATER, MinedFile, Miner, Prepared};
 use crate::state::{SessionState, State, Summary};
@@ -176,6 +178,7 @@ pub(super) fn mine(
             in_order(&stale, mine).into_iter().collect::<Result<_>>()?
         }
         Some(model) => {
+            model.add_topics(topics(context).iter().map(String::as_str));
             progress.resume("asking", count - stale.len(), count);
             if let Some(strain) = context.strain().filter(|_| !stale.is_empty()) {
                 progress.note(&format!(
@@ -207,11 +210,28 @@ pub(super) fn mine(
     for known in known {
         if let Some(session) = state.sessions.get_mut(&known.name) {
             session.mined.clone_from(&known.summary);
+            // A session that only talked may have left something open all the same.
+            if session.left.is_none()
+                && let Some(mined) =
+                    known.mined.as_ref().filter(|_| parts::of_name(&known.name).1 == 0)
+                && !mined.record.unfinished.is_empty()
+                && let Some(left) = handoff::of(&mined.record)
+            {
+                session.left =
+                    Some((mined.cwd.clone(), handoff::redacted(left, &context.redactor)));
+            }
         }
     }
     let left_s = asking_left_s(context, later);
     let asked = Asked { questions, later, left_s, until: Some(until) };
     Ok(MiningOutcome { mined: sessions_mined, asked, warnings })
+}
+
+/// Returns the topics of the project's memory files. Where these cannot be read, a model makes up its own.
+fn topics(context: &SyncContext<'_>) -> Vec<String> {
+    let listing = Store::open(context.dirs(), context.options.tree).and_then(|store| store.list());
+    let memories = listing.into_iter().flat_map(|listing| listing.memories);
+    memories.filter_map(|stored| stored.memory.topic).collect()
 }
 
 /// Seconds that a model needs for the sessions that wait for it, by those that it read before.

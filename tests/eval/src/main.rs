@@ -18,6 +18,7 @@ mod machine;
 mod pairs;
 mod passages;
 mod project;
+mod relations;
 mod retrieval;
 mod sealed;
 mod set;
@@ -43,6 +44,7 @@ enum Measured {
     Project(project::Project),
     Retrieval(retrieval::Retrieval),
     Pairs(pairs::Pairs),
+    Relations(relations::RelationPairs),
     Terms(terms::Terms),
 }
 
@@ -62,6 +64,7 @@ fn run(args: Args) -> Result<()> {
         Measured::Project(args) => project::run(args, &machine),
         Measured::Retrieval(args) => retrieval::run(args, &machine),
         Measured::Pairs(args) => pairs::run(args),
+        Measured::Relations(args) => relations::run(args, &machine),
         Measured::Terms(args) => terms::run(args, &machine),
     }
 }

@@ -160,6 +160,27 @@ fn retrieval_is_measured_within_groups() {
 }
 
 #[test]
+fn labelled_pairs_are_judged_with_and_without_a_model() {
+    let bench = Bench::new();
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("relations");
+    let (set, answers) = (set.to_str().unwrap().to_owned(), set.join("answers.jsonl"));
+    let answers = answers.to_str().unwrap().to_owned();
+    let judged = |args: &[&str]| -> (usize, usize) {
+        let output = bench.run(&[&["relations", &set], args].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+        let numbers = told.lines().last().unwrap().split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<usize> = numbers.filter_map(|number| number.parse().ok()).collect();
+        let [right, 60, falsely_same] = numbers[..] else { panic!("{told}") };
+        (right, falsely_same)
+    };
+    let (right, falsely_same) = judged(&[]);
+    assert!(right >= 40 && falsely_same == 0, "{right}, {falsely_same}");
+    let (right, falsely_same) = judged(&["--answers", &answers]);
+    assert!(right >= 50 && falsely_same == 0, "{right}, {falsely_same}");
+}
+
+#[test]
 fn pairs_that_differ_in_a_letter_are_not_the_same() {
     let bench = Bench::new();
     bench.write(

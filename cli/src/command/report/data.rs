@@ -226,7 +226,8 @@ impl Overall {
         let mut memories = survey.listing().memories;
         memories.retain(|stored| stored.memory.status != Status::Rejected);
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));
-        let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids);
+        let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids, world.now);
+        let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
         let sources = Sources { memories, sessions: touching(world, stores), receipts };
         let given = GivenCounts::count(&sources.receipts);
         let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall, &world.home);

@@ -249,7 +249,7 @@ fn check(overall: &Overall) -> Html {
         html.tag("<p>No memory is known to contradict another.</p>\n");
         return ended(&mut html);
     }
-    html.tag("<p class=\"note\">Both sides are given until one is preferred.</p>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Newer</th><th scope=\"col\">Older</th></tr></thead>\n<tbody>\n");
+    html.tag("<p class=\"note\">The newer side is given, labelled, until one is preferred.</p>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Newer</th><th scope=\"col\">Older</th></tr></thead>\n<tbody>\n");
     for sides in overall.contradictions.iter().take(CHECKED_MAX) {
         html.tag("<tr>");
         for side in [sides.newer, sides.older] {

@@ -207,7 +207,12 @@ impl Dialogue<'_> {
                 writeln!(out, "{}", paint(CARE, format!("held back: {why}")))?;
             }
             Question::Pair(pair) => {
-                writeln!(out, "\n{} {}", paint(STRONG, place), paint(QUIET, "contradiction"))?;
+                writeln!(
+                    out,
+                    "\n{} {}",
+                    paint(STRONG, place),
+                    paint(QUIET, format!("the first {} the second", pair.verdict.words()))
+                )?;
                 for (side, stored) in [("1", &pair.newer), ("2", &pair.older)] {
                     writeln!(out, "\n{}", paint(QUIET, side))?;
                     view::whole(stored, out)?;

@@ -12,7 +12,7 @@ use crate::embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
-use memory_store_base::memory::{CUES_MAX, Memory, SaidBy, Scope, Status};
+use memory_store_base::memory::{CONTRADICTS, CUES_MAX, Memory, SaidBy, Scope, Status};
 use memory_store_base::text::{self, term_hash};
 use memory_store_base::time::Timestamp;
 
@@ -79,6 +79,12 @@ impl Document {
             touched: Vec::new(),
             staleness: None,
             from_repository: false,
+            differs_from: memory
+                .relations
+                .iter()
+                .filter(|link| link.kind == CONTRADICTS)
+                .map(|link| link.to)
+                .collect(),
         };
         let (confidence, pinned) = (memory.confidence, memory.pinned);
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)

@@ -172,6 +172,8 @@ pub struct Record {
     pub staleness: Option<Staleness>,
     /// True if this machine did not derive, write or release it.
     pub from_repository: bool,
+    /// The earlier memories that it differs from, as long as nobody decided which is true.
+    pub differs_from: Vec<MemoryId>,
 }
 
 /// The numbers of the fields. They are never used for anything else again.
@@ -202,6 +204,7 @@ mod tag {
     pub(crate) const NOTED: u64 = 24;
     pub(crate) const FROM_REPOSITORY: u64 = 25;
     pub(crate) const TOUCHED: u64 = 26;
+    pub(crate) const DIFFERS_FROM: u64 = 27;
 }
 
 impl Record {
@@ -213,6 +216,14 @@ impl Record {
     /// Returns whether the time is over until which it holds.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
+    }
+
+    /// Returns whether it is given in the place of an earlier memory that it differs from. What the user said stays in
+    /// force beside what Claude noted, and a memory from the repository takes the place of none that is not.
+    pub fn displaces(&self, older: &Self) -> bool {
+        let is_users =
+            |record: &Self| !record.noted && matches!(record.said_by, None | Some(SaidBy::User));
+        (is_users(self) || !is_users(older)) && (!self.from_repository || older.from_repository)
     }
 
     /// The text whose vector stands for the document.
@@ -273,6 +284,9 @@ impl Record {
             put_number(out, tag::NOTED, 1);
         }
         put_number(out, tag::FROM_REPOSITORY, i64::from(self.from_repository));
+        for id in self.differs_from.iter().take(REPEATED_MAX) {
+            put_field(out, tag::DIFFERS_FROM, &id.0);
+        }
     }
 
     /// Reads a record; fields of later versions are skipped.
@@ -327,6 +341,7 @@ impl Record {
             tag::NOTED => self.noted = number(value)? != 0,
             tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             tag::TOUCHED => self.touched.push(text(value)?),
+            tag::DIFFERS_FROM => self.differs_from.push(MemoryId(value.try_into().ok()?)),
             _ => {}
         }
         Some(())
@@ -441,6 +456,7 @@ mod tests {
             said_by: Some(SaidBy::User),
             noted: true,
             author: Some("Ann".into()),
+            differs_from: vec![MemoryId([9; 16])],
             superseded_by: Some(MemoryId([1; 16])),
             supersedes: vec![MemoryId([2; 16]), MemoryId([3; 16])],
             session: Some("s".into()),

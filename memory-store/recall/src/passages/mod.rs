@@ -89,6 +89,7 @@ pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         draft: false,
         superseded: false,
         superseded_by: None,
+        undecided: Vec::new(),
         expired: None,
         held: false,
         from_repository: false,

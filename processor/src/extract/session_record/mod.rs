@@ -11,13 +11,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use memory_store::Timestamp;
 use memory_store::memory::CommandRecord;
 use memory_store::suspicion::{Origin, suspicion};
+use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::draft::Draft;
 use super::landed::Landed;
-use super::{Roots, SessionMiner, commands, fixes};
+use super::{Roots, SessionMiner, commands, fixes, overlap, word_set};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo, Turn};
 use ending::{open_question, rejected, stopped};
@@ -34,6 +35,8 @@ const FILES_MAX: usize = 200;
 const FAILING_MAX: usize = 8;
 /// Items of a plan or a todo list.
 const ITEMS_MAX: usize = 30;
+/// Share of words from which a task that a model read is an item of the todo list.
+const SAME_TASK_SHARE: f32 = 0.5;
 /// Tool calls that the user rejected, the last ones.
 const REJECTED_MAX: usize = 10;
 /// Characters of a request or an answer, and of an item of a list.
@@ -110,6 +113,9 @@ pub struct SessionRecord {
     /// Decisions that a model read in the session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
+    /// Tasks that a model read as still open at the end of the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
     /// True if the transcript was brought in a folder: it may be another person's.
     #[serde(skip)]
     pub brought: bool,
@@ -234,9 +240,29 @@ impl SessionRecord {
         }
     }
 
-    /// Returns the items of the todo list that are not done.
-    pub fn open_tasks(&self) -> impl Iterator<Item = &Todo> {
-        self.tasks.iter().filter(|task| !is_done(task))
+    /// Returns the items of the todo list that are not done, and what else a model read as open.
+    pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
+        let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
+        listed.chain(self.unfinished.iter().map(String::as_str))
+    }
+
+    /// Takes the tasks among drafts: they are open items of the session and no memories.
+    pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
+        let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
+        self.add_unfinished(tasks.into_iter().map(|task| task.title));
+    }
+
+    /// Adds tasks that a model read as open, but for those that the todo list has and those that are there.
+    pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
+        for task in tasks {
+            let task = super::cut(&super::plain(&task), ITEM_CHARS_MAX);
+            let words = word_set(&task);
+            let mut known = self.tasks.iter().map(|it| &it.text).chain(&self.unfinished);
+            let is_known = known.any(|it| overlap(&word_set(it), &words) >= SAME_TASK_SHARE);
+            if !is_known && self.unfinished.len() < ITEMS_MAX {
+                self.unfinished.push(task);
+            }
+        }
     }
 
     /// Returns whether something is left to go on with.
@@ -279,6 +305,7 @@ impl SessionRecord {
         self.cures.extend(later.cures);
         self.commits.extend(later.commits);
         self.decisions.extend(later.decisions);
+        self.add_unfinished(later.unfinished.into_iter());
         if later.first != Timestamp::default()
             && (self.first == Timestamp::default() || later.first < self.first)
         {
@@ -333,6 +360,7 @@ impl SessionRecord {
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
         texts.extend(&mut self.decisions);
+        texts.extend(&mut self.unfinished);
         texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
         texts.extend(self.plan.iter_mut().flat_map(|plan| &mut plan.items));
         texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
@@ -358,6 +386,7 @@ impl SessionRecord {
         self.question.take_if(|text| !is_sound(text));
         self.stopped.take_if(|text| !is_sound(text));
         self.decisions.retain(|text| is_sound(text));
+        self.unfinished.retain(|text| is_sound(text));
         self.tasks.retain(|task| is_sound(&task.text));
         self.failing.retain(|command| is_sound(&command.line));
         self.commits.retain(|commit| is_sound(&commit.subject));
@@ -385,6 +414,7 @@ impl SessionRecord {
         ];
         texts.extend(self.question.iter_mut().chain(&mut self.stopped));
         texts.extend(&mut self.decisions);
+        texts.extend(&mut self.unfinished);
         texts.extend(self.files.iter_mut().map(|file| &mut file.path));
         texts.extend(&mut self.passing);
         let commands = self.commands.iter_mut().chain(&mut self.failing);

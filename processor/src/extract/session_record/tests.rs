@@ -98,7 +98,7 @@ fn a_record_has_what_the_tool_calls_of_a_session_show() {
     assert_eq!(cure.cure, "It passed after a change in src/lib.rs: `use money::money_fmt;`.");
     let commits: Vec<&str> = record.commits.iter().map(|it| it.subject.as_str()).collect();
     assert_eq!(commits, ["Format money once"]);
-    let open: Vec<&str> = record.open_tasks().map(|task| task.text.as_str()).collect();
+    let open: Vec<&str> = record.open_tasks().collect();
     assert_eq!(open, ["Document it"]);
     let rejected = RejectedCall { tool: "Bash".to_owned(), what: "git push --force".to_owned() };
     assert_eq!(record.rejected, [rejected]);

@@ -1,0 +1,200 @@
+//! Undecided pairs: memories of which most likely only one is true, or of which one repeats the other, until a person
+//! decides about them.
+//!
+//! Links in memory files name some of them. The others are found by comparing what people and Claude wrote with
+//! everything else, so that a pair is found however its memories were saved: an import and an edit by hand write no link.
+//! What sessions were read for is compared by consolidation, which asks a model where there is one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{CONTRADICTS, Statement, Verdict, judge};
+use crate::id::MemoryId;
+use crate::memory::{Memory, Source, Status};
+use crate::reviewed::Reviewed;
+use crate::time::Timestamp;
+
+/// Memories that people and Claude wrote which are compared, the latest ones.
+const COMPARED_MAX: usize = 2_000;
+
+/// A pair of memories without a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// The later one.
+    pub newer: MemoryId,
+    /// The earlier one.
+    pub older: MemoryId,
+    /// Relation of the newer one to the older one; never [`Verdict::Near`].
+    pub verdict: Verdict,
+    /// True if recall gives the newer one in the place of the older one. What the user said stays in force beside what
+    /// Claude noted.
+    pub displaces: bool,
+}
+
+/// Returns the undecided pairs of a store, in the order of their ids.
+pub fn undecided<'m>(
+    memories: impl IntoIterator<Item = &'m Memory>,
+    reviewed: &Reviewed,
+    now: Timestamp,
+) -> Vec<Undecided> {
+    let mut current: Vec<&Memory> = memories.into_iter().collect();
+    let all: BTreeSet<MemoryId> = current.iter().map(|memory| memory.id).collect();
+    let replaced: BTreeSet<MemoryId> =
+        current.iter().flat_map(|memory| memory.supersedes.iter().copied()).collect();
+    current.retain(|memory| {
+        matches!(memory.status, Status::Active | Status::Held)
+            && memory.superseded_by.is_none()
+            && !replaced.contains(&memory.id)
+            && !memory.is_expired(now)
+    });
+    current.sort_by_key(|memory| (memory.when(), memory.id));
+    current.dedup_by_key(|memory| memory.id);
+    let places: BTreeMap<MemoryId, usize> =
+        current.iter().enumerate().map(|(at, memory)| (memory.id, at)).collect();
+    // Of two of one time the one with the link was written beside the other.
+    let later = |one: usize, other: usize| {
+        let is_later = current[one].when() >= current[other].when();
+        if is_later { (one, other) } else { (other, one) }
+    };
+    let mut found: BTreeMap<(usize, usize), Option<Verdict>> = BTreeMap::new();
+    for (at, memory) in current.iter().enumerate() {
+        let links = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
+        for &other in links.filter_map(|link| places.get(&link.to)).filter(|other| **other != at) {
+            found.insert(later(at, other), None);
+        }
+    }
+    for (one, other) in reviewed.differing() {
+        if let (Some(&one), Some(&other)) = (places.get(&one), places.get(&other)) {
+            found.insert(later(one.max(other), one.min(other)), None);
+        }
+    }
+    let statements: Vec<Statement> =
+        current.iter().map(|memory| Statement::from(*memory)).collect();
+    for (newer, older) in alike(&current, &statements) {
+        let is_linked = found.contains_key(&(newer, older)) || found.contains_key(&(older, newer));
+        let judged = || judge(&statements[newer], &statements[older]);
+        let verdict = (!is_linked).then(judged).flatten();
+        if let Some(verdict) = verdict.filter(|verdict| *verdict != Verdict::Near) {
+            found.insert((newer, older), Some(verdict));
+        }
+    }
+    let pairs = found.into_iter().filter_map(|((newer, older), verdict)| {
+        let linked = || judge(&statements[newer], &statements[older]).filter(|it| it.differs());
+        let verdict = verdict.or_else(linked).unwrap_or(Verdict::Contradiction);
+        let (newer, older) = (current[newer], current[older]);
+        let displaces = verdict.differs() && (is_users(newer) || !is_users(older));
+        (!reviewed.hold_both(newer.id, older.id)).then_some(Undecided {
+            newer: newer.id,
+            older: older.id,
+            verdict,
+            displaces,
+        })
+    });
+    // A link may lead to another store, such as that of the user.
+    let verdict = Verdict::Contradiction;
+    let elsewhere = current.iter().flat_map(|memory| {
+        let (all, newer) = (&all, memory.id);
+        let links = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
+        let links = links
+            .filter(move |link| !all.contains(&link.to) && !reviewed.hold_both(newer, link.to));
+        links.map(move |link| Undecided { newer, older: link.to, verdict, displaces: false })
+    });
+    pairs.chain(elsewhere).collect()
+}
+
+/// Returns the pairs that share half of the words of a title, of which a person or Claude wrote at least one.
+fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usize)> {
+    let words: Vec<BTreeSet<u64>> =
+        statements.iter().map(|statement| statement.clauses().title_keys().collect()).collect();
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, words) in words.iter().enumerate() {
+        words.iter().for_each(|word| places.entry(*word).or_default().push(at));
+    }
+    let written = (0..current.len()).rev().filter(|&at| !is_of_reader(current[at]));
+    let mut pairs = BTreeSet::new();
+    for at in written.take(COMPARED_MAX) {
+        let mut shared: HashMap<usize, usize> = HashMap::new();
+        for other in words[at].iter().filter_map(|word| places.get(word)).flatten() {
+            *shared.entry(*other).or_default() += 1;
+        }
+        let near = shared.into_iter().filter(|&(other, count)| {
+            other != at && count * 2 >= words[at].len().min(words[other].len())
+        });
+        pairs.extend(near.map(|(other, _)| (at.max(other), at.min(other))));
+    }
+    pairs
+}
+
+/// Returns whether a reader of sessions wrote it, so that consolidation has compared it with others of its kind.
+fn is_of_reader(memory: &Memory) -> bool {
+    let by = memory.source.extractor.as_deref();
+    by.is_some_and(|by| by != Source::TYPED && by != Source::NOTED)
+}
+
+fn is_users(memory: &Memory) -> bool {
+    memory.source.is_users() && !memory.source.is_noted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::Kind;
+    use crate::memory::{Relation, SaidBy};
+
+    fn memory(number: u8, title: &str) -> Memory {
+        let at = Timestamp(i64::from(number) * 1_000);
+        Memory::new(MemoryId::new(at, [number; 10]), Kind::Fact, title, "", at)
+    }
+
+    fn pairs(memories: &[Memory], reviewed: &Reviewed) -> Vec<(u8, u8, Verdict, bool)> {
+        let number = |id: MemoryId| id.0[15];
+        let undecided = undecided(memories, reviewed, Timestamp(100_000));
+        undecided
+            .iter()
+            .map(|pair| (number(pair.newer), number(pair.older), pair.verdict, pair.displaces))
+            .collect()
+    }
+
+    #[test]
+    fn pairs_are_found_without_links_and_only_until_somebody_decides() {
+        let mut memories = [
+            memory(3, "Releases go out on Fridays"),
+            memory(1, "Each release goes out on a Thursday"),
+            memory(2, "The parser is slow"),
+        ];
+        let found = vec![(3, 1, Verdict::NewerValue, true)];
+        let nobody = Reviewed::default();
+        assert_eq!(pairs(&memories, &nobody), found);
+        let mut both = Reviewed::default();
+        both.note_both(memories[0].id, memories[1].id);
+        assert_eq!(pairs(&memories, &both), []);
+        memories[0].supersedes = vec![memories[1].id];
+        assert_eq!(pairs(&memories, &nobody), []);
+    }
+
+    #[test]
+    fn what_sessions_were_read_for_is_linked_or_not_at_all() {
+        let mut memories =
+            [memory(1, "Releases go out on Thursdays"), memory(2, "Releases go out on Fridays")];
+        for memory in &mut memories {
+            memory.source.extractor = Some("ollama/a".into());
+        }
+        assert_eq!(pairs(&memories, &Reviewed::default()), []);
+        // Whichever file has the link, the later memory is the newer one.
+        let to = memories[1].id;
+        memories[0].relations = vec![Relation { kind: CONTRADICTS.into(), to }];
+        assert_eq!(pairs(&memories, &Reviewed::default()), [(2, 1, Verdict::NewerValue, true)]);
+        memories[0].source.extractor = None;
+        memories[0].relations.clear();
+        assert_eq!(pairs(&memories, &Reviewed::default()).len(), 1);
+    }
+
+    #[test]
+    fn a_note_by_claude_leaves_what_the_user_said_in_force() {
+        let mut memories =
+            [memory(1, "Releases go out on Thursdays"), memory(2, "Releases go out on Fridays")];
+        memories[1].source.extractor = Some(Source::NOTED.into());
+        memories[1].source.said_by = Some(SaidBy::Assistant);
+        let found = pairs(&memories, &Reviewed::default());
+        assert_eq!(found, [(2, 1, Verdict::NewerValue, false)]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Memories that people and Claude wrote, as notes that a model is asked about beside the drafts of sessions.
+
+use memory_store::MemoryId;
+use memory_store::memory::{Memory, SaidBy, Source, Status};
+use memory_store::store::Store;
+
+use super::context::SyncContext;
+use crate::extract::draft::Draft;
+
+/// Extractor of such a note.
+const KEPT: &str = "kept";
+
+/// Returns the notes of a project, the text of each without secrets. Those of one day are asked about together.
+pub(super) fn notes(context: &SyncContext<'_>) -> Vec<Draft> {
+    let main = context.trees.first().unwrap_or(context.options.tree);
+    let Ok(store) = Store::open(context.options.dirs, main) else { return Vec::new() };
+    let redactor = store.redactor(&context.settings);
+    let written = store.files().into_iter().map(|stored| stored.memory).filter(is_written);
+    written.map(|memory| note(redactor.redacted(&memory))).collect()
+}
+
+/// Returns the id of the memory that a note is of; `None` for a draft of a session.
+pub(super) fn id(draft: &Draft) -> Option<MemoryId> {
+    if draft.extractor == KEPT { draft.turns.first()?.parse().ok() } else { None }
+}
+
+fn is_written(memory: &Memory) -> bool {
+    let by = memory.source.extractor.as_deref();
+    by.is_none_or(|by| by == Source::TYPED || by == Source::NOTED)
+        && memory.status == Status::Active
+        && memory.superseded_by.is_none()
+}
+
+fn note(memory: Memory) -> Draft {
+    let occurred = memory.when();
+    Draft {
+        kind: memory.kind,
+        scope: memory.scope,
+        occurred,
+        confidence: memory.confidence,
+        session: format!("written on {}", occurred.date()),
+        turns: vec![memory.id.to_string()],
+        ordinal: 0,
+        quote: String::new(),
+        said_by: memory.source.said_by.unwrap_or(SaidBy::User),
+        paths: memory.paths.into_iter().map(|path| path.path).collect(),
+        tags: memory.tags,
+        signatures: memory.signatures,
+        extractor: KEPT.to_owned(),
+        worth: 0.0,
+        importance: None,
+        standing: true,
+        cues: memory.cues,
+        entities: memory.entities,
+        facts: memory.facts,
+        topic: memory.topic,
+        title: memory.title,
+        body: memory.body,
+    }
+}
