@@ -375,13 +375,26 @@ pub(super) fn clear(line: &str) -> Vec<Range<usize>> {
         for word in words(line, &part).into_iter().filter(|word| may_be_clear(&line[word.clone()]))
         {
             let sentence = sentence.get_or_insert_with(|| Sentence::of(line, part.clone(), ""));
-            let suspect = sentence.judge(&word);
+            let suspect = sentence.judge(&word).map(|suspect| behind_name(line, suspect));
             let is_clear =
                 |suspect: &Suspect| is_clear(&line[suspect.range.clone()], suspect.points);
             found.extend(suspect.filter(is_clear).map(|suspect| suspect.range));
         }
     }
     found
+}
+
+/// Leaves the name out of a value that is assigned: `sid=x`.
+fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
+    let value = &line[suspect.range.clone()];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let name = value.split('=').next().unwrap_or_default();
+    let is_assigned =
+        name.len() < value.len() && name.starts_with(|c: char| c.is_ascii_lowercase());
+    if is_assigned && name.chars().all(is_name) {
+        suspect.range.start += name.len() + 1;
+    }
+    suspect
 }
 
 /// Returns whether a word is worth a look: cheaper than to judge what is around it.
@@ -418,19 +431,27 @@ fn is_clear(value: &str, points: i32) -> bool {
             && end.len() >= HASH_BYTES_MIN
             && end.iter().all(u8::is_ascii_hexdigit)
     });
-    let is_drawn = || {
-        bytes.len() >= DRAWN_BYTES_MIN && judge(bytes, Place::Beside(Promise::Password)).is_secret()
-    };
     // `2026-11-20T10:02:11Z`
     let is_time = bytes.windows(8).any(|date| {
         let is_sign = |at: usize| date[at] == b'-';
         is_sign(4) && is_sign(7) && date[..4].iter().all(u8::is_ascii_digit)
     });
+    let is_beside = || judge(bytes, Place::Beside(Promise::Password)).is_secret();
+    // `Argon2Id{salt`, from which the end was taken as the sign of a sentence.
+    let count = |signs: &[char]| value.matches(signs).count();
+    let (open, closed) = (count(&['{', '(', '[', '<']), count(&['}', ')', ']', '>']));
     points >= points_min
         && bytes.len() >= BYTES_MIN
         && !is_time
+        // The end of base 64.
+        && !value.ends_with('=')
+        && !value.contains("&#")
+        && open == closed
+        && (open == 0 || is_beside())
+        // A name: `profile-1.0#PasswordText`.
+        && !WORDS.naming.occur_in(bytes)
         && !is_content
-        && (looks != Looks::Drawn || is_drawn())
+        && (looks != Looks::Drawn || bytes.len() >= DRAWN_BYTES_MIN && is_beside())
         && (looks != Looks::Words || bytes[0].is_ascii_uppercase() || !value.is_ascii())
 }
 

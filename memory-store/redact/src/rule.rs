@@ -85,6 +85,9 @@ pub(super) struct Rule {
     /// True if words that stand where a secret would are none.
     #[serde(default)]
     worded: bool,
+    /// True if a user and a password that are both words which mean nothing are none: `username:password`.
+    #[serde(default)]
+    pair: bool,
     /// True if what looks like a placeholder is hidden too.
     #[serde(default)]
     even_placeholders: bool,
@@ -225,7 +228,11 @@ impl Rule {
         let secret = groups.name("secret").map_or(whole.clone(), |group| group.range());
         let judged = groups.name("judged").map_or(secret.clone(), |group| group.range());
         let lead = &text[whole.start..secret.start];
-        (self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
+        let user = text[whole.start..judged.start].strip_suffix(b":").unwrap_or_default();
+        let user = user.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let are_words =
+            self.pair && shape::is_stop_word(user) && shape::is_stop_word(&text[judged.clone()]);
+        (!are_words && self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
             .then_some(secret)
     }
 
