@@ -84,30 +84,32 @@ fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
         || is_in_address(text, value)
 }
 
-/// Returns whether a word of a line may be a value: cheap, for few have digits and letters mixed, or signs between them.
+/// Returns whether a word of a line may be a value.
 fn has_mixed_word(line: &[u8]) -> bool {
-    const BYTES: Range<usize> = 8..120;
     // Of most lines this is all that is asked.
-    if !line.iter().any(u8::is_ascii_digit) {
+    line.iter().any(u8::is_ascii_digit)
+        && line.split(|byte| byte.is_ascii_whitespace()).any(may_be_value)
+}
+
+/// Returns whether a word has digits and letters mixed, or signs between them: cheaper than to judge it.
+pub(super) fn may_be_value(word: &[u8]) -> bool {
+    const BYTES: Range<usize> = 8..120;
+    if !BYTES.contains(&word.len()) || !word.iter().any(u8::is_ascii_digit) {
         return false;
     }
+    let end = word.iter().rposition(|byte| !byte.is_ascii_punctuation()).map_or(0, |at| at + 1);
+    let start = word.iter().position(|byte| !byte.is_ascii_punctuation()).unwrap_or(end);
+    let word = &word[start..end];
     let is_code = |byte: &u8| b"()[]{}<>;\\".contains(byte);
-    let is_value = |word: &[u8]| {
-        let is_letter = |byte: u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
-        let is_turn = |pair: &[u8]| pair[0].is_ascii_digit() && is_letter(pair[1]);
-        let has_sign = || word.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
-        let has_capital = || word.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
-        word.iter().any(u8::is_ascii_digit)
-            && word.iter().any(|byte| is_letter(*byte))
-            && !word.iter().any(is_code)
-            && (word.windows(2).any(is_turn) || has_capital() || has_sign())
-    };
-    let words = line.split(|byte| byte.is_ascii_whitespace());
-    words.filter(|word| BYTES.contains(&word.len())).any(|word| {
-        let end = word.iter().rposition(|byte| !byte.is_ascii_punctuation()).map_or(0, |at| at + 1);
-        let start = word.iter().position(|byte| !byte.is_ascii_punctuation()).unwrap_or(end);
-        end >= start + BYTES.start && is_value(&word[start..end])
-    })
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+    let is_telling =
+        |byte: &u8| byte.is_ascii_uppercase() || !byte.is_ascii() || b"!#$%^&*+=~?".contains(byte);
+    let is_turn = |pair: &[u8]| pair[0].is_ascii_digit() && is_letter(&pair[1]);
+    word.len() >= BYTES.start
+        && word.iter().any(is_letter)
+        && (word.iter().any(is_telling) || word.windows(2).any(is_turn))
+        && !word.iter().any(is_code)
+        && memchr::memmem::find(word, b"::").is_none()
 }
 
 /// Finds the value that stands before the name of a password, in its line.

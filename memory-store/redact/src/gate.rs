@@ -13,7 +13,7 @@ use memory_store_base::text::{self, is_unspaced, rarity};
 use super::value::spread::{Evidence, may_spread};
 use super::value::{self, Place, Promise, drawn, judge, shape};
 use super::vocabulary::WORDS;
-use super::{Redactor, known, touches, united};
+use super::{Redactor, cue, known, touches, united};
 use crate::Finding;
 
 mod forms;
@@ -399,12 +399,8 @@ fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
 
 /// Returns whether a word is worth a look: cheaper than to judge what is around it.
 fn may_be_clear(word: &str) -> bool {
-    const BYTES: std::ops::RangeInclusive<usize> = 8..=96;
-    let bytes = word.as_bytes();
     let looks = |value: &str| Looks::of(value).is_some_and(|looks| looks != Looks::Number);
-    BYTES.contains(&bytes.len())
-        && bytes.iter().any(u8::is_ascii_digit)
-        && bytes.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+    cue::may_be_value(word.as_bytes())
         && (looks(word) || word.rsplit([':', '/', '=']).next().is_some_and(looks))
 }
 
