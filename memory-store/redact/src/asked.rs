@@ -4,8 +4,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::{Evidence, may_spread, trimmed};
-use super::{ASSIGNMENT, Finding, Redactor, cue, shape, united};
+use super::known::trimmed;
+use super::value::spread::{Evidence, may_spread};
+use super::value::{Place, judge, shape};
+use super::vocabulary::WORDS;
+use super::{ASSIGNMENT, Finding, Redactor, united};
 use memory_store_base::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
@@ -16,471 +19,6 @@ const QUESTION_BYTES_MAX: usize = 2_000;
 
 /// Words of an answer that may all be part of a passphrase.
 const PHRASE_WORDS_MAX: usize = 8;
-
-/// Names of secrets in questions, in lower case.
-const NAMES: [&str; 49] = [
-    "password",
-    "passwords",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pin",
-    "token",
-    "secret",
-    "credential",
-    "credentials",
-    "creds",
-    "apikey",
-    "key",
-    "otp",
-    "mnemonic",
-    "login",
-    "passwort",
-    "kennwort",
-    "zugangsdaten",
-    "schlüssel",
-    "geheimnis",
-    "passe",
-    "clé",
-    "jeton",
-    "contraseña",
-    "contrasena",
-    "clave",
-    "senha",
-    "chave",
-    "chiave",
-    "wachtwoord",
-    "sleutel",
-    "lösenord",
-    "nyckel",
-    "adgangskode",
-    "passord",
-    "salasana",
-    "hasło",
-    "klucz",
-    "heslo",
-    "пароль",
-    "пароля",
-    "ключ",
-    "jelszó",
-    "şifre",
-    "şifresi",
-    "parola",
-    "parolası",
-];
-
-/// Names of secrets in scripts without spaces, wherever they stand.
-const NAMES_WITHOUT_SPACES: [&str; 22] = [
-    "パスワード",
-    "パスフレーズ",
-    "トークン",
-    "暗証番号",
-    "apiキー",
-    "密码",
-    "密碼",
-    "口令",
-    "密钥",
-    "密鑰",
-    "令牌",
-    "凭证",
-    "비밀번호",
-    "암호",
-    "토큰",
-    "รหัสผ่าน",
-    "mật khẩu",
-    "पासवर्ड",
-    "كلمة المرور",
-    "كلمة السر",
-    "סיסמה",
-    "palabra de paso",
-];
-
-/// Words of questions about a way in, whose answers may hold a secret.
-const WAYS_IN: [&str; 88] = [
-    "smtp",
-    "imap",
-    "ssh",
-    "ftp",
-    "sftp",
-    "vpn",
-    "ldap",
-    "auth",
-    "authenticate",
-    "authentication",
-    "account",
-    "log",
-    "sign",
-    "anmelden",
-    "access",
-    "connect",
-    "connection",
-    "admin",
-    "administrator",
-    "user",
-    "users",
-    "username",
-    "database",
-    "db",
-    "postgres",
-    "mysql",
-    "redis",
-    "mongo",
-    "registry",
-    "server",
-    "host",
-    "router",
-    "panel",
-    "console",
-    "device",
-    "wifi",
-    "wlan",
-    "network",
-    "proxy",
-    "broker",
-    "mqtt",
-    "mail",
-    "mailer",
-    "api",
-    "sudo",
-    "root",
-    "unlock",
-    "decrypt",
-    "encrypt",
-    "encryption",
-    "backup",
-    "archive",
-    "vault",
-    "seed",
-    "zugang",
-    "zugriff",
-    "datenbank",
-    "benutzer",
-    "accès",
-    "connexion",
-    "utilisateur",
-    "acceso",
-    "usuario",
-    "accesso",
-    "utente",
-    "acesso",
-    "usuário",
-    "toegang",
-    "gebruiker",
-    "dostęp",
-    "доступ",
-    "base",
-    "serveur",
-    "servidor",
-    "identifiants",
-    "credenciales",
-    "credenziali",
-    "authorization",
-    "installer",
-    "unseal",
-    "open",
-    "sealed",
-    "locked",
-    "encrypted",
-    "denied",
-    "staging",
-    "box",
-    "env",
-];
-
-/// Such words in scripts without spaces, or of many forms.
-const WAYS_IN_WITHOUT_SPACES: [&str; 18] = [
-    "ログイン",
-    "アクセス",
-    "接続",
-    "サーバー",
-    "認証",
-    "登录",
-    "登錄",
-    "访问",
-    "訪問",
-    "连接",
-    "服务器",
-    "认证",
-    "로그인",
-    "접속",
-    "서버",
-    "вход",
-    "пользовател",
-    "wi-fi",
-];
-
-/// Words that ask for a thing in a sentence that is no question, or say that it is not there.
-const REQUESTING: [&str; 53] = [
-    "need",
-    "needs",
-    "needed",
-    "provide",
-    "paste",
-    "tell",
-    "send",
-    "share",
-    "supply",
-    "enter",
-    "give",
-    "missing",
-    "lack",
-    "lacks",
-    "without",
-    "don't",
-    "haven't",
-    "not",
-    "please",
-    "waiting",
-    "require",
-    "requires",
-    "brauche",
-    "benötige",
-    "fehlt",
-    "bitte",
-    "besoin",
-    "faut",
-    "manque",
-    "necesito",
-    "falta",
-    "dame",
-    "preciso",
-    "falta-me",
-    "serve",
-    "bisogno",
-    "manca",
-    "potrzebuję",
-    "podaj",
-    "nodig",
-    "behöver",
-    "нужен",
-    "нужна",
-    "нужно",
-    "скажите",
-    "пришлите",
-    "укажите",
-    "потрібен",
-    "cannot",
-    "can't",
-    "fails",
-    "denied",
-    "nicht",
-];
-
-/// Such words in scripts without spaces, or of many forms.
-const REQUESTING_WITHOUT_SPACES: [&str; 16] = [
-    "教え",
-    "ください",
-    "下さい",
-    "必要",
-    "お願い",
-    "提供",
-    "告诉",
-    "告訴",
-    "需要",
-    "请",
-    "請",
-    "알려",
-    "필요",
-    "주세요",
-    "चाहिए",
-    "أحتاج",
-];
-
-/// Words before `key` that make something else of it.
-const OPEN_KEYS: [&str; 18] = [
-    "primary",
-    "foreign",
-    "public",
-    "cache",
-    "sort",
-    "partition",
-    "shortcut",
-    "object",
-    "map",
-    "json",
-    "yaml",
-    "index",
-    "routing",
-    "config",
-    "unique",
-    "lookup",
-    "which",
-    "arrow",
-];
-
-/// Words of questions about secrets that ask for none.
-const ABOUT: [&str; 52] = [
-    "hash",
-    "hashing",
-    "hashed",
-    "algorithm",
-    "length",
-    "characters",
-    "expire",
-    "expires",
-    "expiry",
-    "expiration",
-    "lifetime",
-    "type",
-    "types",
-    "kind",
-    "format",
-    "policy",
-    "manager",
-    "store",
-    "stored",
-    "storage",
-    "keep",
-    "kept",
-    "saved",
-    "rotate",
-    "rotated",
-    "rotation",
-    "library",
-    "provider",
-    "reset",
-    "strength",
-    "complexity",
-    "column",
-    "field",
-    "variable",
-    "budget",
-    "limit",
-    "limits",
-    "count",
-    "scheme",
-    "flow",
-    "method",
-    "mechanism",
-    "encrypt",
-    "encrypted",
-    "handle",
-    "validate",
-    "validated",
-    "where",
-    "how",
-    "when",
-    "why",
-    "whether",
-];
-
-/// Answers that give nothing, and words of which sentences are made.
-const PROSE: [&str; 70] = [
-    "a",
-    "an",
-    "and",
-    "any",
-    "ask",
-    "at",
-    "be",
-    "but",
-    "by",
-    "can",
-    "choose",
-    "default",
-    "do",
-    "don't",
-    "env",
-    "file",
-    "first",
-    "for",
-    "from",
-    "generate",
-    "generated",
-    "get",
-    "have",
-    "i",
-    "i'll",
-    "if",
-    "in",
-    "is",
-    "it",
-    "it's",
-    "its",
-    "later",
-    "leave",
-    "me",
-    "my",
-    "n/a",
-    "need",
-    "no",
-    "none",
-    "not",
-    "nothing",
-    "of",
-    "ok",
-    "on",
-    "one",
-    "or",
-    "please",
-    "random",
-    "same",
-    "set",
-    "skip",
-    "that",
-    "the",
-    "there",
-    "this",
-    "to",
-    "unknown",
-    "use",
-    "we",
-    "what",
-    "will",
-    "with",
-    "yes",
-    "you",
-    "your",
-    "nein",
-    "ja",
-    "non",
-    "oui",
-    "keine",
-];
-
-/// Words that ask for a thing, in questions that begin with any of them or hold them.
-const WANTING: [&str; 33] = [
-    "what",
-    "what's",
-    "whats",
-    "which",
-    "enter",
-    "give",
-    "provide",
-    "paste",
-    "tell",
-    "send",
-    "share",
-    "type",
-    "supply",
-    "need",
-    "welches",
-    "welche",
-    "welcher",
-    "lautet",
-    "quel",
-    "quelle",
-    "cuál",
-    "cual",
-    "qual",
-    "quale",
-    "wat",
-    "welk",
-    "vad",
-    "hva",
-    "hvad",
-    "jakie",
-    "jaké",
-    "какой",
-    "каков",
-];
-
-/// Questions that are answered by yes and no.
-const YES_NO: [&str; 20] = [
-    "should", "shall", "do", "does", "did", "would", "will", "can", "could", "may", "is", "are",
-    "was", "has", "have", "want", "ok", "okay", "ready", "soll",
-];
 
 /// Way in which an answer was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -630,117 +168,33 @@ fn is_item_number(text: &str) -> bool {
     })
 }
 
-/// Words by which a person takes back what the last prompt said, in lower case.
-const CORRECTING: [&str; 57] = [
-    "sorry",
-    "oops",
-    "wait",
-    "actually",
-    "meant",
-    "mean",
-    "correction",
-    "typo",
-    "wrong",
-    "mistake",
-    "instead",
-    "rather",
-    "mistyped",
-    "should",
-    "entschuldigung",
-    "korrektur",
-    "falsch",
-    "meinte",
-    "stattdessen",
-    "vertippt",
-    "doch",
-    "pardon",
-    "désolé",
-    "erreur",
-    "plutôt",
-    "correctif",
-    "perdón",
-    "perdon",
-    "corrección",
-    "quise",
-    "error",
-    "mejor",
-    "desculpa",
-    "desculpe",
-    "correção",
-    "errado",
-    "aliás",
-    "scusa",
-    "scusate",
-    "correzione",
-    "intendevo",
-    "sbagliato",
-    "anzi",
-    "poprawka",
-    "przepraszam",
-    "pomyłka",
-    "correctie",
-    "bedoelde",
-    "rättelse",
-    "menade",
-    "ошибка",
-    "ошибся",
-    "исправление",
-    "точнее",
-    "извини",
-    "düzeltme",
-    "yanlış",
-];
-
-/// Such words in scripts without spaces, or of many forms.
-const CORRECTING_WITHOUT_SPACES: [&str; 12] = [
-    "更正",
-    "改正",
-    "订正",
-    "訂正",
-    "间違",
-    "間違",
-    "错了",
-    "錯了",
-    "すみません",
-    "정정",
-    "수정",
-    "아니",
-];
-
 /// Returns whether a prompt takes back what the one before it said, so that its value is another of the same kind.
 pub fn corrects(prompt: &str) -> bool {
     let prompt = prompt.to_lowercase();
-    words_of(&prompt).iter().any(|word| CORRECTING.contains(word))
-        || CORRECTING_WITHOUT_SPACES.iter().any(|word| prompt.contains(word))
+    WORDS.correcting.are_in(&prompt, &words_of(&prompt))
 }
 
 /// Returns whether a question is about a way in, or what leads there.
 fn is_way_in(question: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| WAYS_IN.contains(word))
-        || WAYS_IN_WITHOUT_SPACES.iter().any(|word| question.contains(word))
+    WORDS.question_way_in.are_in(question, words)
 }
 
 /// Returns whether a question asks for an id or a version, which look drawn at random as well.
 fn is_about_ids(question: &str) -> bool {
-    const NAMES: [&str; 16] = [
-        "id", "ids", "uuid", "hash", "commit", "sha", "version", "tag", "branch", "revision",
-        "ref", "name", "file", "url", "link", "ticket",
-    ];
     let question = question.to_lowercase();
-    words_of(&question).iter().any(|word| NAMES.contains(word))
+    words_of(&question).iter().any(|word| WORDS.question_id.has(word))
 }
 
 /// Words of an answer that look drawn at random though nobody asked for such a thing.
 fn drawn(answer: &str) -> Vec<Finding> {
     let words = words(answer).into_iter();
-    let drawn = words.filter(|word| cue::is_value(answer[word.clone()].as_bytes()));
+    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), Place::Cue).is_secret());
     drawn.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
 /// Returns whether a sentence has a word that asks for a thing.
 fn is_requesting(sentence: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| REQUESTING.contains(word))
-        || REQUESTING_WITHOUT_SPACES.iter().any(|word| sentence.contains(word))
+    WORDS.requesting.are_in(sentence, words)
 }
 
 /// Returns whether a sentence that need not be a question asks for a secret.
@@ -748,7 +202,7 @@ fn is_request(sentence: &str) -> bool {
     let sentence = &sentence[..sentence.floor_char_boundary(QUESTION_BYTES_MAX)].to_lowercase();
     let words = words_of(sentence);
     names_secret(sentence, &words)
-        && !words.iter().any(|word| ABOUT.contains(word))
+        && !words.iter().any(|word| WORDS.question_about.has(word))
         && is_requesting(sentence, &words)
 }
 
@@ -762,13 +216,13 @@ fn words_of(question: &str) -> Vec<&str> {
 fn names_secret(question: &str, words: &[&str]) -> bool {
     let names_it = |(at, word): (usize, &&str)| {
         let is_open = *word == "key"
-            && at.checked_sub(1).is_some_and(|before| OPEN_KEYS.contains(&words[before]));
-        NAMES.contains(word) && !is_open
+            && at.checked_sub(1).is_some_and(|before| WORDS.question_open_key.has(words[before]));
+        WORDS.question_secret.has(word) && !is_open
     };
     // An English name may stand among letters of another script.
     let is_unspaced = || question.chars().any(|c| ('\u{2E80}'..'\u{AC00}').contains(&c));
     words.iter().enumerate().any(names_it)
-        || NAMES_WITHOUT_SPACES.iter().any(|name| question.contains(name))
+        || WORDS.question_secret.are_in(question, &[])
         || is_unspaced() && ["token", "password"].iter().any(|name| question.contains(name))
 }
 
@@ -780,9 +234,9 @@ fn asks(question: &str) -> Option<Asks> {
     if !names_secret(&question, &words) {
         return is_way_in(&question, &words).then_some(Asks::WayIn);
     }
-    let is_about = words.iter().any(|word| ABOUT.contains(word));
-    let is_wanted = words.iter().any(|word| WANTING.contains(word));
-    let is_yes_or_no = words.iter().any(|word| YES_NO.contains(word)) && !is_wanted;
+    let is_about = words.iter().any(|word| WORDS.question_about.has(word));
+    let is_wanted = words.iter().any(|word| WORDS.wanting.has(word));
+    let is_yes_or_no = words.iter().any(|word| WORDS.yes_or_no.has(word)) && !is_wanted;
     Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
 }
 
@@ -818,7 +272,7 @@ fn told(answer: &str) -> Vec<Finding> {
     let is_prose = |word: &Range<usize>| {
         let word = answer[word.clone()].to_lowercase();
         let word = word.replace('’', "'");
-        PROSE.contains(&word.as_str())
+        WORDS.answer_prose.has(word)
     };
     let is_all =
         !words.is_empty() && words.len() <= PHRASE_WORDS_MAX && !words.iter().any(is_prose);
@@ -851,13 +305,9 @@ fn words(answer: &str) -> Vec<Range<usize>> {
 
 /// `SHA-256`, `RS256`, `xchacha20poly1305`: what is done with secrets.
 fn is_algorithm(word: &str) -> bool {
-    const STARTS: [&str; 17] = [
-        "sha", "aes", "rsa", "rs", "hs", "es", "ps", "ed", "hmac", "pbkdf", "argon", "bcrypt",
-        "scrypt", "chacha", "xchacha", "blake", "oauth",
-    ];
     let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
     let start = word[..letters].to_ascii_lowercase();
-    letters < word.len() && STARTS.contains(&start.as_str())
+    letters < word.len() && WORDS.algorithm.has(start)
 }
 
 #[cfg(test)]

@@ -3,16 +3,15 @@
 //! in code and nearly all of them are assigned something harmless.
 
 mod form;
-mod keywords;
 mod promise;
 mod said;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
-use super::{cue, drawn, shape};
-pub(super) use keywords::KEYWORDS;
-use keywords::NAMES_ABROAD;
-use promise::{Promise, promise, promise_of, words};
+use super::value::{self, Place, Promise, judge, shape};
+use super::vocabulary::WORDS;
+use super::{cue, word};
+use promise::{promise, promise_at, promise_in_prose};
 
 /// The longest name that is looked at.
 const NAME_BYTES_MAX: usize = 80;
@@ -94,7 +93,7 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     let is_drawn = turns.count() >= TURNS_MIN
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_lowercase);
-    let is_drawn = is_drawn || said::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    let is_drawn = is_drawn || value::is_mixed(value) && shape::is_random(value, BYTES_MIN);
     (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
@@ -111,9 +110,9 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return Some(value);
     }
     if promise == Promise::Password
-        && let Some(value) = said::with_signs(text, at)
-            .or_else(|| said::with_braces(text, at))
-            .or_else(|| (join != Join::Env).then(|| said::drawn_word(text, at))?)
+        && let Some(value) = word::with_signs(text, at)
+            .or_else(|| word::with_braces(text, at))
+            .or_else(|| (join != Join::Env).then(|| word::drawn(text, at))?)
     {
         return Some(value);
     }
@@ -129,14 +128,9 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
     {
         return Some(value);
     }
-    let (value, quoted) = value(text, at, join, judged)?;
+    let (value, quoted) = value_at(text, at, join, judged)?;
     let content = &text[value.start..value.end.min(value.start + judged)];
-    if shape::is_placeholder(content)
-        || shape::is_fake(content)
-        || shape::is_stop_word(content)
-        || shape::is_path(content)
-        || shape::is_version_or_colour(content)
-    {
+    if value::is_other_thing(content) {
         return None;
     }
     if promise == Promise::SomeKey {
@@ -144,14 +138,15 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return is_secret
             .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
-    let secret = match (quoted, join) {
-        (true, _) | (false, Join::Element) => quoted_is_secret(content, promise, upper),
-        (false, Join::Env | Join::Connection) => env_is_secret(content, promise),
+    let place = match (quoted, join) {
+        (true, _) | (false, Join::Element) => Place::Quoted(promise, upper),
+        (false, Join::Env | Join::Connection) => Place::Setting(promise),
         (false, Join::Tight | Join::Loose) => {
             let next = text.get(value.end).copied().unwrap_or(b' ');
-            bare_is_secret(content, next, promise, join)
+            Place::Bare(promise, next, join == Join::Tight)
         }
     };
+    let secret = judge(content, place).is_secret();
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
@@ -174,48 +169,18 @@ pub(super) fn names_password(word: &[u8]) -> bool {
     is_french || matches!(promise(word), Some(Promise::Password | Promise::Key))
 }
 
-/// Returns whether a value looks like a password or a token, where only its place says that it is one.
-pub(super) fn is_told_secret(value: &[u8]) -> bool {
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
-    said::is_secret(value, Promise::Password, true)
-        || shape::has_random_part(value, 20)
-            && value.iter().all(is_token)
-            && !shape::is_placeholder(value)
-            && !shape::is_path(value)
-}
-
-/// The value in quotes at `start`, behind the first of them.
-pub(super) fn quoted(text: &[u8], start: usize) -> Option<Range<usize>> {
-    said::quoted(text, start)
-}
-
-/// Returns whether a value is one that people choose, together with the sign behind it.
-pub(super) fn is_chosen_with_sign(text: &[u8], value: &Range<usize>) -> bool {
-    said::is_chosen_with_sign(text, value)
-}
-
-/// Returns whether a value looks drawn at random where code may stand.
-pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
-    said::is_drawn_alone(value)
-}
-
-/// Returns whether a value looks drawn at random.
-pub(super) fn is_drawn_secret(value: &[u8]) -> bool {
-    said::is_secret(value, Promise::Password, false)
-}
-
 /// Finds the passwords whose names are not ASCII.
 pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }
-    let names = NAMES_ABROAD.find_iter(text);
+    let names = WORDS.name_abroad.automaton().find_iter(text);
     // `lösenordet`
     let ending =
         |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let value = |name: Range<usize>| {
         said::abroad(text, &name)
-            .or_else(|| form::before(text, &name, Promise::Password))
+            .or_else(|| form::find(text, &name, Promise::Password))
             .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
             .or_else(|| cue::before(text, name.start))
             .or_else(|| said::by_means_of(text, &name))
@@ -238,7 +203,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
         && text.get(name.end) != Some(&b'=')
         && (is_test
             || text[..name.start].ends_with(b"--- ")
-            || !(said::is_mixed(told) && shape::is_random(told, 10)))
+            || !(value::is_mixed(told) && shape::is_random(told, 10)))
 }
 
 /// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.
@@ -298,7 +263,7 @@ fn config_value(
     let length = rest.iter().take(judged).take_while(|b| !b.is_ascii_whitespace()).count();
     let value = &rest[..length];
     let is_code = value.iter().any(|byte| b"(){}[]<>\"'`;|&$".contains(byte));
-    (begins_line && !is_code && has_many_signs(value)).then_some(at..at + length)
+    (begins_line && !is_code && value::has_many_signs(value)).then_some(at..at + length)
 }
 
 fn is_name(byte: u8) -> bool {
@@ -316,30 +281,6 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     }
     let end = hit.end + after;
     (end - start <= NAME_BYTES_MAX).then_some(start..end)
-}
-
-/// Returns the promise of the name at a place: `mot de passe` is one name in three words.
-fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
-    const LEAD_BYTES: usize = 4;
-    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
-    // At the end of a sentence its stop counts as a part of the name.
-    let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
-    let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
-    promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
-}
-
-/// Returns the promise of a name in prose, whose words have spaces between them: `secret access key`.
-fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
-    const LEAD_BYTES: usize = 16;
-    let promise = promise_at(text, name)?;
-    if promise != Promise::SomeKey {
-        return Some(promise);
-    }
-    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
-    let word = lead.strip_suffix(b" ").or_else(|| lead.strip_suffix(b"-"))?;
-    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
-    let word = str::from_utf8(&word).ok()?;
-    promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
 /// Returns where the value begins, and how it is joined to the name.
@@ -470,7 +411,7 @@ fn starts_line(text: &[u8], at: usize) -> bool {
 }
 
 /// The value at `at`, and whether it stands in quotes.
-fn value(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
+fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
     let mut open = at;
     // Prefixes of string literals.
     if let [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..] = text.get(open..)? {
@@ -543,34 +484,6 @@ fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> 
     None
 }
 
-fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
-    let plain = value.iter().all(u8::is_ascii_alphabetic);
-    if value.contains(&b' ') {
-        // A sentence, unless it is the value of a constant.
-        return upper && promise == Promise::Password && value.len() >= 8
-            || is_passphrase(value)
-            || drawn::is_drawn_phrase(value);
-    }
-    if value.iter().any(u8::is_ascii_whitespace)
-        || value.len() < 4
-        || shape::is_several_words(value)
-            && !is_telling_secret(value, promise)
-            && !(promise == Promise::Password && drawn::is_joined_phrase(value))
-    {
-        return false;
-    }
-    match promise {
-        Promise::Password if plain => {
-            value.len() >= 6 && (upper || value.iter().all(u8::is_ascii_lowercase))
-        }
-        Promise::Password => true,
-        Promise::Key | Promise::SomeKey if plain => {
-            shape::is_random(value, 12) || value.len() >= if upper { 8 } else { 16 }
-        }
-        Promise::Key | Promise::SomeKey => value.len() >= 6 && !shape::is_numeric(value),
-    }
-}
-
 /// Returns whether the value of a name that ends in `key` is secret: long, random, and no hash of a content, unless an
 /// API was spoken of just before.
 fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
@@ -588,143 +501,4 @@ fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
         && memchr::memmem::find(value, b"::").is_none()
         && shape::has_random_part(value, if lead.ends_with(b"api ") { 16 } else { BYTES_MIN })
         && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())
-}
-
-/// `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes are
-/// joined so too, but no route is called a secret.
-fn is_telling_secret(value: &[u8], promise: Promise) -> bool {
-    promise == Promise::Key && value.contains(&b'#') && !value.starts_with(b"#")
-}
-
-/// Words of messages about passwords and keys.
-const SAYING: [&str; 44] = [
-    "a",
-    "an",
-    "the",
-    "is",
-    "are",
-    "be",
-    "your",
-    "you",
-    "my",
-    "this",
-    "that",
-    "to",
-    "for",
-    "of",
-    "in",
-    "on",
-    "at",
-    "must",
-    "should",
-    "please",
-    "enter",
-    "not",
-    "no",
-    "or",
-    "if",
-    "it",
-    "least",
-    "characters",
-    "required",
-    "invalid",
-    "wrong",
-    "forgot",
-    "reset",
-    "change",
-    "new",
-    "old",
-    "password",
-    "passwords",
-    "token",
-    "key",
-    "secret",
-    "api",
-    "was",
-    "cannot",
-];
-
-fn is_saying(word: &[u8]) -> bool {
-    SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying.as_bytes()))
-}
-
-/// Returns whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
-fn is_passphrase(value: &[u8]) -> bool {
-    const WORDS: RangeInclusive<usize> = 3..=10;
-    let is_word = |word: &&[u8]| {
-        word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-            && word.first().is_some_and(u8::is_ascii_lowercase)
-    };
-    let words: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
-    WORDS.contains(&words.len())
-        && words.iter().all(is_word)
-        && !words.iter().any(|word| is_saying(word))
-}
-
-fn env_is_secret(value: &[u8], promise: Promise) -> bool {
-    match promise {
-        Promise::Password => value.len() >= 3 && !super::known::is_trade_word(value),
-        Promise::Key | Promise::SomeKey => {
-            value.len() >= 6 && !shape::is_numeric(value) && !shape::is_several_words(value)
-        }
-    }
-}
-
-fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool {
-    // A call, an index, a reference, a type: code.
-    if b"([{<".contains(&next) || b"&*!?@#.".contains(&value[0]) || value.starts_with(b"__") {
-        return false;
-    }
-    let trimmed = value.strip_suffix(b".").unwrap_or(value);
-    if has_many_signs(value) {
-        return true;
-    }
-    if is_member(trimmed) || memchr::memmem::find(trimmed, b"::").is_some() {
-        return false;
-    }
-    let digits = trimmed.iter().any(u8::is_ascii_digit);
-    let letters = trimmed.iter().any(u8::is_ascii_alphabetic);
-    let drawn = shape::is_random(trimmed, 12) || said::is_mixed(trimmed);
-    let pascal = trimmed[0].is_ascii_uppercase() && !drawn;
-    match promise {
-        Promise::Password if shape::is_numeric(trimmed) => {
-            let is_line = trimmed.iter().all(u8::is_ascii_digit) && next.is_ascii_whitespace();
-            value.len() >= 6 && (join == Join::Tight || is_line)
-        }
-        Promise::Password => {
-            digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
-                || drawn::is_joined_phrase(trimmed)
-                || ends_as_chosen(trimmed)
-        }
-        Promise::Key | Promise::SomeKey => shape::is_random(trimmed, 12),
-    }
-}
-
-/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
-fn ends_as_chosen(value: &[u8]) -> bool {
-    const DIGITS_MIN: usize = 2;
-    let Some((sign, value)) = value.split_last() else { return false };
-    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    b"!*#$%?^~+".contains(sign)
-        && digits >= DIGITS_MIN
-        && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
-}
-
-/// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.
-fn has_many_signs(value: &[u8]) -> bool {
-    const SIGNS_MIN: usize = 4;
-    let signs = b"@*?!#$%^~".iter().filter(|sign| value.contains(sign)).count();
-    value.len() >= 8
-        && value[0].is_ascii_alphanumeric()
-        && signs + usize::from(!value.is_ascii()) >= SIGNS_MIN
-}
-
-/// `self.password`, `config.db.token2`: a chain of names.
-fn is_member(value: &[u8]) -> bool {
-    let name = |part: &[u8]| {
-        part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
-            && part.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-            && !shape::is_random(part, 12)
-    };
-    value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
 }

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::{assignment, drawn};
+use super::assignment;
+use super::value::{Place, Promise, drawn, is_other_thing, judge};
+use super::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
 const ROWS_MAX: usize = 2_000;
@@ -27,6 +29,7 @@ pub(super) struct Column {
 pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     table(text, hit)
         .filter(|column| !column.secrets.is_empty())
+        .or_else(|| inserted(text, hit))
         .or_else(|| ruled(text, hit))
         .or_else(|| boxed(text, hit))
         .or_else(|| match before_name(text, hit) {
@@ -35,6 +38,81 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
             _ => None,
         })
         .or_else(|| listed(text, hit))
+}
+
+/// Finds the values of a column in an `INSERT` of SQL: `(mail, password) VALUES ('a', 'x'), ('b', 'y')`.
+fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+    const LIST_BYTES_MAX: usize = 600;
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_,` \"[]\n\r\t.".contains(byte);
+    // Most names are in no list.
+    let is_end = |byte: &&u8| !byte.is_ascii_alphanumeric() && !b"_` \"]\n\r\t".contains(byte);
+    if !text[hit.end..].iter().take(80).find(is_end).is_some_and(|byte| b",)".contains(byte)) {
+        return None;
+    }
+    let from = hit.start.saturating_sub(LIST_BYTES_MAX);
+    let lead = text[from..hit.start].iter().rev().take_while(|byte| is_name(byte)).count();
+    let open = (hit.start - lead).checked_sub(1).filter(|at| text[*at] == b'(')?;
+    let rest = &text[hit.end..text.len().min(hit.end + LIST_BYTES_MAX)];
+    let close = hit.end + rest.iter().take_while(|byte| is_name(byte)).count();
+    let behind = text.get(close..)?.strip_prefix(b")")?.trim_ascii_start();
+    if !behind.get(..6)?.eq_ignore_ascii_case(b"values") {
+        return None;
+    }
+    let start = text.len() - behind.len() + 6;
+    let names = cells(text, open + 1..close, b',');
+    let index = names.iter().position(|name| name.start <= hit.start && hit.start < name.end)?;
+    if !assignment::names_secret(text, &bare(text, &names[index])) {
+        return None;
+    }
+    let (mut at, mut secrets) = (start, Vec::new());
+    for _ in 0..ROWS_MAX {
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if text.get(at) != Some(&b'(') {
+            break;
+        }
+        let (items, end) = items(text, at + 1);
+        let value = items.get(index).filter(|value| {
+            let place = Place::Quoted(Promise::Password, true);
+            let is_quoted = value.start > 0 && b"'\"".contains(&text[value.start - 1]);
+            is_quoted
+                && !is_other_thing(&text[(*value).clone()])
+                && judge(&text[(*value).clone()], place).is_secret()
+        });
+        secrets.extend(value.cloned());
+        at = end + usize::from(text.get(end) == Some(&b')'));
+        at += usize::from(text.get(at) == Some(&b','));
+    }
+    (!secrets.is_empty()).then(|| Column { secrets, rows: start..at.min(text.len()) })
+}
+
+/// The items of a list of literals that begins at a place, without their quotes, and where it ends.
+fn items(text: &[u8], mut at: usize) -> (Vec<Range<usize>>, usize) {
+    const ITEMS_MAX: usize = 200;
+    let mut items = Vec::new();
+    while items.len() < ITEMS_MAX {
+        at += text[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let quote = text.get(at).filter(|byte| b"'\"".contains(byte));
+        let start = at + usize::from(quote.is_some());
+        at = start;
+        while let Some(byte) = text.get(at) {
+            match quote {
+                // Two quotes are a sign of the value.
+                Some(quote) if byte == quote && text.get(at + 1) == Some(quote) => at += 1,
+                Some(quote) if byte == quote => break,
+                None if b",)".contains(byte) => break,
+                Some(_) | None => {}
+            }
+            at += 1;
+        }
+        items.push(start..at.min(text.len()));
+        let rest = text.get(at..).unwrap_or_default();
+        at += rest.iter().take_while(|byte| !b",)".contains(byte)).count();
+        if text.get(at) != Some(&b',') {
+            break;
+        }
+        at += 1;
+    }
+    (items, at)
 }
 
 /// Finds the column of a table without signs between its cells: below its heading stands a line of dashes, whose runs
@@ -80,7 +158,7 @@ fn ruled(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         let rest = &text[value.start..row.end];
         let length = rest.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let value = value.start..value.start + length;
-        Some(Some(value).filter(|value| assignment::is_told_secret(&text[value.clone()])))
+        Some(Some(value).filter(|value| judge(&text[value.clone()], Place::Rule).is_secret()))
     })
 }
 
@@ -151,7 +229,7 @@ fn words(text: &[u8], line: Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns whether a whole cell below the name of a secret is one.
 fn is_cell(value: &[u8]) -> bool {
-    assignment::is_told_secret(value) || drawn::is_chosen(value)
+    judge(value, Place::Rule).is_secret() || drawn::is_chosen(value)
 }
 
 /// Finds the column of a table of AsciiDoc, whose cells may each have a line.
@@ -223,7 +301,7 @@ fn boxed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
         }
         let mut row = cells(line);
         let cell = (row.len() == heading.len()).then(|| row.swap_remove(place));
-        Some(cell.filter(|cell| assignment::is_told_secret(&text[cell.clone()])))
+        Some(cell.filter(|cell| judge(&text[cell.clone()], Place::Rule).is_secret()))
     })
 }
 
@@ -260,7 +338,7 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
                 break;
             }
             let cell = bare(text, &row[place]);
-            if assignment::is_told_secret(&text[cell.clone()]) {
+            if judge(&text[cell.clone()], Place::Rule).is_secret() {
                 found.push(cell);
             }
         }
@@ -271,48 +349,6 @@ fn table(text: &[u8], hit: &Range<usize>) -> Option<Column> {
 
 /// Separators of the fields of a line, of which a heading names each.
 const FIELD_SEPARATORS: &[u8] = b":;,\t=|/ ";
-
-/// Fields of a line that stand before its password, or behind.
-const FIELDS: [&str; 38] = [
-    "user",
-    "username",
-    "users",
-    "login",
-    "logins",
-    "name",
-    "account",
-    "email",
-    "mail",
-    "id",
-    "host",
-    "hostname",
-    "server",
-    "machine",
-    "ip",
-    "port",
-    "db",
-    "database",
-    "realm",
-    "domain",
-    "service",
-    "site",
-    "client",
-    "nutzer",
-    "benutzer",
-    "benutzername",
-    "utilisateur",
-    "identifiant",
-    "usuario",
-    "utente",
-    "gebruiker",
-    "uid",
-    "gid",
-    "group",
-    "role",
-    "shell",
-    "comment",
-    "plain",
-];
 
 /// Finds the passwords of lines whose fields a comment or a first line names: `# user:password`.
 fn listed(text: &[u8], hit: &Range<usize>) -> Option<Column> {
@@ -383,7 +419,7 @@ fn is_behind_field(before: &[u8]) -> bool {
 fn is_field(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let word = name.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
-    FIELDS.iter().any(|field| word.eq_ignore_ascii_case(field.as_bytes()))
+    WORDS.column_field.has(word)
 }
 
 /// Returns whether a name in a heading is that of a password, with a word before it or some behind.
@@ -423,7 +459,7 @@ fn passwords(
             let end = if place + 1 == fields { end } else { row[place].end };
             let cell = bare(text, &(row[place].start..end));
             let cell = cell.start..cell.end.max(cell.start);
-            if assignment::is_told_secret(&text[cell.clone()]) {
+            if judge(&text[cell.clone()], Place::Rule).is_secret() {
                 secrets.push(cell);
             }
         }

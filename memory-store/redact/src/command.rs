@@ -1,113 +1,14 @@
 //! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
-use super::shape;
+use super::value::shape;
+use super::vocabulary::{WORDS, Words};
 
 /// Bytes before a command that show whether one may stand there.
 const BEFORE_BYTES_MAX: usize = 240;
 
 /// The shortest value that counts by itself, wherever the command stands.
 const RANDOM_BYTES_MIN: usize = 8;
-
-/// Commands that begin other commands, and words after which one stands.
-const LEADS: [&str; 35] = [
-    "sudo", "doas", "env", "exec", "time", "timeout", "nohup", "nice", "ionice", "xargs", "watch",
-    "strace", "if", "then", "else", "elif", "while", "until", "do", "run", "cmd", "ran", "use",
-    "used", "using", "via", "with", "try", "execute", "call", "chroot", "wait", "is", "was",
-    "command",
-];
-
-/// Commands that begin other ones, with options before these.
-const PREFIXES: [&str; 7] = ["sudo", "doas", "timeout", "env", "nice", "ionice", "watch"];
-
-/// Commands whose `run` is followed by a name that somebody gave.
-const RUNNERS: [&str; 12] = [
-    "npm", "pnpm", "yarn", "bun", "go", "cargo", "deno", "dotnet", "docker", "podman", "compose",
-    "nerdctl",
-];
-
-/// Commands that run others somewhere else, behind one of [`INSIDE`].
-const CONTAINERS: [&str; 8] =
-    ["docker", "podman", "kubectl", "docker-compose", "nerdctl", "oc", "lxc", "heroku"];
-const INSIDE: [&str; 4] = ["exec", "run", "rsh", "--entrypoint"];
-
-/// Commands with options of the same letters, which are no argument of a command that asks for a password.
-const OTHERS: [&str; 47] = [
-    "mkdir",
-    "docker",
-    "podman",
-    "compose",
-    "kubectl",
-    "cp",
-    "mv",
-    "rm",
-    "ps",
-    "ssh",
-    "scp",
-    "rsync",
-    "tar",
-    "nc",
-    "curl",
-    "wget",
-    "git",
-    "patch",
-    "make",
-    "cargo",
-    "npm",
-    "npx",
-    "pnpm",
-    "yarn",
-    "node",
-    "python",
-    "python3",
-    "pip",
-    "go",
-    "rg",
-    "grep",
-    "sed",
-    "awk",
-    "find",
-    "ls",
-    "cat",
-    "echo",
-    "tee",
-    "install",
-    "gzip",
-    "gunzip",
-    "psql",
-    "bash",
-    "sh",
-    "sudo",
-    "helm",
-    "terraform",
-];
-
-/// Words of a sentence about a command.
-const PROSE: [&str; 32] = [
-    "a", "an", "the", "is", "are", "was", "has", "have", "had", "says", "said", "takes", "wants",
-    "needs", "and", "or", "of", "to", "in", "for", "that", "which", "it", "its", "tool",
-    "supports", "when", "fails", "asks", "uses", "means", "does",
-];
-
-/// Words for an option that follow it in a sentence.
-const NOUNS: [&str; 10] = [
-    "option",
-    "options",
-    "flag",
-    "flags",
-    "switch",
-    "argument",
-    "parameter",
-    "port",
-    "prompt",
-    "works",
-];
-
-/// Names of options that begin with the letter of the password, where it is joined to it: `-progress`.
-const OPTIONS: [&str; 18] = [
-    "progress", "path", "port", "prefix", "profile", "print", "proto", "preserve", "parallel",
-    "pretty", "page", "pid", "password", "project", "plugin", "process", "param", "public",
-];
 
 /// Position of a program's name, by the text before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,12 +31,13 @@ pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     if is_folder
         || is_ports(lead, value)
         || is_option(lead, value) && !is_random()
-        || is_worded && (shape::is_stop_word(value) || is_among(&NOUNS, value))
+        || is_worded && (shape::is_stop_word(value) || WORDS.option_noun.has(value))
     {
         return false;
     }
     let mut words = arguments(lead);
-    let is_plain = !words.any(|word| is_among(&PROSE, word) || is_among(&OTHERS, word));
+    let is_plain =
+        !words.any(|word| WORDS.command_prose.has(word) || WORDS.command_other.has(word));
     match stand(before) {
         Stand::Command if is_plain => true,
         Stand::Command | Stand::Word | Stand::Joined => is_random(),
@@ -166,7 +68,7 @@ fn is_ports(lead: &[u8], value: &[u8]) -> bool {
 /// Returns whether the letter of the option and the value are the name of another option.
 fn is_option(lead: &[u8], value: &[u8]) -> bool {
     lead.to_ascii_lowercase().ends_with(b"-p")
-        && OPTIONS.iter().any(|name| {
+        && WORDS.option_name.iter().any(|name| {
             let rest = &name.as_bytes()[1..];
             value.get(..rest.len()).is_some_and(|start| start.eq_ignore_ascii_case(rest))
                 && value.get(rest.len()).is_none_or(|next| !next.is_ascii_alphanumeric())
@@ -221,7 +123,6 @@ fn stands_behind(segment: &[u8]) -> bool {
     let words: Vec<Vec<u8>> =
         segment.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(bare).collect();
     let Some(last) = words.last() else { return true };
-    let is = |word: &Vec<u8>, known: &[&str]| is_among(known, word);
     // The sign of a list, the end of options, a variable that is set for the command.
     if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is_lead(&words) || is_set(last) {
         return true;
@@ -231,29 +132,33 @@ fn stands_behind(segment: &[u8]) -> bool {
     if is_listed || last == b"--entrypoint" {
         return true;
     }
-    if words.iter().position(|word| is(word, &PREFIXES)).is_some_and(|at| are_options(&words[at..]))
+    if words
+        .iter()
+        .position(|word| WORDS.command_prefix.has(word))
+        .is_some_and(|at| are_options(&words[at..]))
     {
         return true;
     }
     if last.starts_with(b"-") {
         return false;
     }
-    let behind = |known: &[&str]| words.iter().position(|word| is(word, known));
+    let behind = |known: &Words| words.iter().position(|word| known.has(word));
     let is_inside = || {
-        let container = behind(&CONTAINERS)?;
-        let inside = container + words[container..].iter().position(|word| is(word, &INSIDE))?;
+        let container = behind(&WORDS.command_container)?;
+        let inside = container
+            + words[container..].iter().position(|word| WORDS.command_inside.has(word))?;
         Some(inside + 1 < words.len())
     };
     // `ssh host command`
-    let is_remote = || Some(behind(&["ssh"])? + 1 < words.len());
+    let is_remote = || Some(words.iter().position(|word| word == b"ssh")? + 1 < words.len());
     is_inside().or_else(is_remote).unwrap_or(false)
 }
 
 /// Returns whether a command stands behind these words because of the last one.
 fn is_lead(words: &[Vec<u8>]) -> bool {
     match words {
-        [.., runner, last] if last == b"run" => !is_among(&RUNNERS, runner),
-        [.., last] => is_among(&LEADS, last),
+        [.., runner, last] if last == b"run" => !WORDS.command_runner.has(runner),
+        [.., last] => WORDS.command_lead.has(last),
         [] => false,
     }
 }
@@ -266,7 +171,7 @@ fn are_options(words: &[Vec<u8>]) -> bool {
             || pair[0].starts_with(b"-")
             || next.first().is_some_and(u8::is_ascii_digit)
             || is_set(next)
-            || is_among(&LEADS, next)
+            || WORDS.command_lead.has(next)
     })
 }
 
@@ -284,8 +189,4 @@ fn is_set(word: &[u8]) -> bool {
     sign.is_some_and(|sign| {
         sign > 0 && word[..sign].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     })
-}
-
-fn is_among(known: &[&str], word: &[u8]) -> bool {
-    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }

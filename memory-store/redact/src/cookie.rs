@@ -6,12 +6,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::shape;
-
-/// Words around which cookies are looked for; case is ignored: names, the option `-b` (also joined to others), a
-/// cookie by its own name, an object of a list of cookies.
-pub(super) const KEYWORDS: [&str; 7] =
-    ["cookie", "b ", "b'", "b\"", "sessionid=", "phpsessid=", "\"domain"];
+use super::value::shape;
+use super::vocabulary::WORDS;
 
 /// The most letters of options that are joined to `-b`.
 const FLAGS_MAX: usize = 8;
@@ -36,15 +32,6 @@ const SPACES_MAX: usize = 80;
 
 /// Quotes and brackets that may close a name: `\"Cookie\":`, `headers["Cookie"] =`.
 const CLOSING_MAX: usize = 6;
-
-/// Attributes of a cookie: what they say is no secret.
-const ATTRIBUTES: [&str; 5] = ["path", "domain", "expires", "max-age", "samesite"];
-
-/// Parts of names of cookies that let somebody in.
-const TELLING: [&str; 11] = [
-    "sess", "sid", "auth", "token", "jwt", "login", "remember", "csrf", "xsrf", "secret",
-    "identity",
-];
 
 /// Calls that are read within one that was read already.
 const NESTED_MAX: usize = 3;
@@ -362,11 +349,11 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
     const JUDGED_BYTES_MAX: usize = 512;
     const NAME_BYTES_MAX: usize = 80;
     let value = &value[..value.len().min(JUDGED_BYTES_MAX)];
-    let is_attribute =
-        || ATTRIBUTES.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+    let is_attribute = || WORDS.cookie_attribute.has(name);
     if value.len() < TOLD_BYTES_MIN
         || name.len() > NAME_BYTES_MAX
         || is_attribute()
+        || WORDS.content.occur_in(name)
         || shape::is_placeholder(value)
         || shape::is_fake(value)
         || shape::is_stop_word(value)
@@ -380,7 +367,7 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_part = |part: &[u8]| shape::is_random(part, TOLD_BYTES_MIN);
     let is_number = || value.len() >= BYTES_MIN && value.iter().all(u8::is_ascii_digit);
-    TELLING.iter().any(|part| memmem::find(&name, part.as_bytes()).is_some())
+    WORDS.cookie_telling.occur_in(&name)
         && (value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_part) || is_number())
 }
 

@@ -3,143 +3,10 @@
 //! password does, so the value has to tell by itself that it is one, and nothing beside it may say that it is an id.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
-use super::{assignment, drawn, words as automata};
-
-/// Cues, in any case, at the beginning of a word.
-pub(super) const KEYWORDS: [&str; 85] = [
-    // Ways in, and their users.
-    "login",
-    "logon",
-    "logged",
-    "log in",
-    "log on",
-    "logs in",
-    "sign in",
-    "signin",
-    "signed in",
-    "lets ",
-    "get in",
-    "gets in",
-    "got in",
-    "into the",
-    "auth",
-    "account",
-    "user",
-    "admin",
-    "cred",
-    "access",
-    "ssh ",
-    "sudo",
-    "root@",
-    "registr",
-    "prompt",
-    " asks",
-    "asked",
-    "connect",
-    "client",
-    "session(",
-    "pool(",
-    "wants",
-    // Locks.
-    "unlock",
-    "locked",
-    "decrypt",
-    "encrypt",
-    "protected",
-    "guarded",
-    "seal",
-    "unseal",
-    "unzip",
-    "opens",
-    " pin ",
-    " pin:",
-    " pin=",
-    " pin is",
-    "pin_",
-    "\"pin",
-    "pincode",
-    "otp",
-    "psk",
-    "wifi",
-    "wi-fi",
-    "wlan",
-    "hotspot",
-    "ssid",
-    "vnc",
-    "rdp",
-    "restic",
-    "bitlocker",
-    "one-time",
-    "gate code",
-    "alarm",
-    "mounts",
-    "typing",
-    "door",
-    "magic word",
-    "network key",
-    "passkey",
-    "verification",
-    "root",
-    "dialog",
-    // Such words in other languages.
-    "zugang",
-    "anmeld",
-    "benutzer",
-    "entsperr",
-    "entpack",
-    "utilisat",
-    "connexion",
-    "usuario",
-    "acces",
-    "toegang",
-    "inlog",
-    "accedi",
-    "desbloque",
-];
-
-/// Cues that are not ASCII, which are looked for in texts that are not.
-const ABROAD: [&str; 34] = [
-    "verschlüsselt",
-    "entschlüssel",
-    "geschützt",
-    "öffn",
-    "protégé",
-    "chiffré",
-    "déverrouill",
-    "déchiffr",
-    "ouvre",
-    "abre",
-    "ábre",
-    "contraseñ",
-    "protegid",
-    "cifrad",
-    "войти",
-    "вход",
-    "Вход",
-    "логин",
-    "Логин",
-    "доступ",
-    "Доступ",
-    "разблок",
-    "расшифр",
-    "пользовател",
-    "увійти",
-    "доступу",
-    "ログイン",
-    "ユーザー",
-    "解除",
-    "登录",
-    "登錄",
-    "用户",
-    "解锁",
-    "로그인",
-];
-
-static CUES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
+use super::value::{self, Place, drawn, judge};
+use super::vocabulary::WORDS;
+use super::{gate, word};
 
 /// Text before and behind a cue in which its value may stand.
 const BEFORE_BYTES_MAX: usize = 48;
@@ -155,6 +22,8 @@ const VALUE_BYTES_MAX: usize = 56;
 #[derive(Default)]
 pub(super) struct Reader {
     read: usize,
+    /// End of the line that was judged as a sentence.
+    judged: usize,
 }
 
 impl Reader {
@@ -163,17 +32,82 @@ impl Reader {
         if !begins_word(text, hit) {
             return Vec::new();
         }
+        let mut found = self.sentence(text, hit);
         let start = hit.start.saturating_sub(BEFORE_BYTES_MAX).max(self.read);
         let window = start..window_end(text, hit.end);
         if window.len() < VALUE_BYTES_MIN || !may_hold_value(&text[window.clone()]) {
-            return Vec::new();
+            return found;
         }
         let line = &text[window.start..hit.start.max(window.start)];
         let start = memchr::memrchr(b'\n', line).map_or(window.start, |at| window.start + at + 1);
         let start = word_start(text, start);
         self.read = window.end;
-        values(text, start..window.end)
+        found.extend(values(text, start..window.end));
+        found
     }
+
+    /// Finds the values in the sentences around a name or cue at `hit` that are clearly credentials.
+    pub(super) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
+        const SIDE_BYTES: usize = 160;
+        if hit.start < self.judged {
+            return Vec::new();
+        }
+        let from = hit.start.saturating_sub(SIDE_BYTES);
+        let start = memchr::memrchr(b'\n', &text[from..hit.start]).map_or(from, |at| from + at + 1);
+        let to = text.len().min(hit.end + SIDE_BYTES);
+        let end = memchr::memchr(b'\n', &text[hit.end..to]).map_or(to, |at| hit.end + at);
+        if !has_mixed_word(&text[start..end]) {
+            self.judged = end;
+            return Vec::new();
+        }
+        // Words are not cut, nor are characters.
+        let is_space = |byte: &u8| *byte == b' ' || *byte == b'\n';
+        let start = if start == from && from > 0 {
+            start + text[start..hit.start].iter().position(is_space).unwrap_or(hit.start - start)
+        } else {
+            start
+        };
+        let more = text[end..].iter().take(SIDE_BYTES).position(is_space);
+        let end = end + if end == to { more.unwrap_or(0) } else { 0 };
+        self.judged = end;
+        let Ok(line) = str::from_utf8(&text[start..end]) else { return Vec::new() };
+        let found = gate::clear(line).into_iter();
+        let found = found.map(|range| start + range.start..start + range.end);
+        found.filter(|value| !is_part_or_id(text, value)).collect()
+    }
+}
+
+/// Returns whether a value is a part of base 64, a call or an address, or is named as an id.
+fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
+    text.get(value.end).is_some_and(|next| b"=([".contains(next))
+        || is_named_otherwise(text, value.start)
+        || is_in_address(text, value)
+}
+
+/// Returns whether a word of a line may be a value: cheap, for few have digits and letters mixed, or signs between them.
+fn has_mixed_word(line: &[u8]) -> bool {
+    const BYTES: Range<usize> = 8..120;
+    // Of most lines this is all that is asked.
+    if !line.iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    let is_code = |byte: &u8| b"()[]{}<>;\\".contains(byte);
+    let is_value = |word: &[u8]| {
+        let is_letter = |byte: u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+        let is_turn = |pair: &[u8]| pair[0].is_ascii_digit() && is_letter(pair[1]);
+        let has_sign = || word.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
+        let has_capital = || word.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
+        word.iter().any(u8::is_ascii_digit)
+            && word.iter().any(|byte| is_letter(*byte))
+            && !word.iter().any(is_code)
+            && (word.windows(2).any(is_turn) || has_capital() || has_sign())
+    };
+    let words = line.split(|byte| byte.is_ascii_whitespace());
+    words.filter(|word| BYTES.contains(&word.len())).any(|word| {
+        let end = word.iter().rposition(|byte| !byte.is_ascii_punctuation()).map_or(0, |at| at + 1);
+        let start = word.iter().position(|byte| !byte.is_ascii_punctuation()).unwrap_or(end);
+        end >= start + BYTES.start && is_value(&word[start..end])
+    })
 }
 
 /// Finds the value that stands before the name of a password, in its line.
@@ -193,7 +127,12 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let mut reader = Reader::default();
-    CUES_ABROAD.find_iter(text).flat_map(|cue| reader.next(text, &cue.range())).collect()
+    let cues = WORDS.cue_abroad.automaton().find_iter(text);
+    let mut found: Vec<_> = cues.flat_map(|cue| reader.next(text, &cue.range())).collect();
+    let mut reader = Reader::default();
+    let names = WORDS.name_abroad.automaton().find_iter(text);
+    found.extend(names.flat_map(|name| reader.sentence(text, &name.range())));
+    found
 }
 
 /// The shortest value.
@@ -257,21 +196,17 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
         at = end.max(start + 1);
         let word = &text[start..end];
         let signs = word.iter().rev().take_while(|byte| b".!?".contains(byte)).count();
-        let value = start..end - signs;
-        let told = &text[value.clone()];
+        let found_at = start..end - signs;
+        let told = &text[found_at.clone()];
         let chosen = quoted_choice(text, start);
-        let is_told = is_value(told)
+        let is_told = judge(told, Place::Cue).is_secret()
             || chosen.is_some()
             || drawn::is_lone_phrase(told) && !text[end..].starts_with(b"::")
-            || (is_chosen(told) || assignment::is_chosen_with_sign(text, &value))
+            || (value::is_long_word_with_number(told)
+                || word::is_chosen_with_sign(text, &found_at))
                 && is_given(&text[window.start.min(start)..start]);
-        let value = chosen.unwrap_or(value);
-        if is_told
-            // Base 64, a name, a call.
-            && !text.get(value.end).is_some_and(|next| b"=([".contains(next))
-            && !is_named_otherwise(text, start)
-            && !is_in_address(text, &value)
-        {
+        let value = chosen.unwrap_or(found_at);
+        if is_told && !is_part_or_id(text, &(start..value.end)) {
             found.push(value);
         }
     }
@@ -280,149 +215,20 @@ fn values(text: &[u8], window: Range<usize>) -> Vec<Range<usize>> {
 
 /// The value in quotes at a place that people choose, with the sign at its end.
 fn quoted_choice(text: &[u8], start: usize) -> Option<Range<usize>> {
-    let value = assignment::quoted(text, start)?;
+    let value = word::quoted(text, start)?;
     drawn::is_chosen(&text[value.clone()]).then_some(value)
 }
-
-/// Returns whether a value looks drawn at random where no name promises a secret: as names in code never do, and with
-/// no signs of code.
-pub(super) fn is_value(value: &[u8]) -> bool {
-    const TURNS_MIN: usize = 4;
-    /// Without a digit before a letter, as names have none.
-    const MANY_TURNS_MIN: usize = 6;
-    const PART_BYTES_MIN: usize = 6;
-    let is_sign = |byte: u8| b"!#$^*?~-_@%&".contains(&byte);
-    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
-    let turns = |part: &[u8]| part.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
-    let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
-    let is_scrambled = |part: &[u8]| {
-        part.len() >= PART_BYTES_MIN
-            && (turns(part) >= TURNS_MIN && part.windows(2).any(is_inside)
-                || turns(part) >= MANY_TURNS_MIN)
-    };
-    let is_encoded = value.windows(3).any(|escape| {
-        escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
-    });
-    (VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&value.len())
-        && value[0].is_ascii_alphanumeric()
-        && value.iter().all(|byte| byte.is_ascii_alphanumeric() || is_sign(*byte))
-        && value.split(|byte| is_sign(*byte)).any(is_scrambled)
-        // `SaslScram256Auth`, `ApikeysV2alpha1`
-        && !drawn::has_word(value)
-        && !is_name_of_words(value)
-        && !is_encoded
-        && !value.starts_with(b"0x")
-        && !is_id(value)
-        && assignment::is_drawn_in_code(value)
-}
-
-/// Words right before a value that a sentence gives.
-const GIVING: [&str; 25] = [
-    " with ",
-    " using ",
-    " and then ",
-    ", then ",
-    " mit ",
-    " avec ",
-    " con ",
-    " com ",
-    " met ",
-    " type ",
-    " enter ",
-    " / ",
-    " (",
-    "cred=",
-    " and ",
-    " by ",
-    " is ",
-    " ist ",
-    " est ",
-    " es ",
-    " to ",
-    ": ",
-    "=",
-    ", ",
-    "/",
-];
 
 /// Returns whether the words before a value say that it is given.
 fn is_given(lead: &[u8]) -> bool {
     let quotes = lead.iter().rev().take_while(|byte| b"\"'`*".contains(byte)).count();
     let lead = &lead[..lead.len() - quotes];
-    GIVING.iter().any(|words| lead.ends_with(words.as_bytes()))
-}
-
-/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
-fn is_chosen(value: &[u8]) -> bool {
-    const LETTERS_MIN: usize = 10;
-    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= LETTERS_MIN
-        && (3..=4).contains(&(value.len() - letters))
-        && value[letters..].iter().all(u8::is_ascii_digit)
-        && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && !drawn::has_word(&value[..letters])
-}
-
-/// `Web3Signer`, `isEnrolledIn2Sv`: all words begin with a capital, or one is longer than chance makes it.
-fn is_name_of_words(value: &[u8]) -> bool {
-    const WORD_BYTES_MIN: usize = 3;
-    const LONG_BYTES_MIN: usize = 7;
-    let is_long = |word: &[u8]| word.len() >= LONG_BYTES_MIN;
-    let is_word = |run: &[u8]| run.len() >= WORD_BYTES_MIN && run[0].is_ascii_uppercase();
-    let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
-    let mut letters = runs.filter(|run| run[0].is_ascii_alphabetic());
-    value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
-}
-
-/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it. Node ids of GitHub's GraphQL have it in
-/// capitals: `PR_kwDOABCD12Mz5oXk4Q`.
-fn is_id(value: &[u8]) -> bool {
-    let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
-    let (kind, rest) = (&value[..sign], &value[sign + 1..]);
-    let is_node = rest.starts_with(b"kw") || rest.starts_with(b"kg");
-    sign >= 2 && kind.iter().all(u8::is_ascii_lowercase)
-        || is_node && kind.iter().all(u8::is_ascii_uppercase)
+    WORDS.cue_giving.end(lead)
 }
 
 /// Returns whether the name before a value says that it is an id, a hash or another thing that opens nothing.
 fn is_named_otherwise(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES: usize = 40;
-    const NAMES: [&str; 34] = [
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "guid",
-        "gid",
-        "sha",
-        "hash",
-        "etag",
-        "digest",
-        "integrity",
-        "checksum",
-        "commit",
-        "revision",
-        "rev",
-        "ref",
-        "version",
-        "nonce",
-        "salt",
-        "trace",
-        "span",
-        "request",
-        "cursor",
-        "slug",
-        "file",
-        "path",
-        "url",
-        "uri",
-        "image",
-        "video",
-        "tag",
-        "branch",
-        "build",
-        "class",
-    ];
     let lead = &text[at.saturating_sub(LEAD_BYTES)..at];
     let is_sign = |byte: &&u8| b" \"'`\\:=>([{#@".contains(byte);
     let signs = lead.iter().rev().take_while(is_sign).count();
@@ -435,7 +241,7 @@ fn is_named_otherwise(text: &[u8], at: usize) -> bool {
         .rposition(u8::is_ascii_uppercase)
         .filter(|at| *at > 0 && name[*at - 1].is_ascii_lowercase());
     let last = last.map_or(name, |at| &name[at..]);
-    let is = |word: &[u8]| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    let is = |word: &[u8]| WORDS.cue_id.has(word);
     is(name) || is(last) || name.ends_with(b"ID")
 }
 

@@ -1,12 +1,9 @@
 //! Numbers of cards, persons and telephones among other numbers.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
 
 use super::checksum::luhn;
-use super::words;
+use super::vocabulary::{WORDS, Words};
 
 /// Bytes before a number that are read for words that explain it.
 const LEAD_BYTES: usize = 40;
@@ -54,20 +51,9 @@ fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run
 }
 
 /// Returns whether one of the words stands shortly before.
-fn is_after(text: &[u8], start: usize, words: &AhoCorasick) -> bool {
-    words.is_match(&text[start.saturating_sub(LEAD_BYTES)..start])
+fn is_after(text: &[u8], start: usize, words: &Words) -> bool {
+    words.occur_in(&text[start.saturating_sub(LEAD_BYTES)..start])
 }
-
-/// Words that say of a number that it is a card's.
-static CARD: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&["card", "uatp"]));
-
-/// Words that say of a number that it is dialled.
-static DIALLED: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    words::automaton(&[
-        "phone", "tel", "mobile", "cell", "fax", "call", "sms", "whatsapp", "dial", "cep",
-        "number", "numara",
-    ])
-});
 
 /// Returns whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
 pub(super) fn are_many(text: &[u8], start: usize) -> bool {
@@ -90,7 +76,7 @@ pub(super) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usiz
     let is_card = is_issued(&run.digits)
         || run.digits.len() == 15
             && run.digits[0] == b'1'
-            && (strict || is_after(text, start, &CARD));
+            && (strict || is_after(text, start, &WORDS.card_number));
     (groups && is_card && luhn(&run.digits) && !is_round(&run.digits, strict))
         .then_some(start..run.end)
 }
@@ -216,7 +202,7 @@ pub(super) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
     if !(DIGITS_MIN..=DIGITS_MAX).contains(&digits.len()) {
         return None;
     }
-    let is_told = strict || is_after(text, start, &DIALLED);
+    let is_told = strict || is_after(text, start, &WORDS.phone_number);
     let is_area = |area: &[u8]| matches!(area[0], b'2'..=b'9');
     let is_phone = if is_international {
         // The first group is the country's code, perhaps with an area's: at most four digits.

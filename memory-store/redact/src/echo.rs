@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::shape;
+use super::value::shape;
+use super::vocabulary::WORDS;
 use super::{ACCOUNT, Finding};
 
 /// Secrets of one text that are looked for again.
@@ -143,20 +144,6 @@ pub(super) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
 
 /// Words that name no one: types, references, and the users that every machine has.
 fn is_local_name(value: &[u8]) -> bool {
-    const LOCAL: [&str; 12] = [
-        "root",
-        "admin",
-        "postgres",
-        "null",
-        "none",
-        "undefined",
-        "string",
-        "true",
-        "false",
-        "guest",
-        "test",
-        "git",
-    ];
     let lower = value.to_ascii_lowercase();
-    LOCAL.iter().any(|name| name.as_bytes() == lower)
+    WORDS.local_host.has(lower)
 }

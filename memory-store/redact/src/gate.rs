@@ -2,18 +2,18 @@
 //! good, but a memory that contains it is held until a person has looked.
 //!
 //! Each word of a text has a score: how much it looks like a password, a key or a code by itself, and what stands beside
-//! it. `gate.toml` has the words of each language. A word that names a commit, an id, a class or a file takes points
+//! it. `vocabulary.toml` has the words of each language. A word that names a commit, an id, a class or a file takes points
 //! away.
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use memory_store_base::text::{self, is_unspaced, rarity};
-use serde::Deserialize;
 
-use super::{Redactor, drawn, known, shape, touches, united};
+use super::value::spread::{Evidence, may_spread};
+use super::value::{self, Place, Promise, drawn, judge, shape};
+use super::vocabulary::WORDS;
+use super::{Redactor, known, touches, united};
 use crate::Finding;
 
 mod forms;
@@ -125,156 +125,6 @@ fn repeated(text: &str, found: &[Suspect]) -> Vec<Suspect> {
     repeated
 }
 
-/// Rows of `gate.toml`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rows {
-    prefixes: Vec<String>,
-    kinds: Vec<String>,
-    units: Vec<String>,
-    form: Vec<forms::Row>,
-    language: Vec<Language>,
-}
-
-fn rows() -> Rows {
-    // Proved by the test `each_form_finds_its_example`.
-    toml::from_str(include_str!("gate.toml")).expect("the rows are valid")
-}
-
-/// Words of one language.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Language {
-    #[expect(dead_code, reason = "heads the rows")]
-    name: String,
-    role: Vec<String>,
-    phrase: Vec<String>,
-    access: Vec<String>,
-    opening: Vec<String>,
-    vault: Vec<String>,
-    opens: Vec<String>,
-    with: Vec<String>,
-    giving: Vec<String>,
-    copula: Vec<String>,
-    after: Vec<String>,
-}
-
-/// Words of all languages, each class ready to be looked for.
-struct Words {
-    prefixes: Vec<String>,
-    kinds: WordClass,
-    units: WordClass,
-    role: WordClass,
-    phrase: WordClass,
-    access: WordClass,
-    opening: WordClass,
-    vault: WordClass,
-    opens: WordClass,
-    with: WordClass,
-    giving: WordClass,
-    copula: WordClass,
-    after: WordClass,
-}
-
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let rows = rows();
-    let class = |of: fn(&Language) -> &Vec<String>| {
-        WordClass::new(rows.language.iter().flat_map(of).cloned().collect())
-    };
-    Words {
-        role: class(|language| &language.role),
-        phrase: class(|language| &language.phrase),
-        access: class(|language| &language.access),
-        opening: class(|language| &language.opening),
-        vault: class(|language| &language.vault),
-        opens: class(|language| &language.opens),
-        with: class(|language| &language.with),
-        giving: class(|language| &language.giving),
-        copula: class(|language| &language.copula),
-        after: class(|language| &language.after),
-        prefixes: rows.prefixes,
-        kinds: WordClass::new(rows.kinds),
-        units: WordClass::new(rows.units),
-    }
-});
-
-/// Words, or beginnings of words, in lower case.
-struct WordClass {
-    words: Vec<String>,
-    automaton: AhoCorasick,
-}
-
-impl WordClass {
-    fn new(words: Vec<String>) -> Self {
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .build(&words)
-            .expect("a few thousand short words fit the automaton");
-        Self { words, automaton }
-    }
-
-    /// Returns whether a lowered text, which ends with a space, contains one of the words.
-    fn is_in(&self, lowered: &str) -> bool {
-        self.automaton.find_overlapping_iter(lowered).any(|hit| begins_word(lowered, hit.start()))
-    }
-
-    /// Returns whether a lowered text contains one of the words as a whole, or in the plural. Of one that ends with `*` only
-    /// the beginning counts.
-    fn is_in_whole(&self, lowered: &str) -> bool {
-        lowered.split(|c: char| c.is_whitespace() || "(:,;=\"'`".contains(c)).any(|word| {
-            self.words.iter().any(|known| {
-                let known = known.trim_end();
-                match known.strip_suffix('*') {
-                    Some(stem) => word.starts_with(stem),
-                    None if known.chars().next_back().is_some_and(is_unspaced) => {
-                        word.contains(known)
-                    }
-                    None => word == known || word.strip_suffix('s') == Some(known),
-                }
-            })
-        })
-    }
-
-    /// Returns whether a lowered text ends with one of the words.
-    fn ends(&self, lowered: &str) -> bool {
-        let ends = |lowered: &str| {
-            self.words.iter().any(|word| {
-                let word = word.trim_end();
-                lowered.ends_with(word) && begins_word(lowered, lowered.len() - word.len())
-            })
-        };
-        // Or with the plural of one.
-        ends(lowered) || lowered.strip_suffix('s').is_some_and(ends)
-    }
-
-    /// Returns a lowered text without the word that it ends with.
-    fn stripped<'t>(&self, lowered: &'t str) -> &'t str {
-        let ends = |word: &&String| {
-            let word = word.trim_end();
-            lowered.ends_with(word) && begins_word(lowered, lowered.len() - word.len())
-        };
-        let word = self.words.iter().filter(ends).map(|word| word.trim_end().len()).max();
-        lowered[..lowered.len() - word.unwrap_or_default()].trim_end_matches([' ', ':', '='])
-    }
-
-    /// Returns whether a lowered text begins with one of the words.
-    fn begins(&self, lowered: &str) -> bool {
-        self.words.iter().any(|word| {
-            let Some(rest) = lowered.strip_prefix(word.trim_end()) else { return false };
-            let is_open = word.ends_with(' ') || word.chars().next_back().is_some_and(is_unspaced);
-            is_open || !rest.starts_with(char::is_alphanumeric)
-        })
-    }
-}
-
-/// Returns whether a word of a text begins at a place. In scripts without spaces it may be anywhere.
-fn begins_word(text: &str, at: usize) -> bool {
-    let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
-    behind.is_some_and(is_unspaced)
-        || !before.is_some_and(char::is_alphanumeric)
-        || before.is_some_and(is_unspaced)
-}
-
 /// Returns a text in lower case. The names of placeholders are none of its words.
 fn lowered(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -297,9 +147,13 @@ struct Lowered {
 impl Lowered {
     fn of(text: &str) -> Self {
         let lowered = format!("{} ", lowered(text));
-        let classes = [&WORDS.access, &WORDS.role, &WORDS.phrase, &WORDS.opens];
+        let classes = [&WORDS.gate_access, &WORDS.gate_role, &WORDS.gate_phrase, &WORDS.gate_opens];
         let access = classes.iter().any(|class| class.is_in(&lowered));
-        Self { access, opening: WORDS.opening.is_in(&lowered), vault: WORDS.vault.is_in(&lowered) }
+        Self {
+            access,
+            opening: WORDS.gate_opening.is_in(&lowered),
+            vault: WORDS.gate_vault.is_in(&lowered),
+        }
     }
 }
 
@@ -340,19 +194,20 @@ impl<'t> Sentence<'t> {
         score.add(looks.points(), looks.reason());
         let is_named = last_words(&lead, 4);
         let kind = if looks == Looks::Words { last_words(&lead, 2) } else { is_named.clone() };
-        if looks != Looks::Sign && WORDS.kinds.is_in_whole(&kind) {
+        if looks != Looks::Sign && WORDS.gate_kinds.is_in_whole(&kind) {
             score.add(-3, "named as something else");
         }
         let is_number = looks == Looks::Number;
         let is_port = is_number && range.start > word.start;
-        if is_port || is_number && (WORDS.units.begins(behind.trim_start()) || is_year(value)) {
+        if is_port || is_number && (WORDS.gate_units.begins(behind.trim_start()) || is_year(value))
+        {
             return None;
         }
         score.add(self.access(is_number), "a way in is named");
         let has_role = if is_number { code_before(&lead) } else { role_before(&is_named, &lead) };
         if has_role {
             score.add(if is_number { 3 } else { 2 }, "a secret is named right before it");
-        } else if is_number && WORDS.role.is_in(&format!("{} ", last_words(&lead, 5))) {
+        } else if is_number && WORDS.gate_role.is_in(&format!("{} ", last_words(&lead, 5))) {
             score.add(1, "a secret is named before it");
         }
         let is_told =
@@ -402,7 +257,7 @@ impl<'t> Sentence<'t> {
             let is_told = || {
                 let is_text = count <= WORDS_MAX && phrase.chars().count() >= CHARS_MIN;
                 is_text
-                    && WORDS.phrase.ends(WORDS.copula.stripped(&lead))
+                    && WORDS.gate_phrase.ends(WORDS.gate_copula.stripped(&lead))
                     && !is_named_thing(phrase)
             };
             if is_phrase && is_named() || is_told() {
@@ -425,8 +280,8 @@ impl<'t> Sentence<'t> {
         let is_given = |range: &Range<usize>| {
             let lead = self.lead(range.start);
             let is_told = self.text[..range.start].trim_end().ends_with([':', '：']);
-            (is_told || WORDS.copula.ends(&lead))
-                && WORDS.phrase.is_in(&format!("{} ", last_words(&lead, BETWEEN_MAX)))
+            (is_told || WORDS.gate_copula.ends(&lead))
+                && WORDS.gate_phrase.is_in(&format!("{} ", last_words(&lead, BETWEEN_MAX)))
                 && is_joined_words(&self.text[range.clone()])
         };
         let range = words(self.text, &self.range).into_iter().find(is_given)?;
@@ -446,11 +301,12 @@ impl<'t> Sentence<'t> {
             let lead = lead.trim_end_matches([' ', ':']).to_lowercase();
             let has_vault = self.own.vault || self.around.vault;
             let is_opened = has_vault && opens_with(&lead);
-            let named = WORDS.copula.stripped(&lead);
+            let named = WORDS.gate_copula.stripped(&lead);
             let is_said = is_listed || named.len() < lead.len();
             // A phrase is all that follows, a vault may be told about.
-            let is_phrase = is_said && WORDS.phrase.ends(named);
-            let is_told = || is_said && WORDS.vault.is_in(&format!("{} ", last_words(named, 3)));
+            let is_phrase = is_said && WORDS.gate_phrase.ends(named);
+            let is_told =
+                || is_said && WORDS.gate_vault.is_in(&format!("{} ", last_words(named, 3)));
             if !is_opened && !is_phrase && !is_told() {
                 continue;
             }
@@ -511,6 +367,94 @@ impl<'t> Sentence<'t> {
     }
 }
 
+/// Returns the words of a line that are so clearly credentials that they are hidden, not only held.
+pub(super) fn clear(line: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for part in sentences(line) {
+        let mut sentence = None;
+        for word in words(line, &part).into_iter().filter(|word| may_be_clear(&line[word.clone()]))
+        {
+            let sentence = sentence.get_or_insert_with(|| Sentence::of(line, part.clone(), ""));
+            let suspect = sentence.judge(&word).map(|suspect| behind_name(line, suspect));
+            let is_clear =
+                |suspect: &Suspect| is_clear(&line[suspect.range.clone()], suspect.points);
+            found.extend(suspect.filter(is_clear).map(|suspect| suspect.range));
+        }
+    }
+    found
+}
+
+/// Leaves the name out of a value that is assigned: `sid=x`.
+fn behind_name(line: &str, mut suspect: Suspect) -> Suspect {
+    let value = &line[suspect.range.clone()];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let name = value.split('=').next().unwrap_or_default();
+    let is_assigned =
+        name.len() < value.len() && name.starts_with(|c: char| c.is_ascii_lowercase());
+    if is_assigned && name.chars().all(is_name) {
+        suspect.range.start += name.len() + 1;
+    }
+    suspect
+}
+
+/// Returns whether a word is worth a look: cheaper than to judge what is around it.
+fn may_be_clear(word: &str) -> bool {
+    const BYTES: std::ops::RangeInclusive<usize> = 8..=96;
+    let bytes = word.as_bytes();
+    let looks = |value: &str| Looks::of(value).is_some_and(|looks| looks != Looks::Number);
+    BYTES.contains(&bytes.len())
+        && bytes.iter().any(u8::is_ascii_digit)
+        && bytes.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+        && (looks(word) || word.rsplit([':', '/', '=']).next().is_some_and(looks))
+}
+
+/// Returns whether a value with these points is hidden. What ids and hashes look like needs more of them, and a number
+/// is never clear.
+fn is_clear(value: &str, points: i32) -> bool {
+    const BYTES_MIN: usize = 8;
+    const DRAWN_BYTES_MIN: usize = 10;
+    const HASH_BYTES_MIN: usize = 32;
+    let Some(looks) = Looks::of(value) else { return false };
+    let bytes = value.as_bytes();
+    // `Granite~badger_33` is no name in code, whose words have capitals or signs, not both and a number behind them.
+    let is_made = || value::are_words_with_number(value.as_bytes());
+    let points_min = match looks {
+        Looks::CodeSign | Looks::Words if is_made() => 3,
+        Looks::Sign | Looks::CodeSign | Looks::Drawn | Looks::Words | Looks::Spelled => 4,
+        Looks::Digits => 5,
+        Looks::Encoded | Looks::DrawnId => 6,
+        Looks::Number => return false,
+    };
+    // `linux-cargo-` and the hash of a lock file
+    let is_content = bytes.rsplit(|byte| b"-_".contains(byte)).next().is_some_and(|end| {
+        end.len() < bytes.len()
+            && end.len() >= HASH_BYTES_MIN
+            && end.iter().all(u8::is_ascii_hexdigit)
+    });
+    // `2026-11-20T10:02:11Z`
+    let is_time = bytes.windows(8).any(|date| {
+        let is_sign = |at: usize| date[at] == b'-';
+        is_sign(4) && is_sign(7) && date[..4].iter().all(u8::is_ascii_digit)
+    });
+    let is_beside = || judge(bytes, Place::Beside(Promise::Password)).is_secret();
+    // `Argon2Id{salt`, from which the end was taken as the sign of a sentence.
+    let count = |signs: &[char]| value.matches(signs).count();
+    let (open, closed) = (count(&['{', '(', '[', '<']), count(&['}', ')', ']', '>']));
+    points >= points_min
+        && bytes.len() >= BYTES_MIN
+        && !is_time
+        // The end of base 64.
+        && !value.ends_with('=')
+        && !value.contains("&#")
+        && open == closed
+        && (open == 0 || is_beside())
+        // A name: `profile-1.0#PasswordText`.
+        && !WORDS.naming.occur_in(bytes)
+        && !is_content
+        && (looks != Looks::Drawn || bytes.len() >= DRAWN_BYTES_MIN && is_beside())
+        && (looks != Looks::Words || bytes[0].is_ascii_uppercase() || !value.is_ascii())
+}
+
 /// Sum of points, with their reasons.
 #[derive(Default)]
 struct Score {
@@ -529,23 +473,24 @@ impl Score {
 
 /// Returns whether the name of a secret stands in the last words before a value, with nothing else named there.
 fn role_before(last: &str, lead: &str) -> bool {
-    WORDS.role.is_in(&format!("{last} ")) || WORDS.role.ends(lead)
+    WORDS.gate_role.is_in(&format!("{last} ")) || WORDS.gate_role.ends(lead)
 }
 
 /// Returns whether the name of a code stands before a number, with a word such as `is` between them at most.
 fn code_before(lead: &str) -> bool {
     const NO_CODES: [&str; 4] = ["token", "tokens", "key", "secret"];
-    let lead = WORDS.copula.stripped(lead);
+    let lead = WORDS.gate_copula.stripped(lead);
     let last = last_words(lead, 1);
-    WORDS.role.ends(lead) && !NO_CODES.contains(&last.as_str())
+    WORDS.gate_role.ends(lead) && !NO_CODES.contains(&last.as_str())
 }
 
 /// Points for words that give a value: verbs for opening count most. Other words than verbs count only where
 /// `copulas` do.
 fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
-    let opens = opens_with(lead) || WORDS.opens.is_in(&format!("{} ", last_words(lead, 1)));
-    let is_given =
-        WORDS.giving.ends(lead) || WORDS.after.begins(behind) || copulas && WORDS.copula.ends(lead);
+    let opens = opens_with(lead) || WORDS.gate_opens.is_in(&format!("{} ", last_words(lead, 1)));
+    let is_given = WORDS.gate_giving.ends(lead)
+        || WORDS.gate_after.begins(behind)
+        || copulas && WORDS.gate_copula.ends(lead);
     match () {
         () if opens => 2,
         () if is_given => 1,
@@ -555,7 +500,7 @@ fn given(lead: &str, behind: &str, copulas: bool) -> i32 {
 
 /// `tess@example.org with`, `tess@example.org –`: a mail address before a value.
 fn follows_address(lead: &str) -> bool {
-    let lead = WORDS.copula.stripped(lead);
+    let lead = WORDS.gate_copula.stripped(lead);
     let word = last_words(lead.trim_end_matches([',', '-', '–', '/', '|', ' ']), 1);
     word.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'))
 }
@@ -565,13 +510,14 @@ fn is_login(lead: &str) -> bool {
     let mut words = lead.rsplit(char::is_whitespace);
     let (user, command) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let is_name = user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte));
-    is_name && !user.starts_with('-') && WORDS.access.is_in(&format!("{command} "))
+    is_name && !user.starts_with('-') && WORDS.gate_access.is_in(&format!("{command} "))
 }
 
 /// `opens with`, `opens for ops with`.
 fn opens_with(lead: &str) -> bool {
     const BETWEEN_MAX: usize = 6;
-    WORDS.with.ends(lead) && WORDS.opens.is_in(&format!("{} ", last_words(lead, BETWEEN_MAX)))
+    WORDS.gate_with.ends(lead)
+        && WORDS.gate_opens.is_in(&format!("{} ", last_words(lead, BETWEEN_MAX)))
 }
 
 /// The last words of a text.
@@ -641,7 +587,7 @@ impl Looks {
         }
         let is_drawn = bytes.len() >= DRAWN_BYTES_MIN
             && !is_numbered_name(bytes)
-            && known::may_spread(known::trimmed(value), known::Evidence::Rule)
+            && may_spread(known::trimmed(value), Evidence::Rule)
             && drawn::is_drawn(bytes);
         if is_drawn {
             return Some(if has_kind(bytes) { Self::DrawnId } else { Self::Drawn });
@@ -721,6 +667,8 @@ fn is_named_thing(value: &str) -> bool {
         && bytes
             .iter()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    // `Ctrl+Shift+F12`
+    let is_shortcut = value.split_once('+').is_some_and(|(key, _)| WORDS.modifier_key.has(key));
     // `ORA-01017`
     let is_numbered = value.split_once('-').is_some_and(|(name, number)| {
         name.bytes().all(|byte| byte.is_ascii_uppercase())
@@ -748,6 +696,7 @@ fn is_named_thing(value: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte));
     is_variable
         || is_numbered
+        || is_shortcut
         || is_serial
         || is_address
         || is_file
@@ -772,10 +721,7 @@ fn is_named_thing(value: &str) -> bool {
 
 /// Returns whether a word begins as public ids do.
 fn has_public_prefix(value: &str) -> bool {
-    let begins = |prefix: &String| {
-        value.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
-    };
-    WORDS.prefixes.iter().any(begins)
+    WORDS.gate_prefixes.begin(value.as_bytes())
 }
 
 /// `heuristic-robinson-e44709`: words with a short hash behind them.
@@ -901,8 +847,7 @@ fn encoded(value: &[u8]) -> Option<Looks> {
         has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let is_random = || {
         let text = str::from_utf8(value).unwrap_or_default();
-        known::may_spread(known::trimmed(text), known::Evidence::Rule)
-            && shape::has_random_part(value, 16)
+        may_spread(known::trimmed(text), Evidence::Rule) && shape::has_random_part(value, 16)
     };
     (is_base64
         && is_mixed

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
-use super::shape;
+use super::value::shape;
 
 /// Text before the first join and after the last that is read with them.
 const LEAD_BYTES_MAX: usize = 256;

@@ -6,7 +6,6 @@
 //! file names have neither.
 
 mod file;
-mod spread;
 
 pub use file::Pending;
 
@@ -18,9 +17,7 @@ use std::sync::{Arc, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Redactor, encoded, joined};
-pub(crate) use spread::may_spread;
-pub use spread::{Evidence, Randomness, randomness};
-pub(super) use spread::{is_everyday, is_trade_word};
+use crate::value::spread;
 
 /// The name of what is hidden because it was recognised elsewhere.
 pub(crate) const KNOWN: &str = "known-secret";

@@ -10,11 +10,11 @@ mod block;
 mod checksum;
 mod column;
 mod command;
+mod contexts;
 mod cookie;
 mod cue;
 mod deny;
 mod digits;
-mod drawn;
 mod echo;
 mod encoded;
 mod gate;
@@ -26,11 +26,12 @@ mod options;
 mod personal;
 mod printed;
 mod rule;
-mod shape;
 mod stream;
 pub mod texts;
 mod together;
-mod words;
+mod value;
+mod vocabulary;
+mod word;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -42,7 +43,6 @@ use memchr::memmem;
 pub use asked::{Answer, Given, corrects, request};
 pub use deny::PatternError;
 pub use gate::{SUSPECT, Suspect};
-use known::Evidence;
 pub use memory::MemorySuspect;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
@@ -50,6 +50,8 @@ pub use personal::{Class, Personal, Policy};
 pub use printed::{is_secrets_file, prints_secret, reads_secrets};
 use rule::Rule;
 pub use stream::OVERLAP_BYTES;
+use value::spread::{Evidence, may_spread};
+use vocabulary::WORDS;
 
 /// The beginning of what stands where a secret stood.
 pub const PLACEHOLDER_OPEN: &str = "[redacted:";
@@ -97,7 +99,7 @@ impl Redactor {
         let mut values = Vec::new();
         let mut take = |value: &str| {
             let value = known::trimmed(value);
-            if known::may_spread(value, Evidence::Rule) {
+            if may_spread(value, Evidence::Rule) {
                 values.push(value.to_owned());
             }
         };
@@ -253,7 +255,7 @@ enum Detector {
 
 /// The built-in rules, ready to run.
 struct Engine {
-    rules: Vec<Rule>,
+    rules: Vec<&'static Rule>,
     keywords: AhoCorasick,
     /// Detectors by keyword.
     detectors: Vec<Vec<Detector>>,
@@ -263,11 +265,10 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
 
 impl Engine {
     fn new() -> Self {
-        // Proved by the test `the_table_of_rules_is_sound`.
-        let rules = rule::built_in().expect("the built-in rules are valid");
-        let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
-        let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
-        let cues = cue::KEYWORDS.iter().map(|word| (*word, Detector::Cue));
+        let rules: Vec<&'static Rule> = rule::built_in().collect();
+        let cookies = WORDS.cookie_part.iter().map(|word| (word, Detector::Cookie));
+        let own = WORDS.name_part.iter().map(|word| (word, Detector::Assignment));
+        let cues = WORDS.cue.iter().map(|word| (word, Detector::Cue));
         let own = cookies.chain(own).chain(cues);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),
@@ -362,6 +363,10 @@ impl Engine {
                         found.extend(next.map(|secret| (detector, secret)));
                     }
                     Some(secret) => found.push((detector, secret)),
+                    None if detector == Detector::Assignment => {
+                        let values = cues.sentence(text, &range).into_iter();
+                        found.extend(values.map(|value| (Detector::Cue, value)));
+                    }
                     None if self.prefers_one_pass(detector)
                         && failures.are_too_many(detector, self.rules.len()) =>
                     {

@@ -5,107 +5,48 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Deserialize;
 
-/// Names of secrets in the names of files, settings and variables.
-const NAME: &str = r"[\w./:@-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api_?key|access_?key|private_?key|signing_?key|\bpsk\b)[\w-]*";
+use crate::contexts;
+use crate::vocabulary::WORDS;
+
+/// Commands and files that contain secrets, as expressions in `contexts.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Output {
+    /// Names of secrets in the names of files, settings and variables; `NAME` stands for it in the others.
+    name: String,
+    /// Commands that print a secret and nothing else.
+    prints: Vec<String>,
+    /// Commands that print what a store of credentials, or the environment, contains.
+    stores: Vec<String>,
+    /// Names of files that contain the settings of an environment, or credentials.
+    files: Vec<String>,
+}
+
+static OUTPUT: LazyLock<Output> = LazyLock::new(|| contexts::rows("output"));
 
 static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let forms = [
-        r"pass\s+show\s+[\w@./-]+",
-        r"gopass\s+(?:show\s+)?-o\b",
-        r"op\s+(?:read|item\s+get\b.*(?:--reveal|--fields))\b",
-        r"bw\s+get\s+(?:password|totp)\b",
-        r"lpass\s+show\b.*--password\b",
-        r"security\s+find-(?:generic|internet)-password\b.*\s-[a-z]*w\b",
-        r"secret-tool\s+lookup\b",
-        r"keyring\s+get\b",
-        r"aws\s+secretsmanager\s+get-secret-value\b.*--query\b",
-        r"aws\s+ssm\s+get-parameters?\b.*--with-decryption\b.*--query\b",
-        r"aws\s+ecr\s+get-login-password\b",
-        r"gcloud\s+secrets\s+versions\s+access\b",
-        r"gcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b",
-        r"az\s+keyvault\s+secret\s+show\b.*--query\b",
-        r"az\s+account\s+get-access-token\b.*--query\b",
-        r"vault\s+(?:kv\s+get|read)\b.*-field[= ]",
-        r"doppler\s+secrets\s+get\b.*--plain\b",
-        r"heroku\s+config:get\b",
-        r"gh\s+auth\s+token\b",
-        r"argocd\s+admin\s+initial-password\b",
-        r"kubectl\b.*\bget\s+secrets?\b.*\bbase64\s+(?:-d|-D|--decode)\b",
-        r"kubeadm\s+token\s+(?:create|generate)\s*$",
-        r"kubectl\b.*\bget\s+secrets?\b.*\bbase64decode\b",
-        r"\S.*\.GetNetworkCredential\(\)\.Password\s*$",
-        r"openssl\s+rand\s+-(?:hex|base64)\b",
-        r"(?:pwgen|apg|xkcdpass|diceware|makepasswd)\b",
-        // A setting, an output or a variable whose name is that of a secret.
-        r"(?:config|configure|secrets?|variables?|vars?|env|settings?|output|params?|parameters?|keystore|keyring|keychain)(?:\s+|:)(?:get|show|read|view|reveal|print|--?raw|access)\s[^|;&<>]*NAME(?:['\x22]|\s|$)",
-        r"printenv\s+NAME\s*$",
-        r"(?:echo|printf\s+\S+)\s+['\x22]?\$\{?NAME\}?['\x22]?\s*$",
-        r"nmcli\b.*\bpsk\b",
-        r"(?:[\w-]+\s+)?auth[:\s-](?:token|print-access-token)\s*$",
-        // A file that holds nothing else.
-        r"(?:cat|head|tail|less|more|type|bat|Get-Content)\s[^|;&<>]*(?:NAME(?:\.(?:txt|key|out|tmp|secret|token|password|pass|pw))?|[\w./@-]*secrets?/[\w-]+(?:\.txt)?|[\w./@-]*(?:\.erlang\.cookie|\.passwd-s3fs|vault[-_]pass)|(?:^|[\s/])[\w-]*(?:private|secret|master|signing|encryption)[\w-]*\.key)['\x22]?\s*$",
-        // Generators.
-        r"\S*/dev/u?random\b",
-        r"(?:\S*[.(\s])?(?:secrets\.token_|randomBytes\(|random_bytes\(|SecureRandom\b|get_random_secret_key|Fernet\.generate_key|crypto\.rand)",
-        r"gpg\b.*--gen-random\b",
-        r"(?:\S+/)?(?:rails|rake)\s+secret\b",
-        r"(?:\S+\s+)?(?:genkey|genpsk|phx\.gen\.secret|key:generate\b.*--show)\b",
-        r"(?:\S+\s+)*(?:generate|gen|create|new)[-:_ ](?:\w+[-_ ])?(?:secret|token|password|passphrase|apikey)(?:[-_]key)?\b[^|;&<>]*$",
-    ];
-    let forms = forms.join("|").replace("NAME", NAME);
-    Regex::new(&format!(r"(?i)(?:^|[\s;&|($`])(?:{forms})")).ok()
+    let Output { name, prints, .. } = &*OUTPUT;
+    any_of(r"(?:^|[\s;&|($`])", &prints.join("|").replace("NAME", name), "")
 });
 
-/// Names of files that contain the settings of an environment, or credentials.
-const FILES: [&str; 12] = [
-    r"\.env(?:rc|\.[\w-]+)*",
-    r"[\w-]+\.env",
-    r"[._]netrc",
-    r"\.(?:pgpass|my\.cnf|npmrc|yarnrc\.yml|pypirc|git-credentials|htpasswd|dockercfg|s3cfg|boto|vault-token)",
-    r"\.(?:docker/config\.json|kube/config|aws/(?:credentials|config)|azure/[\w.-]+\.json)",
-    r"(?:kubeconfig|application_default_credentials\.json|service[-_]account[\w-]*\.json)",
-    r"credentials(?:\.(?:json|ya?ml|toml|ini|xml|tfrc\.json|properties))?",
-    r"secrets?(?:\.[\w-]+)?\.(?:json|ya?ml|toml|ini|env|properties|txt)",
-    r"[\w.-]+\.tfvars(?:\.json)?",
-    r"(?:local\.settings\.json|wp-config\.php|master\.key|auth\.json)",
-    r"(?:run|var/run)/secrets/[\w./-]+",
-    r"[\w-]*(?:passw(?:or)?ds?|credentials?|secrets?)\.(?:txt|csv|kdbx)",
-];
-
-/// Commands that print what a store of credentials, or the environment, contains.
-const STORES: [&str; 14] = [
-    r"kubectl\b[^|;&]*\bget\s+secrets?\b[^|;&]*\s-o",
-    r"oc\b[^|;&]*\bget\s+secrets?\b[^|;&]*\s-o",
-    r"vault\s+(?:kv\s+get|read)\b",
-    r"op\s+(?:read|inject|run|item\s+get)\b",
-    r"(?:go)?pass\s+(?:show|-c)\b",
-    r"(?:bw|rbw)\s+get\b",
-    r"lpass\s+show\b",
-    r"security\s+find-(?:generic|internet)-password\b",
-    r"(?:secret-tool\s+lookup|keyring\s+get|chamber\s+(?:read|export)|doppler\s+secrets|infisical\s+(?:secrets|export))\b",
-    r"aws\s+(?:secretsmanager\s+get-secret-value|ssm\s+get-parameters?\b[^|;&]*--with-decryption|configure\s+export-credentials)\b",
-    r"(?:gcloud\s+secrets\s+versions\s+access|az\s+keyvault\s+secret\s+show|heroku\s+config)\b",
-    r"(?:sops\s+(?:-d|--decrypt|decrypt)|ansible-vault\s+(?:view|decrypt))\b",
-    r"(?:terraform|tofu)\s+output\b|pulumi\b[^|;&]*--show-secrets\b",
-    r"(?:printenv|env|set)\s*(?:$|\|)",
-];
-
 static FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&format!(r"(?i)(?:^|[\s/'\x22=@<(])(?:{})(?:$|[\s'\x22)|;&<>])", FILES.join("|")))
-        .ok()
+    let files = OUTPUT.files.join("|");
+    any_of(r"(?:^|[\s/'\x22=@<(])", &files, r"(?:$|[\s'\x22)|;&<>])")
 });
 
 static STORE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(&format!(r"(?i)(?:^|[\s;&|($`/])(?:{})", STORES.join("|"))).ok());
+    LazyLock::new(|| any_of(r"(?:^|[\s;&|($`/])", &OUTPUT.stores.join("|"), ""));
 
-/// Endings of files that show which settings there are, and contain no secret of anybody.
-const SAMPLES: [&str; 6] = ["example", "sample", "template", "dist", "defaults", "tpl"];
+fn any_of(before: &str, forms: &str, behind: &str) -> Option<Regex> {
+    Regex::new(&format!("(?i){before}(?:{forms}){behind}")).ok()
+}
 
 /// Returns whether the name of a file tells that it contains settings of an environment, or credentials.
 pub fn is_secrets_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    !name.split('.').any(|part| SAMPLES.contains(&part.to_ascii_lowercase().as_str()))
+    !name.split('.').any(|part| WORDS.sample_part.has(part))
         && FILE.as_ref().is_some_and(|file| file.is_match(path))
 }
 

@@ -1,19 +1,17 @@
-//! The rules for providers' tokens: a table of data (`rules.toml`) and how one rule is applied.
+//! The rules for providers' tokens: a table of data (`data/rules.toml`) and how one rule is applied.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::assignment;
 use super::checksum;
 use super::command;
-use super::drawn;
-use super::shape;
-use super::words;
+use super::contexts;
+use super::value::{Place, Promise, drawn, judge, shape};
+use super::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
 /// again with a longer window.
@@ -31,28 +29,6 @@ const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 
 /// The longest left edge.
 const LEFT_EDGE_BYTES: usize = 3;
-
-/// Words that say that what looks like a provider's key is the name of a content or of a state.
-const CONTENT_WORDS: [&str; 15] = [
-    "sha1",
-    "sha2",
-    "sha5",
-    "sha-",
-    "hash",
-    "commit",
-    "digest",
-    "integrity",
-    "checksum",
-    "revision",
-    "etag",
-    "md5",
-    "version",
-    "public",
-    " h1:",
-];
-
-static HOLDS_CONTENT_WORD: LazyLock<AhoCorasick> =
-    LazyLock::new(|| words::automaton(&CONTENT_WORDS));
 
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
@@ -100,12 +76,18 @@ pub(super) struct Rule {
     /// As [`told`](Self::told), or like one that people choose with its sign: all of it stands apart.
     #[serde(default)]
     chosen: bool,
+    /// True if the secret has to be of a style in which passwords and keys are made.
+    #[serde(default)]
+    styled: bool,
     /// True if the secret has to look drawn at random, since nothing but its place tells it.
     #[serde(default)]
     drawn: bool,
     /// True if words that stand where a secret would are none.
     #[serde(default)]
     worded: bool,
+    /// True if a user and a password that are both words which mean nothing are none: `username:password`.
+    #[serde(default)]
+    pair: bool,
     /// True if what looks like a placeholder is hidden too.
     #[serde(default)]
     even_placeholders: bool,
@@ -126,24 +108,23 @@ pub(super) struct Rule {
     finder: OnceLock<Finder<'static>>,
 }
 
-/// The file of rules.
+/// The file of providers' formats.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
     rule: Vec<Rule>,
 }
 
-/// The built-in rules: formats first, which tell more than what stands around a secret.
-pub(super) fn built_in() -> Result<Vec<Rule>, toml::de::Error> {
-    let mut rules = parse(include_str!("rules.toml"))?;
-    rules.extend(parse(include_str!("contexts.toml"))?);
-    rules.extend(parse(include_str!("places.toml"))?);
-    Ok(rules)
-}
+static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
+    // Proved by the test `the_table_of_rules_is_sound`.
+    toml::from_str(include_str!("../data/rules.toml")).expect("the built-in rules are valid")
+});
 
-/// Reads a table of rules.
-fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
-    Ok(toml::from_str::<RuleFile>(text)?.rule)
+static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| contexts::rows("rule"));
+
+/// Returns the built-in rules: formats first, which tell more than what stands around a secret.
+pub(super) fn built_in() -> impl Iterator<Item = &'static Rule> {
+    PROVIDERS.rule.iter().chain(CONTEXTS.iter())
 }
 
 impl Rule {
@@ -247,7 +228,12 @@ impl Rule {
         let secret = groups.name("secret").map_or(whole.clone(), |group| group.range());
         let judged = groups.name("judged").map_or(secret.clone(), |group| group.range());
         let lead = &text[whole.start..secret.start];
-        (self.accepts(&text[judged]) && !(self.named && is_content(lead))).then_some(secret)
+        let user = text[whole.start..judged.start].strip_suffix(b":").unwrap_or_default();
+        let user = user.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let are_words =
+            self.pair && shape::is_stop_word(user) && shape::is_stop_word(&text[judged.clone()]);
+        (!are_words && self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
+            .then_some(secret)
     }
 
     fn accepts(&self, secret: &[u8]) -> bool {
@@ -259,10 +245,11 @@ impl Rule {
         (self.even_placeholders || !shape::is_placeholder(secret))
             && (!self.worded || self.command || !shape::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
-            && (!self.mixed || is_mixed(secret))
-            && (!self.told || assignment::is_told_secret(secret))
-            && (!self.chosen || assignment::is_told_secret(secret) || drawn::is_chosen(secret))
-            && (!self.drawn || assignment::is_drawn_secret(secret))
+            && (!self.mixed || has_all_kinds(secret))
+            && (!self.told || judge(secret, Place::Rule).is_secret())
+            && (!self.chosen || judge(secret, Place::Rule).is_secret() || drawn::is_chosen(secret))
+            && (!self.styled || judge(secret, Place::Styled).is_secret())
+            && (!self.drawn || judge(secret, Place::Beside(Promise::Password)).is_secret())
     }
 
     fn regex(&self) -> Option<&Regex> {
@@ -297,12 +284,8 @@ fn has_left_edge(before: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the words before a value say that it names a content.
-pub(super) fn is_content(lead: &[u8]) -> bool {
-    HOLDS_CONTENT_WORD.is_match(lead)
-}
-
-fn is_mixed(secret: &[u8]) -> bool {
+/// Returns whether there are capitals, small letters and two digits.
+fn has_all_kinds(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)
         && secret.iter().filter(|byte| byte.is_ascii_digit()).count() >= 2

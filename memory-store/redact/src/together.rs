@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Finding, Redactor, is_learned, shape};
+use super::value::shape;
+use super::{Finding, Redactor, is_learned};
 
 /// Shorter values may be any word of the other texts.
 const VALUE_BYTES_MIN: usize = 5;
@@ -89,7 +90,7 @@ fn may_repeat(value: &str) -> bool {
         && !shape::is_stop_word(bytes)
         && !shape::is_placeholder(bytes)
         && !shape::is_numeric(bytes)
-        && !super::known::is_everyday(value)
+        && !super::value::spread::is_everyday(value)
 }
 
 /// Returns where these values stand alone in a text, in whatever case.

@@ -1,14 +1,32 @@
 //! Promise of a value's name: a password, a key, or nothing.
 
-/// Promise of a name about its value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Promise {
-    /// A password, chosen by a person: any value may be one.
-    Password,
-    /// A key or token: drawn at random.
-    Key,
-    /// A key of some kind: the value has to say by itself that it is secret.
-    SomeKey,
+use std::ops::Range;
+
+use crate::value::Promise;
+use crate::vocabulary::WORDS;
+
+/// Returns the promise of the name at a place: `mot de passe` is one name in three words.
+pub(super) fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 4;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    // At the end of a sentence its stop counts as a part of the name.
+    let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
+    let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
+    promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
+}
+
+/// Returns the promise of a name in prose, whose words have spaces between them: `secret access key`.
+pub(super) fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 16;
+    let promise = promise_at(text, name)?;
+    if promise != Promise::SomeKey {
+        return Some(promise);
+    }
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let word = lead.strip_suffix(b" ").or_else(|| lead.strip_suffix(b"-"))?;
+    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
+    let word = str::from_utf8(&word).ok()?;
+    promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
 /// Returns the promise of a name, if it is the name of a secret.
@@ -24,156 +42,14 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     promise_of(last, previous)
 }
 
-pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 28] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "passwort",
-        "pwd",
-        "passord",
-        "passordet",
-        "contrasena",
-        "senha",
-        "wachtwoord",
-        "salasana",
-        "heslo",
-        "adgangskode",
-        "adgangskoden",
-        "adgangskoder",
-        "kennwort",
-        "parola",
-        "parolasi",
-        "kodeord",
-        "sandi",
-        "dbpw",
-        "rootpw",
-        "userpw",
-        "adminpw",
-        "bindpw",
-        "parolas",
-        "psw",
-    ];
-    // Passwords in languages that change the end of a word.
-    const STEMS: [&str; 9] = [
-        "parol",
-        "parool",
-        "lozink",
-        "laluan",
-        "contrasenya",
-        "pasahitz",
-        "nenosiri",
-        "wagwoord",
-        "pasvort",
-    ];
-    const KEYS: [&str; 12] = [
-        "secret",
-        "secrete",
-        "secreta",
-        "segreta",
-        "creds",
-        "token",
-        "apikey",
-        "accesskey",
-        "secretkey",
-        "privatekey",
-        "authkey",
-        "credential",
-    ];
-    const KEY_OF: [&str; 32] = [
-        "api",
-        "access",
-        "secret",
-        "private",
-        "auth",
-        "encryption",
-        "signing",
-        "master",
-        "account",
-        "service",
-        "app",
-        "client",
-        "webhook",
-        "license",
-        "admin",
-        "deploy",
-        "root",
-        "shared",
-        "session",
-        "cookie",
-        "jwt",
-        "hmac",
-        "aes",
-        "storage",
-        "write",
-        "consumer",
-        "functions",
-        "subscription",
-        "ingest",
-        "x",
-        "preshared",
-        "unseal",
-    ];
-    // Words before `pass` that make a name of a password, where no sign stands between them.
-    const PASS_OF: [&str; 32] = [
-        "admin", "app", "auth", "bind", "client", "db", "dn", "ftp", "http", "imap", "key",
-        "keystore", "ldap", "login", "mail", "master", "mysql", "pg", "pop", "proxy", "redis",
-        "relay", "remote", "require", "root", "sftp", "smtp", "sql", "ssh", "store", "user", "vnc",
-    ];
-    // Keys that open nothing.
-    const OPEN_KEYS: [&str; 28] = [
-        "primary",
-        "foreign",
-        "cache",
-        "sort",
-        "partition",
-        "unique",
-        "composite",
-        "object",
-        "idempotency",
-        "lookup",
-        "map",
-        "hash",
-        "row",
-        "group",
-        "query",
-        "search",
-        "storage",
-        "s3",
-        "dedupe",
-        "dedup",
-        "routing",
-        "message",
-        "translation",
-        "i18n",
-        "restore",
-        "index",
-        "item",
-        "file",
-    ];
-    // Tokens of text, not of access.
-    const TEXT_TOKENS: [&str; 12] = [
-        "next",
-        "page",
-        "pad",
-        "eos",
-        "bos",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "cancellation",
-        "max",
-        "stop",
-    ];
+fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     match last {
         "pass" | "pw" | "mdp" | "clave" => Some(Promise::Password),
         // `mot_de_passe`, `palavra-passe`
         "passe" if matches!(previous, Some("de" | "palavra")) => Some(Promise::Password),
         "key" => match previous {
-            Some(word) if KEY_OF.contains(&word) => Some(Promise::Key),
-            Some(word) if OPEN_KEYS.contains(&word) => None,
+            Some(word) if WORDS.key_of.has(word) => Some(Promise::Key),
+            Some(word) if WORDS.open_key_of.has(word) => None,
             Some(_) | None => Some(Promise::SomeKey),
         },
         // `PassWord`
@@ -188,51 +64,21 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
             Some(Promise::Key)
         }
         "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
-        "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
+        "token" if previous.is_some_and(|word| WORDS.text_token.has(word)) => None,
         // `dnpass`, `relaypass`
-        _ if last
-            .strip_suffix("pass")
-            .is_some_and(|of| PASS_OF.iter().any(|it| of.ends_with(it))) =>
-        {
+        _ if last.strip_suffix("pass").is_some_and(|of| WORDS.pass_of.end(of.as_bytes())) => {
             Some(Promise::Password)
         }
-        _ if STEMS.iter().any(|stem| last.starts_with(stem)) => Some(Promise::Password),
-        _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
-        _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),
+        _ if WORDS.password_stem.begin(last.as_bytes()) => Some(Promise::Password),
+        _ if WORDS.password_end.end(last.as_bytes()) => Some(Promise::Password),
+        _ if WORDS.key_end.end(last.as_bytes()) => Some(Promise::Key),
         _ => None,
     }
 }
 
 /// Words that follow the telling one: `API_KEY_PROD`, `password2`.
 fn is_suffix(word: &str) -> bool {
-    const SUFFIXES: [&str; 25] = [
-        "secure",
-        "super",
-        "base",
-        "prod",
-        "production",
-        "dev",
-        "development",
-        "staging",
-        "stage",
-        "test",
-        "live",
-        "sandbox",
-        "value",
-        "default",
-        "old",
-        "new",
-        "current",
-        "base64",
-        "b64",
-        "plain",
-        "string",
-        "str",
-        "confirmation",
-        "confirm",
-        "again",
-    ];
-    SUFFIXES.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
+    WORDS.name_suffix.has(word) || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The words of a name, in lower case: split at signs, digits and changes of case.

@@ -1,5 +1,5 @@
 //! Forms of sentences that give a credential by what surrounds the value, whatever the value looks like: an option, a
-//! variable, the answer to a question. The rows are in `gate.toml`.
+//! variable, the answer to a question. The rows are in `contexts.toml`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,12 +9,13 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::{Looks, is_rare, is_template};
-use crate::{drawn, shape};
+use crate::contexts;
+use crate::value::{drawn, shape};
 
-/// A row of `gate.toml`.
+/// A row of `contexts.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+struct Row {
     reason: String,
     /// Expression; its first group that takes part in a match is the value.
     pattern: String,
@@ -54,7 +55,7 @@ static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
     let form =
         |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
-    super::rows().form.into_iter().map(form).collect()
+    contexts::rows::<Vec<Row>>("suspect").into_iter().map(form).collect()
 });
 
 /// Returns each example with its reason.
@@ -119,7 +120,7 @@ fn is_refused(value: &str) -> bool {
         || value.is_ascii() && drawn::stands_for_something(value.as_bytes())
         || shape::is_numbered_algorithm(value.as_bytes())
         || text::is_stop_word(&lowered)
-        || super::WORDS.kinds.is_in_whole(&lowered)
+        || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }
 
 /// Returns whether a value is no word of plain language.

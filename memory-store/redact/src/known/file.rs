@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spread::VALUE_BYTES_MAX;
 use super::{KEY_BYTES, Known, Scope, VALUES_MAX, Value};
+use crate::value::spread::VALUE_BYTES_MAX;
 use memory_store_base::error::{At, Result};
 use memory_store_base::fs::disk::{
     Privacy, create_folder, private_options, read_if_there, replace,

@@ -1,12 +1,13 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use crate::{drawn, shape};
-use memory_store_base::text::{self, rarity};
+use super::{Asked, Place, Reason, drawn, judge, shape};
+use crate::vocabulary::WORDS;
+use memory_store_base::text::{rarity, tokens};
 
 /// Shorter values are words, and longer ones texts.
-pub(super) const VALUE_BYTES_MIN: usize = 8;
-pub(super) const VALUE_BYTES_MAX: usize = 512;
+pub(crate) const VALUE_BYTES_MIN: usize = 8;
+pub(crate) const VALUE_BYTES_MAX: usize = 512;
 
 /// Letters that a rare word has at least.
 const RARE_LETTERS_MIN: usize = 9;
@@ -14,152 +15,59 @@ const RARE_LETTERS_MIN: usize = 9;
 /// Digits behind an everyday word that make nothing else of it: `postgres16`, `release2024`.
 const EVERYDAY_DIGITS_MAX: usize = 4;
 
-/// Words that name users, programs, places and stages, and stand where passwords stand in examples.
-const EVERYDAY: [&str; 72] = [
-    "account",
-    "admin",
-    "administrator",
-    "alpine",
-    "android",
-    "app",
-    "application",
-    "backend",
-    "backup",
-    "base",
-    "beta",
-    "build",
-    "change",
-    "changeit",
-    "changeme",
-    "client",
-    "cluster",
-    "container",
-    "database",
-    "debian",
-    "debug",
-    "default",
-    "demo",
-    "dev",
-    "development",
-    "docker",
-    "elastic",
-    "example",
-    "foobar",
-    "frontend",
-    "grafana",
-    "guest",
-    "host",
-    "http",
-    "https",
-    "kafka",
-    "key",
-    "kubernetes",
-    "letmein",
-    "local",
-    "localhost",
-    "login",
-    "main",
-    "mariadb",
-    "master",
-    "minio",
-    "mongo",
-    "mongodb",
-    "mysql",
-    "node",
-    "oracle",
-    "pass",
-    "passw0rd",
-    "password",
-    "port",
-    "postgres",
-    "postgresql",
-    "prod",
-    "production",
-    "python",
-    "rabbitmq",
-    "redis",
-    "release",
-    "root",
-    "secret",
-    "server",
-    "service",
-    "staging",
-    "test",
-    "testing",
-    "user",
-    "version",
-];
-
 /// Certainty that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Evidence {
+pub(crate) enum Evidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
     /// The user gave it when asked for a secret: a rare word may be one.
     Answer,
 }
 
-/// Score of how random a value looks, with the reasons.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Randomness {
-    /// Sum of the reasons.
-    pub points: i32,
-    /// Features of the value that added or took points.
-    pub reasons: Vec<&'static str>,
+/// Reasons to look for a value in other texts: entropy, kinds of characters and words that no language has count for it;
+/// names in code, paths, versions, times, everyday words and placeholders count against it. Nothing outweighs what is
+/// drawn by lot as a whole.
+pub(super) static TABLE: [Reason; 15] = [
+    reason("a number that nobody counted", 20, |it| drawn::is_drawn_number(it.bytes)),
+    reason("parts that are drawn at random", 20, |it| drawn::is_drawn_phrase(it.bytes)),
+    reason("rare words drawn by lot", 20, |it| drawn::is_joined_phrase(it.bytes)),
+    reason("too short or too long", -10, |it| {
+        !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&it.bytes.len())
+    }),
+    reason("several words", -10, |it| {
+        it.bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+    }),
+    reason("a placeholder, path, version, number or time", -10, |it| {
+        stands_for_something(it.bytes)
+    }),
+    reason("everyday words", -10, |it| is_everyday(text(it))),
+    reason("signs of code", -10, |it| {
+        let has_signs = it.bytes.iter().any(|byte| b"\"'`\\<>(){}[]".contains(byte));
+        has_signs && !drawn::is_drawn(it.bytes)
+    }),
+    reason("a name of words", -10, |it| is_name_of_words(it.bytes) || is_identifier(it.bytes)),
+    reason("drawn at random as a whole", 2, |it| drawn::is_drawn(it.bytes)),
+    reason("a random part", 2, |it| {
+        let longest = parts(text(it)).max_by_key(|part| part.len()).unwrap_or_default();
+        shape::is_random(longest.as_bytes(), VALUE_BYTES_MIN)
+    }),
+    reason("a long random part", 2, |it| shape::has_random_part(it.bytes, 20)),
+    reason("signs that passwords have", 2, |it| has_signs_of_passwords(it.bytes)),
+    reason("a rare word that was asked for", 12, |it| it.is_given && is_rare_word(text(it))),
+    reason("words and digits that were asked for", 12, |it| it.is_given && is_mixed_name(it.bytes)),
+];
+
+const fn reason(what: &'static str, points: i32, holds: fn(&Asked<'_>) -> bool) -> Reason {
+    Reason { what, points, holds }
 }
 
-impl Randomness {
-    /// Points from which on a value looks random.
-    pub const ENOUGH: i32 = 2;
-
-    /// Returns whether the value means nothing else, so that it may be hidden in other texts than the one where it was
-    /// found.
-    pub fn is_enough(&self) -> bool {
-        self.points >= Self::ENOUGH
-    }
-}
-
-/// Scores how random a value looks. Entropy, kinds of characters and words that no language has count for it; names in
-/// code, paths, versions, times, everyday words and placeholders count against it.
-pub fn randomness(value: &str, evidence: Evidence) -> Randomness {
-    let bytes = value.as_bytes();
-    let is_answer = evidence == Evidence::Answer;
-    let has_spaces =
-        || bytes.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control());
-    let has_signs_of_code = || bytes.iter().any(|byte| b"\"'`\\<>(){}[]".contains(byte));
-    let longest = || parts(value).max_by_key(|part| part.len()).unwrap_or_default().as_bytes();
-    let is_drawn_or_plain = drawn::is_drawn(bytes) || !has_signs_of_code();
-    // Each with its points, the strongest reasons first. Nothing outweighs what is drawn by lot as a whole.
-    let reasons: [(&'static str, i32, &dyn Fn() -> bool); 15] = [
-        ("a number that nobody counted", 20, &|| drawn::is_drawn_number(bytes)),
-        ("parts that are drawn at random", 20, &|| drawn::is_drawn_phrase(bytes)),
-        ("rare words drawn by lot", 20, &|| drawn::is_joined_phrase(bytes)),
-        ("too short or too long", -10, &|| {
-            !(VALUE_BYTES_MIN..=VALUE_BYTES_MAX).contains(&bytes.len())
-        }),
-        ("several words", -10, &has_spaces),
-        ("a placeholder, path, version, number or time", -10, &|| stands_for_something(bytes)),
-        ("everyday words", -10, &|| is_everyday(value)),
-        ("signs of code", -10, &|| !is_drawn_or_plain),
-        ("a name of words", -10, &|| is_name_of_words(bytes) || is_identifier(bytes)),
-        ("drawn at random as a whole", 2, &|| drawn::is_drawn(bytes)),
-        ("a random part", 2, &|| shape::is_random(longest(), VALUE_BYTES_MIN)),
-        ("a long random part", 2, &|| shape::has_random_part(bytes, 20)),
-        ("signs that passwords have", 2, &|| has_signs_of_passwords(bytes)),
-        ("a rare word that was asked for", 12, &|| is_answer && is_rare_word(value)),
-        ("words and digits that were asked for", 12, &|| is_answer && is_mixed_name(bytes)),
-    ];
-    let mut score = Randomness::default();
-    for (reason, points, _) in reasons.iter().filter(|(_, _, holds)| holds()) {
-        score.points += points;
-        score.reasons.push(reason);
-    }
-    score
+fn text<'t>(it: &Asked<'t>) -> &'t str {
+    str::from_utf8(it.bytes).unwrap_or_default()
 }
 
 /// Returns whether a value that was recognised may be looked for elsewhere.
 pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
-    randomness(value, evidence).is_enough()
+    judge(value.as_bytes(), Place::Elsewhere(evidence)).is_secret()
 }
 
 /// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
@@ -183,13 +91,13 @@ pub(crate) fn is_everyday(value: &str) -> bool {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let word = word.to_ascii_lowercase();
         part.len() - word.len() <= EVERYDAY_DIGITS_MAX
-            && (word.is_empty() || EVERYDAY.contains(&word.as_str()))
+            && (word.is_empty() || WORDS.everyday.has(word))
     })
 }
 
 /// Returns whether this is the name of a user, a program or a stage, as documentation has it for a password.
 pub(crate) fn is_trade_word(value: &[u8]) -> bool {
-    EVERYDAY.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    WORDS.everyday.has(value)
 }
 
 /// `TestBlendsColour256Fallback`: a name in code, made of words, with a number.
@@ -292,7 +200,7 @@ fn is_rare_word(value: &str) -> bool {
     let is_word = bytes.len() >= RARE_LETTERS_MIN
         && bytes.iter().all(u8::is_ascii_alphabetic)
         && shape::case_changes(bytes) == 0;
-    is_word && text::tokens(value).iter().all(|token| rarity::is_unknown(&token.term))
+    is_word && tokens(value).iter().all(|token| rarity::is_unknown(&token.term))
 }
 
 /// `mailgrove-77-xu`: words and digits that were put together.
@@ -368,7 +276,9 @@ mod tests {
             assert!(
                 !may_spread(value, Evidence::Rule),
                 "{value}: {:?}",
-                randomness(value, Evidence::Rule)
+                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                    .reasons()
+                    .collect::<Vec<_>>()
             );
         }
         for value in [
@@ -393,7 +303,9 @@ mod tests {
             assert!(
                 may_spread(value, Evidence::Rule),
                 "{value}: {:?}",
-                randomness(value, Evidence::Rule)
+                judge(value.as_bytes(), Place::Elsewhere(Evidence::Rule))
+                    .reasons()
+                    .collect::<Vec<_>>()
             );
         }
     }

@@ -3,6 +3,7 @@
 //! in code that are made of such words.
 
 use super::shape;
+use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
 /// Bytes of an odd value, at least and at most.
@@ -13,7 +14,7 @@ const VALUE_BYTES_MAX: usize = 128;
 const WORD_LETTERS_MIN: usize = 3;
 
 /// Returns whether a value without spaces looks drawn at random.
-pub(super) fn is_drawn(value: &[u8]) -> bool {
+pub(crate) fn is_drawn(value: &[u8]) -> bool {
     let Some(odd) = Odd::of(value) else { return false };
     let is_mixed = value.iter().any(u8::is_ascii_digit) || shape::case_changes(value) > 0;
     odd.bytes >= VALUE_BYTES_MIN - 1
@@ -25,7 +26,7 @@ pub(super) fn is_drawn(value: &[u8]) -> bool {
 }
 
 /// Returns whether a value looks drawn at random and mixes digits and letters within a part.
-pub(super) fn is_mixed(value: &[u8]) -> bool {
+pub(crate) fn is_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.split(|byte| !is_letter_or_digit(*byte)).any(mixes)
         && is_drawn(value)
@@ -33,7 +34,7 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 
 /// Returns whether a value looks drawn at random though code may stand there: it has digits and letters of both cases,
 /// and mixes them within parts between its signs.
-pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
+pub(crate) fn is_drawn_in_code(value: &[u8]) -> bool {
     const MIXED_PARTS_BYTES_MIN: usize = 3;
     const TURNS_MIN: usize = 5;
     const CALLS: [&[u8]; 14] = [
@@ -69,14 +70,14 @@ pub(super) fn is_drawn_in_code(value: &[u8]) -> bool {
 }
 
 /// Returns whether a value is drawn at random where a name stands else, such as that of a variable.
-pub(super) fn is_scrambled(value: &[u8]) -> bool {
+pub(crate) fn is_scrambled(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 10;
     value.len() >= BYTES_MIN && is_drawn_in_code(value) && !has_word(value)
 }
 
 /// Returns whether this is a name in code with a digit inside: `RenderPass2D`, `Base64Encoded`, `PinEntryV2Activity`.
 /// Of two words and a number people make passwords, too: then the number has to be one of bits.
-pub(super) fn is_name_with_digits(value: &[u8]) -> bool {
+pub(crate) fn is_name_with_digits(value: &[u8]) -> bool {
     const PARTS_MIN: usize = 3;
     const BITS: [&[u8]; 7] = [b"8", b"16", b"32", b"64", b"128", b"256", b"512"];
     let name = value.split(|byte| *byte == b'.').next().unwrap_or_default();
@@ -134,7 +135,7 @@ impl Odd {
 }
 
 /// Returns whether a value is a number that nobody counted or measured: no round one, no date, no time of a clock.
-pub(super) fn is_drawn_number(value: &[u8]) -> bool {
+pub(crate) fn is_drawn_number(value: &[u8]) -> bool {
     const DIGITS_MIN: usize = 9;
     const DIGITS_MAX: usize = 20;
     const KINDS_MIN: usize = 5;
@@ -150,7 +151,7 @@ pub(super) fn is_drawn_number(value: &[u8]) -> bool {
 }
 
 /// Returns whether a value of two or three parts with spaces between them looks drawn at random, each part of it.
-pub(super) fn is_drawn_phrase(value: &[u8]) -> bool {
+pub(crate) fn is_drawn_phrase(value: &[u8]) -> bool {
     const PARTS_MAX: usize = 3;
     const PART_BYTES_MIN: usize = 4;
     let parts = || value.split(|byte| *byte == b' ');
@@ -170,13 +171,13 @@ pub(super) fn is_drawn_phrase(value: &[u8]) -> bool {
 }
 
 /// Returns whether a part of a value is a word that technical texts know, and no short one.
-pub(super) fn has_word(value: &[u8]) -> bool {
+pub(crate) fn has_word(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     segments(value).any(|segment| segment.len() >= LETTERS_MIN && is_word(segment))
 }
 
 /// The runs of digits and of letters of a value; names in code are cut where a word begins with a capital.
-pub(super) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn segments(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let parts = value.split(|byte| !is_letter_or_digit(*byte));
     let goes_on = |byte: &u8, next: &u8| {
         byte.is_ascii_digit() == next.is_ascii_digit()
@@ -205,16 +206,13 @@ fn is_word(segment: &[u8]) -> bool {
 
 /// Returns whether these are words drawn by lot and joined by one sign, as password managers make them (Reinhold,
 /// Diceware): `granite-maple-pepper-coffee-33`. Names in code are joined so too, of words that technical texts have.
-pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
-    const WORDS: std::ops::RangeInclusive<usize> = 4..=8;
+pub(crate) fn is_joined_phrase(value: &[u8]) -> bool {
+    const PARTS: std::ops::RangeInclusive<usize> = 4..=8;
     const LETTERS: std::ops::RangeInclusive<usize> = 3..=10;
     const END_BYTES_MAX: usize = 4;
     // Rarity in technical texts of three words in four, and of each: `correct` has 4.2, `not` and `the` have less.
     const IDF_UNCOMMON: f32 = 6.0;
     const IDF_MIN: f32 = 3.5;
-    // Words by which a secret is named, not told.
-    const NAMING: [&[u8]; 6] =
-        [b"password", b"passwords", b"secret", b"secrets", b"token", b"credentials"];
     let Some(sign) = value.iter().copied().find(|byte| b"-_.".contains(byte)) else { return false };
     let mut parts: Vec<&[u8]> = value.split(|byte| *byte == sign).collect();
     // A number, a sign or a letter that somebody asked for may stand at the end.
@@ -234,10 +232,10 @@ pub(super) fn is_joined_phrase(value: &[u8]) -> bool {
     };
     let uncommon = parts.iter().filter(|part| is_rarer(part, IDF_UNCOMMON)).count();
     let differ = parts.iter().enumerate().all(|(at, part)| !parts[..at].contains(part));
-    WORDS.contains(&parts.len())
+    PARTS.contains(&parts.len())
         && parts.iter().all(is_told)
         && differ
-        && !parts.iter().any(|part| NAMING.iter().any(|word| part.eq_ignore_ascii_case(word)))
+        && !parts.iter().any(|part| WORDS.naming.has(part))
         && uncommon * 4 >= parts.len() * 3
         && parts.iter().all(|part| is_rarer(part, IDF_MIN))
 }
@@ -247,7 +245,7 @@ const CHOSEN_SIGNS: &[u8] = b"!*#$%?^~+.";
 
 /// Returns whether a value is made as people choose a password that has to have a sign: `Copper-Tiger1987!`,
 /// `Granite$482`. Where text stands, a sentence may end so, which makes it a password in quotes only.
-pub(super) fn is_chosen(value: &[u8]) -> bool {
+pub(crate) fn is_chosen(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const LETTERS_MAX: usize = 24;
     const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -274,7 +272,7 @@ pub(super) fn is_chosen(value: &[u8]) -> bool {
 
 /// Returns whether these are words drawn by lot though a name of several words may stand there: joined by dashes, none
 /// of them short or common.
-pub(super) fn is_lone_phrase(value: &[u8]) -> bool {
+pub(crate) fn is_lone_phrase(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 4;
     const IDF_MIN: f32 = 4.0;
     const END_BYTES_MAX: usize = 4;
@@ -303,7 +301,7 @@ fn mixes(part: &[u8]) -> bool {
 }
 
 /// Returns whether this is a placeholder, a path, an address, a number or an id.
-pub(super) fn stands_for_something(value: &[u8]) -> bool {
+pub(crate) fn stands_for_something(value: &[u8]) -> bool {
     shape::is_placeholder(value)
         || shape::is_fake(value)
         || shape::is_stop_word(value)

@@ -1,126 +1,10 @@
 //! Shape of a value: a placeholder, a reference, a path, a word, or something random.
 
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
-
-use super::{drawn, words};
-
-/// Parts of text that somebody put where a secret belongs.
-const PLACEHOLDERS: [&str; 14] = [
-    "xxxx",
-    "****",
-    "....",
-    "example",
-    "placeholder",
-    "redacted",
-    "your",
-    "changeme",
-    "change-me",
-    "change_me",
-    "dummy",
-    "process.env",
-    // Both keys for tests that the documentation of reCAPTCHA gives.
-    "6leixactaaaaa",
-    "os.environ",
-];
-
-/// Beginnings of references to a secret that lies elsewhere.
-const REFERENCES: [&str; 12] = [
-    "<",
-    "[redacted:",
-    "env.",
-    "env:",
-    "getenv",
-    "secrets.",
-    "vault:",
-    "op://",
-    "arn:",
-    "file:",
-    "keyring:",
-    "replace",
-];
-
-/// Words that stand where a secret would, and say nothing.
-const STOP_WORDS: [&str; 68] = [
-    "string",
-    "str",
-    "text",
-    "password",
-    "passwd",
-    "passphrase",
-    "token",
-    "secret",
-    "bearer",
-    "basic",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "default",
-    "hidden",
-    "keyword",
-    "identifier",
-    "number",
-    "integer",
-    "boolean",
-    "bool",
-    "object",
-    "value",
-    "empty",
-    "missing",
-    "invalid",
-    "unknown",
-    "prompt",
-    "plain",
-    "input",
-    "field",
-    "label",
-    "type",
-    "name",
-    "user",
-    "admin",
-    "root",
-    "login",
-    "api_key",
-    "apikey",
-    "key",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "argon2",
-    "argon2i",
-    "argon2id",
-    "pbkdf2",
-    "bcrypt",
-    "scrypt",
-    "base64",
-    "utf8",
-    "utf-8",
-    "uuid4",
-    "u128",
-    "int32",
-    "int64",
-    "uint32",
-    "uint64",
-    "varchar2",
-    "nvarchar2",
-];
-
-/// Words that say of a value that it is made up.
-const FAKE: [&str; 4] = ["fake", "notreal", "not-real", "not_real"];
-
-static HOLDS_PLACEHOLDER: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&PLACEHOLDERS));
-static HOLDS_FAKE: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&FAKE));
+use super::drawn;
+use crate::vocabulary::WORDS;
 
 /// Shannon entropy in bits per byte.
-pub(super) fn entropy(text: &[u8]) -> f32 {
+pub(crate) fn entropy(text: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &byte in text {
         counts[usize::from(byte)] += 1;
@@ -137,19 +21,17 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
 }
 
 /// Returns whether this stands for a secret instead of being one.
-pub(super) fn is_placeholder(value: &[u8]) -> bool {
+pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     // A shell's quotes end and begin again around a variable.
     let value = match value {
         [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
         _ => value,
     };
-    let begins_with = |start: &&str| {
-        value.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
-    };
-    HOLDS_PLACEHOLDER.is_match(value) && !is_long_beside_words(value)
-        || REFERENCES.iter().any(begins_with)
+    WORDS.placeholder.occur_in(value) && !is_long_beside_words(value)
+        || WORDS.reference.begin(value)
         || is_template(value)
         || is_call_in_braces(value)
+        || is_expression_for_text(value)
         || is_variable(value)
         || has_few_characters(value)
         || is_filter(value)
@@ -163,6 +45,13 @@ fn is_filter(value: &[u8]) -> bool {
     let [b'[', inner @ .., b']'] = value else { return false };
     let name = inner.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     name > 0 && (name == inner.len() || inner[name] == b'(' && inner.ends_with(b")"))
+}
+
+/// `kst_[A-Za-z0-9_-]{32,48}`: a regular expression.
+fn is_expression_for_text(value: &[u8]) -> bool {
+    const CLASSES: [&[u8]; 5] = [b"[A-Z", b"[a-z", b"[0-9", b"[^", b"[a-f"];
+    CLASSES.iter().any(|class| memchr::memmem::find(value, class).is_some())
+        && value.iter().any(|byte| b"]-".contains(byte))
 }
 
 /// `{quote(password)}`: a call in a template of Python's.
@@ -229,7 +118,7 @@ fn is_template(value: &[u8]) -> bool {
 
 /// Whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
 /// `userId1` the digits stand behind a word.
-pub(super) fn is_scrambled(word: &[u8]) -> bool {
+pub(crate) fn is_scrambled(word: &[u8]) -> bool {
     const NAME_BYTES_MIN: usize = 4;
     let has = |is_kind: fn(&u8) -> bool| word.iter().any(is_kind);
     let letters = word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -257,9 +146,9 @@ fn is_expression(inside: &[u8]) -> bool {
 /// of characters is left.
 fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
-    const WORDS: [&str; 4] = ["example", "your", "dummy", "redacted"];
+    const CHANCE: [&str; 4] = ["example", "your", "dummy", "redacted"];
     let lower = value.to_ascii_lowercase();
-    let words: usize = WORDS
+    let words: usize = CHANCE
         .iter()
         .map(|word| memchr::memmem::find_iter(&lower, word.as_bytes()).count() * word.len())
         .sum();
@@ -272,7 +161,7 @@ fn is_long_beside_words(value: &[u8]) -> bool {
 }
 
 /// Returns whether the value says of itself that it is made up.
-pub(super) fn is_fake(value: &[u8]) -> bool {
+pub(crate) fn is_fake(value: &[u8]) -> bool {
     // `$first$second`: a text put together of variables.
     let is_name = |part: &[u8]| {
         part.first().is_some_and(u8::is_ascii_alphabetic)
@@ -280,7 +169,7 @@ pub(super) fn is_fake(value: &[u8]) -> bool {
     };
     let is_joined =
         || value.strip_prefix(b"$").is_some_and(|rest| rest.split(|b| *b == b'$').all(is_name));
-    HOLDS_FAKE.is_match(value) || is_joined()
+    WORDS.fake.occur_in(value) || is_joined()
 }
 
 /// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
@@ -314,21 +203,20 @@ fn has_few_characters(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a word that says nothing about a secret.
-pub(super) fn is_stop_word(value: &[u8]) -> bool {
-    STOP_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+pub(crate) fn is_stop_word(value: &[u8]) -> bool {
+    WORDS.stop.has(value)
 }
 
 /// `bcrypt14`, `argon2`: a way to hash with its strength.
-pub(super) fn is_numbered_algorithm(value: &[u8]) -> bool {
-    const NAMES: [&[u8]; 6] = [b"sha", b"aes", b"pbkdf", b"argon", b"bcrypt", b"scrypt"];
+pub(crate) fn is_numbered_algorithm(value: &[u8]) -> bool {
     let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    NAMES.iter().any(|name| value[..letters].eq_ignore_ascii_case(name))
+    WORDS.hash_name.has(&value[..letters])
         && value[letters..].iter().all(|byte| byte.is_ascii_digit() || b"-_".contains(byte))
 }
 
 /// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
 /// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
-pub(super) fn is_several_words(value: &[u8]) -> bool {
+pub(crate) fn is_several_words(value: &[u8]) -> bool {
     let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
     value.iter().any(separator)
         && value.iter().all(|byte| byte.is_ascii_alphabetic() || separator(byte))
@@ -336,7 +224,7 @@ pub(super) fn is_several_words(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a path of a file: several segments, none of them random.
-pub(super) fn is_path(value: &[u8]) -> bool {
+pub(crate) fn is_path(value: &[u8]) -> bool {
     if let [drive, b':', b'\\' | b'/', rest @ ..] = value
         && drive.is_ascii_alphabetic()
     {
@@ -359,7 +247,14 @@ fn is_namespaced(value: &[u8]) -> bool {
         !part.is_empty()
             && part.iter().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(byte))
     };
-    !names.is_empty() && names.iter().all(is_name) && !number.is_empty() && is_numeric(number)
+    // `eu3`
+    let is_short = |part: &[u8]| {
+        part.len() <= 4 && part.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
+    let is_number = |part: &[u8]| !part.is_empty() && is_numeric(part);
+    names.first().is_some_and(is_name)
+        && names.iter().all(|part| is_name(part) || is_number(part))
+        && (is_number(number) || names.len() > 1 && is_short(number))
 }
 
 /// `osc7/file`: a path below the folder at hand, of small letters and hardly a digit.
@@ -378,7 +273,7 @@ fn is_relative(value: &[u8]) -> bool {
 }
 
 /// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.
-pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
+pub(crate) fn is_version_or_colour(value: &[u8]) -> bool {
     match value {
         [b'#', digits @ ..] => {
             matches!(digits.len(), 3 | 4 | 6 | 8) && digits.iter().all(u8::is_ascii_hexdigit)
@@ -391,13 +286,13 @@ pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
 }
 
 /// Returns whether this is a number, a version or a date.
-pub(super) fn is_numeric(value: &[u8]) -> bool {
+pub(crate) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
 /// Returns whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or long, and with
 /// capitals where no name would have them.
-pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
+pub(crate) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
         return false;
@@ -420,7 +315,7 @@ pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
 
 /// Returns whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of words and
 /// versions does not.
-pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
+pub(crate) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
     value.len() >= bytes_min
         && value
@@ -430,7 +325,7 @@ pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
 }
 
 /// Returns how often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
-pub(super) fn case_changes(value: &[u8]) -> usize {
+pub(crate) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)
         .filter(|pair| {

@@ -1,0 +1,591 @@
+//! Whether a value is a secret: one judge for all places where one may stand. A place has a table of reasons for and
+//! against; each that holds adds its points. Reasons that decide alone come first, and the rest is not asked then.
+
+use crate::vocabulary::WORDS;
+use spread::Evidence;
+
+pub(crate) mod drawn;
+pub(crate) mod shape;
+pub(crate) mod spread;
+
+/// Promise of the name or sentence beside a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promise {
+    /// A password, chosen by a person: any value may be one.
+    Password,
+    /// A key or token: drawn at random.
+    Key,
+    /// A key of some kind: the value has to look like a secret by itself.
+    SomeKey,
+}
+
+/// Place of a value, which decides what it has to look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// Beside a name, without a word or sign between them.
+    Beside(Promise),
+    /// Behind a name and a word or sign that gives it.
+    Given(Promise),
+    /// As [`Given`](Self::Given), of a key also hexadecimal digits.
+    Told(Promise),
+    /// In quotes; `true` if the name has capitals alone.
+    Quoted(Promise, bool),
+    /// In a file of settings, behind `NAME=`.
+    Setting(Promise),
+    /// Without quotes where code may stand: the byte behind it, and whether no spaces are around the sign.
+    Bare(Promise, u8, bool),
+    /// Somewhere behind a name in its line.
+    Near,
+    /// Beside a word about a way in, which promises nothing.
+    Cue,
+    /// Where only the place indicates a secret: a rule, a column, an argument.
+    Rule,
+    /// Where what is around it opens something: any style in which passwords and keys are made.
+    Styled,
+    /// In other texts than the one where it was found.
+    Elsewhere(Evidence),
+}
+
+/// Verdict about a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Verdict {
+    points: i32,
+    /// Reasons that hold, by their place in the table.
+    held: u32,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
+    table: &'static [Reason],
+}
+
+impl Verdict {
+    /// Returns whether the value is taken for a secret.
+    pub(crate) fn is_secret(self) -> bool {
+        self.points >= ENOUGH
+    }
+
+    /// Returns the reasons that hold, for and against.
+    #[cfg(test)]
+    pub(crate) fn reasons(self) -> impl Iterator<Item = &'static str> {
+        let held = move |at: &usize| self.held >> at & 1 == 1;
+        (0..self.table.len()).filter(held).map(move |at| self.table[at].what)
+    }
+}
+
+/// Reason for or against a value.
+#[derive(Debug)]
+pub(crate) struct Reason {
+    /// Feature of the value, in words.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for people who ask why, and for tests"))]
+    what: &'static str,
+    points: i32,
+    holds: fn(&Asked<'_>) -> bool,
+}
+
+/// Value with what its place tells.
+#[derive(Clone, Copy)]
+struct Asked<'t> {
+    bytes: &'t [u8],
+    promise: Promise,
+    /// True if a word or sign gives it, or if its name has capitals alone.
+    is_given: bool,
+    /// Byte behind it.
+    next: u8,
+}
+
+/// Points from which on a value is taken for a secret.
+const ENOUGH: i32 = 2;
+
+/// Points of a reason that decides alone.
+const DECISIVE: i32 = 100;
+
+const fn yes(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
+    Reason { what, points: DECISIVE, holds }
+}
+
+const fn no(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
+    Reason { what, points: -DECISIVE, holds }
+}
+
+/// Signs that passwords have and names in code have not.
+pub(crate) const SIGNS: &[u8] = b"&!#%^*?~+@$";
+
+/// Judges a value where it stands.
+pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
+    use Place::*;
+    let asked = |promise, is_given| Asked { bytes: value, promise, is_given, next: b' ' };
+    let (table, asked): (&'static [Reason], Asked<'_>) = match place {
+        Beside(promise) => (&NAMED, asked(promise, false)),
+        Given(promise) => (&NAMED, asked(promise, true)),
+        Told(promise) => (&TOLD, asked(promise, true)),
+        Quoted(promise, upper) => (&QUOTED, asked(promise, upper)),
+        Setting(promise) => (&SETTING, asked(promise, true)),
+        Bare(promise, next, is_tight) => (&BARE, Asked { next, ..asked(promise, is_tight) }),
+        Near => (&NEAR, asked(Promise::Password, false)),
+        Cue => (&CUE, asked(Promise::Password, false)),
+        Rule => (&RULE, asked(Promise::Password, true)),
+        Styled => (&STYLED, asked(Promise::Password, true)),
+        Elsewhere(evidence) => {
+            (&spread::TABLE, asked(Promise::Password, evidence == Evidence::Answer))
+        }
+    };
+    let mut verdict = Verdict { table, ..Verdict::default() };
+    for (at, reason) in table.iter().enumerate() {
+        if (reason.holds)(&asked) {
+            verdict.points += reason.points;
+            verdict.held |= 1 << at;
+            if reason.points.abs() >= DECISIVE {
+                break;
+            }
+        }
+    }
+    verdict
+}
+
+/// Beside a name.
+static NAMED: [Reason; 13] = [
+    // `xqzkvpwrtm`
+    yes("letters drawn at random", |it| {
+        const LETTERS_MIN: usize = 8;
+        let is_letters = || {
+            let value = it.unpadded();
+            value.len() >= LETTERS_MIN && value.iter().all(u8::is_ascii_lowercase)
+        };
+        it.is_given && it.is_password() && is_letters() && drawn::is_drawn(it.unpadded())
+    }),
+    yes("signs of a template in random text", |it| {
+        it.is_password() && has_braces_inside(it.unpadded())
+    }),
+    yes("drawn at random", |it| it.is_password() && is_drawn_beside_name(it.unpadded())),
+    yes("words drawn by lot", |it| it.is_password() && drawn::is_joined_phrase(it.unpadded())),
+    no("no digit, or no letter", |it| {
+        let has = |is_kind: fn(&u8) -> bool| it.unpadded().iter().any(is_kind);
+        !has(u8::is_ascii_alphabetic) || !has(u8::is_ascii_digit)
+    }),
+    no("too short", |it| it.unpadded().len() < 6),
+    no("signs of code", |it| {
+        let is_sign = |byte: &u8| !byte.is_ascii_graphic() || b"(){}[]<>|/\\\"'`=;,".contains(byte);
+        it.unpadded().iter().any(is_sign)
+    }),
+    no("a placeholder, a version or an algorithm", |it| {
+        let value = it.unpadded();
+        is_stand_in(value)
+            || shape::is_version_or_colour(value)
+            || shape::is_numbered_algorithm(value)
+    }),
+    no("a name in code", |it| drawn::is_name_with_digits(it.unpadded()) || is_chain(it.unpadded())),
+    no("no key of random letters and digits", |it| {
+        let value = it.unpadded();
+        let is_key = || shape::is_random(value, 16) && !value.iter().all(u8::is_ascii_hexdigit);
+        !it.is_password() && !is_key()
+    }),
+    no("words joined without a random part", |it| {
+        let value = it.unpadded();
+        let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
+        let is_compound = value.iter().any(|byte| b"-_.:".contains(byte)) && !has_sign;
+        it.is_password() && is_compound && !shape::has_random_part(value, 12)
+    }),
+    no("nothing but a few letters and digits", |it| {
+        let value = it.unpadded();
+        let is_compound = value.iter().any(|byte| b"-_.:".contains(byte));
+        let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
+        let is_telling = || has_sign || is_mixed(value) || turns(value) >= 3;
+        it.is_password()
+            && !it.is_given
+            && (has_sign || !is_compound)
+            && (value.len() < 8 || !is_telling())
+    }),
+    yes("letters and digits", |_| true),
+];
+
+/// Behind a name and a word that gives the value.
+static TOLD: [Reason; 3] = [
+    yes("looks like what its name promises", |it| {
+        it.promise != Promise::SomeKey && judge(it.bytes, Place::Given(it.promise)).is_secret()
+    }),
+    yes("a long random part", |it| {
+        const KEY_BYTES_MIN: usize = 24;
+        let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+        // Of keys of some kind many are names of things: a long one with letters of both cases is none.
+        let is_kind = match it.promise {
+            Promise::Password => false,
+            Promise::Key => true,
+            Promise::SomeKey => shape::case_changes(it.bytes) >= 4,
+        };
+        is_kind
+            && it.bytes.len() >= KEY_BYTES_MIN
+            && it.bytes.iter().all(is_key)
+            && !shape::is_path(it.bytes)
+            && shape::has_random_part(it.bytes, KEY_BYTES_MIN)
+    }),
+    yes("looks like a password", |it| {
+        const SHORT_BYTES_MIN: usize = 12;
+        it.promise == Promise::Key
+            && it.bytes.len() >= SHORT_BYTES_MIN
+            && judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+    }),
+];
+
+/// In quotes.
+static QUOTED: [Reason; 8] = [
+    yes("a phrase of plain words", |it| {
+        let is_constant = it.is_given && it.is_password() && it.bytes.len() >= 8;
+        let is_phrase =
+            || is_constant || is_passphrase(it.bytes) || drawn::is_drawn_phrase(it.bytes);
+        it.bytes.contains(&b' ') && is_phrase()
+    }),
+    no("spaces, or too short", |it| {
+        it.bytes.iter().any(u8::is_ascii_whitespace) || it.bytes.len() < 4
+    }),
+    // `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes are joined so too, but
+    // no route is called a secret.
+    no("several words", |it| {
+        let is_telling =
+            it.promise == Promise::Key && it.bytes.contains(&b'#') && !it.bytes.starts_with(b"#");
+        shape::is_several_words(it.bytes)
+            && !is_telling
+            && !(it.promise != Promise::SomeKey && drawn::is_joined_phrase(it.bytes))
+    }),
+    no("a word", |it| {
+        let is_small = || it.bytes.iter().all(u8::is_ascii_lowercase);
+        it.is_password() && it.is_plain() && !(it.bytes.len() >= 6 && (it.is_given || is_small()))
+    }),
+    yes("a value in quotes", |it| it.is_password()),
+    no("short letters", |it| {
+        let bytes_min = if it.is_given { 8 } else { 16 };
+        it.is_plain() && !shape::is_random(it.bytes, 12) && it.bytes.len() < bytes_min
+    }),
+    yes("letters", |it| it.is_plain()),
+    yes("a key in quotes", |it| it.bytes.len() >= 6 && !shape::is_numeric(it.bytes)),
+];
+
+/// Behind `NAME=` in a file of settings.
+static SETTING: [Reason; 2] = [
+    yes("a password", |it| {
+        it.is_password() && it.bytes.len() >= 3 && !spread::is_trade_word(it.bytes)
+    }),
+    yes("a key", |it| {
+        !it.is_password()
+            && it.bytes.len() >= 6
+            && !shape::is_numeric(it.bytes)
+            && !shape::is_several_words(it.bytes)
+    }),
+];
+
+/// Without quotes, where code may stand.
+static BARE: [Reason; 8] = [
+    no("a call, an index, a reference, a type", |it| {
+        let is_type = it.bytes.starts_with(b"__");
+        b"([{<".contains(&it.next) || b"&*!?@#.".contains(&it.bytes[0]) || is_type
+    }),
+    yes("many signs", |it| has_many_signs(it.bytes)),
+    no("a chain of names", |it| {
+        is_member(it.unstopped()) || memchr::memmem::find(it.unstopped(), b"::").is_some()
+    }),
+    no("no random key", |it| !it.is_password() && !shape::is_random(it.unstopped(), 12)),
+    yes("a random key", |it| !it.is_password()),
+    yes("a number", |it| {
+        let value = it.unstopped();
+        let is_line = || value.iter().all(u8::is_ascii_digit) && it.next.is_ascii_whitespace();
+        shape::is_numeric(value) && it.bytes.len() >= 6 && (it.is_given || is_line())
+    }),
+    yes("letters and digits", |it| {
+        let value = it.unstopped();
+        let has = |is_kind: fn(&u8) -> bool| value.iter().any(is_kind);
+        let is_drawn = || shape::is_random(value, 12) || is_mixed(value);
+        !shape::is_numeric(value)
+            && has(u8::is_ascii_digit)
+            && has(u8::is_ascii_alphabetic)
+            && value.len() >= 5
+            && (it.is_given || !value[0].is_ascii_uppercase() || is_drawn())
+    }),
+    yes("words drawn by lot, or a number and a sign at the end", |it| {
+        let value = it.unstopped();
+        !shape::is_numeric(value) && (drawn::is_joined_phrase(value) || ends_as_chosen(value))
+    }),
+];
+
+/// Behind a name in its line, whatever is between.
+static NEAR: [Reason; 1] = [yes("drawn at random where code may stand", |it| {
+    const TURNS_MIN: usize = 4;
+    kind_turns(it.bytes) >= TURNS_MIN
+        && drawn::is_drawn_in_code(it.bytes)
+        && is_drawn_beside_name(it.bytes)
+})];
+
+/// Beside a word about a way in: as names in code never look, and with no signs of code.
+static CUE: [Reason; 5] = [
+    no("too short, too long, or signs of code", |it| {
+        const BYTES: std::ops::RangeInclusive<usize> = 10..=56;
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || is_cue_sign(*byte);
+        !BYTES.contains(&it.bytes.len())
+            || !it.bytes[0].is_ascii_alphanumeric()
+            || !it.bytes.iter().all(is_part)
+    }),
+    no("no scrambled part", |it| {
+        const TURNS_MIN: usize = 4;
+        // Without a digit before a letter, as names have none.
+        const MANY_TURNS_MIN: usize = 6;
+        const PART_BYTES_MIN: usize = 6;
+        let is_inside = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic();
+        let is_scrambled = |part: &[u8]| {
+            part.len() >= PART_BYTES_MIN
+                && (kind_turns(part) >= TURNS_MIN && part.windows(2).any(is_inside)
+                    || kind_turns(part) >= MANY_TURNS_MIN)
+        };
+        !it.bytes.split(|byte| is_cue_sign(*byte)).any(is_scrambled)
+    }),
+    // `SaslScram256Auth`, `ApikeysV2alpha1`
+    no("a name of words", |it| drawn::has_word(it.bytes) || is_name_of_words(it.bytes)),
+    no("an id or an escape", |it| {
+        let is_encoded = it.bytes.windows(3).any(|escape| {
+            escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
+        });
+        is_encoded || it.bytes.starts_with(b"0x") || is_id(it.bytes)
+    }),
+    yes("drawn at random where code may stand", |it| judge(it.bytes, Place::Near).is_secret()),
+];
+
+/// Where only the place indicates a secret.
+static RULE: [Reason; 2] = [
+    yes("looks like a password", |it| judge(it.bytes, Place::Given(Promise::Password)).is_secret()),
+    yes("looks like a token", |it| {
+        let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
+        shape::has_random_part(it.bytes, 20)
+            && it.bytes.iter().all(is_token)
+            && !shape::is_placeholder(it.bytes)
+            && !shape::is_path(it.bytes)
+    }),
+];
+
+/// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
+static STYLED: [Reason; 6] = [
+    no("too short, a stand-in or another thing", |it| {
+        it.bytes.len() < 8 || is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
+    }),
+    yes("words drawn by lot", |it| drawn::is_joined_phrase(it.bytes)),
+    yes("a long run of hexadecimal digits", |it| {
+        const DIGITS_MIN: usize = 20;
+        let is_digit = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+        let digits = it.bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+        it.bytes.len() >= DIGITS_MIN && digits >= 4 && it.bytes.iter().all(is_digit)
+    }),
+    yes("looks like a password", |it| {
+        judge(it.bytes, Place::Beside(Promise::Password)).is_secret()
+    }),
+    yes("random letters and digits", |it| {
+        it.bytes.len() >= 10
+            && it.bytes.iter().all(u8::is_ascii_alphanumeric)
+            && turns(it.bytes) >= 3
+    }),
+    yes("words with a number", |it| drawn::is_chosen(it.bytes) || are_words_with_number(it.bytes)),
+];
+
+impl<'t> Asked<'t> {
+    fn is_password(&self) -> bool {
+        self.promise == Promise::Password
+    }
+
+    fn is_plain(&self) -> bool {
+        self.bytes.iter().all(u8::is_ascii_alphabetic)
+    }
+
+    /// Returns the value without the padding of base 64.
+    fn unpadded(&self) -> &'t [u8] {
+        let value = self.bytes;
+        value.strip_suffix(b"=").map_or(value, |it| it.strip_suffix(b"=").unwrap_or(it))
+    }
+
+    /// Returns the value without the stop of a sentence.
+    fn unstopped(&self) -> &'t [u8] {
+        self.bytes.strip_suffix(b".").unwrap_or(self.bytes)
+    }
+}
+
+/// Returns whether this is a placeholder, a made-up value or a word that means nothing.
+pub(crate) fn is_stand_in(value: &[u8]) -> bool {
+    shape::is_placeholder(value) || shape::is_fake(value) || shape::is_stop_word(value)
+}
+
+/// Returns whether this is a stand-in, a path, a range of versions or a colour.
+pub(crate) fn is_other_thing(value: &[u8]) -> bool {
+    is_stand_in(value) || shape::is_path(value) || shape::is_version_or_colour(value)
+}
+
+/// Returns how often digits and letters follow each other.
+fn turns(value: &[u8]) -> usize {
+    let is_turn = |pair: &&[u8]| {
+        pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()
+            || pair[0].is_ascii_alphabetic() && pair[1].is_ascii_digit()
+    };
+    value.windows(2).filter(is_turn).count()
+}
+
+/// Returns how often digits, capitals and other bytes follow each other.
+fn kind_turns(value: &[u8]) -> usize {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
+}
+
+/// Returns whether letters change their case as in no name, and there is a digit.
+pub(crate) fn is_mixed(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 8;
+    value.len() >= BYTES_MIN
+        && value.iter().any(u8::is_ascii_digit)
+        && shape::case_changes(value) >= 2
+        && !drawn::is_name_with_digits(value)
+}
+
+/// Returns whether a value looks drawn at random where a name promises a secret; signs of code make it less likely.
+pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
+    let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
+    let is_drawn = if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_mixed(value) };
+    is_drawn && !is_chain(value) && crate::word::length(value) == value.len()
+}
+
+/// Returns whether a value in quotes is one that people choose, or words drawn by lot.
+pub(crate) fn is_chosen_or_drawn(value: &[u8]) -> bool {
+    drawn::is_chosen(value) || drawn::is_joined_phrase(value)
+}
+
+/// `word` and a few digits, as people choose a password; no version of a thing is that long.
+pub(crate) fn is_numbered(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 8;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters >= LETTERS_MIN
+        && (2..=4).contains(&(value.len() - letters))
+        && value[letters..].iter().all(u8::is_ascii_digit)
+        && shape::case_changes(value) == 0
+}
+
+/// `GraniteBadger33`, `Granite~badger_33`, `Granite+badger.33`: two words or more with a number behind them, a capital
+/// or a sign between them that names do not have.
+pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 3;
+    const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
+    let segments: Vec<&[u8]> = drawn::segments(value).collect();
+    let Some((number, words)) = segments.split_last() else { return false };
+    let is_word = |word: &&[u8]| word.len() >= LETTERS_MIN && !word[0].is_ascii_digit();
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let is_part = |byte: &u8| is_letter(byte) || b"!#$%^&*+=~?_.-".contains(byte);
+    let has_sign = value.iter().any(|byte| b"!#$%^&*+=~?".contains(byte));
+    DIGITS.contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && words.len() >= 2
+        && words.iter().all(is_word)
+        && value.iter().all(is_part)
+        && is_letter(&value[0])
+        && (has_sign || value[0].is_ascii_uppercase() || !value[0].is_ascii())
+}
+
+/// `Granitebadger3311`: words that technical texts do not join, and a number, as people choose a password.
+pub(crate) fn is_long_word_with_number(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 10;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters >= LETTERS_MIN
+        && (3..=4).contains(&(value.len() - letters))
+        && value[letters..].iter().all(u8::is_ascii_digit)
+        && value[1..letters].iter().all(u8::is_ascii_lowercase)
+        && !drawn::has_word(&value[..letters])
+}
+
+/// Returns whether a password that a sentence gives is a number.
+pub(crate) fn is_told_number(value: &[u8], promise: Promise) -> bool {
+    promise == Promise::Password
+        && (6..=20).contains(&value.len())
+        && value.iter().all(u8::is_ascii_digit)
+        && !shape::is_placeholder(value)
+}
+
+/// Returns whether a value has the signs of a template in the midst of what looks drawn at random: `aB3${x}9Kq`. Types
+/// and calls have braces, too, but no digits and capitals among small letters on both sides of them.
+pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 6;
+    let Some(brace) = value.iter().position(|byte| b"{}".contains(byte)) else { return false };
+    let is_variable = brace > 0 && b"$#%@{".contains(&value[brace - 1]);
+    let is_type = value[0].is_ascii_uppercase() && !is_variable;
+    let has_inside = value[brace + 1..].iter().any(u8::is_ascii_alphanumeric);
+    let core: Vec<u8> = value.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    let is_part = |byte: &u8| byte.is_ascii_graphic() && !b"()[]<>|\"'`\\,;:=/".contains(byte);
+    value[0].is_ascii_alphanumeric()
+        && !is_type
+        && has_inside
+        && value.iter().all(is_part)
+        && core.len() >= BYTES_MIN
+        && shape::case_changes(&core) >= 2
+        && value.split(|byte| !byte.is_ascii_alphanumeric()).any(shape::is_scrambled)
+        && !shape::is_placeholder(value)
+        && !shape::is_fake(value)
+}
+
+/// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.
+fn ends_as_chosen(value: &[u8]) -> bool {
+    const DIGITS_MIN: usize = 2;
+    let Some((sign, value)) = value.split_last() else { return false };
+    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    b"!*#$%?^~+".contains(sign)
+        && digits >= DIGITS_MIN
+        && value[..value.len() - digits].iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.
+pub(crate) fn has_many_signs(value: &[u8]) -> bool {
+    const SIGNS_MIN: usize = 4;
+    let signs = b"@*?!#$%^~".iter().filter(|sign| value.contains(sign)).count();
+    value.len() >= 8
+        && value[0].is_ascii_alphanumeric()
+        && signs + usize::from(!value.is_ascii()) >= SIGNS_MIN
+}
+
+/// `self.password`, `config.db.token2`: a chain of names.
+fn is_member(value: &[u8]) -> bool {
+    let name = |part: &[u8]| {
+        part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+            && part.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            && !shape::is_random(part, 12)
+    };
+    value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
+}
+
+/// Returns whether a value is a chain of names; parts that mix digits and letters are none.
+fn is_chain(value: &[u8]) -> bool {
+    let mixed = value.split(|byte| *byte == b'.').filter(|part| shape::is_scrambled(part));
+    is_member(value) && mixed.count() < 2
+}
+
+/// Returns whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
+fn is_passphrase(value: &[u8]) -> bool {
+    const PARTS: std::ops::RangeInclusive<usize> = 3..=10;
+    let is_word = |word: &&[u8]| {
+        word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && word.first().is_some_and(u8::is_ascii_lowercase)
+    };
+    let words: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
+    PARTS.contains(&words.len())
+        && words.iter().all(is_word)
+        && !words.iter().any(|word| WORDS.message.has(word))
+}
+
+/// `Web3Signer`, `isEnrolledIn2Sv`: all words begin with a capital, or one is longer than chance makes it.
+fn is_name_of_words(value: &[u8]) -> bool {
+    const WORD_BYTES_MIN: usize = 3;
+    const LONG_BYTES_MIN: usize = 7;
+    let is_long = |word: &[u8]| word.len() >= LONG_BYTES_MIN;
+    let is_word = |run: &[u8]| run.len() >= WORD_BYTES_MIN && run[0].is_ascii_uppercase();
+    let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
+    let mut letters = runs.filter(|run| run[0].is_ascii_alphabetic());
+    value.split(|byte| !byte.is_ascii_lowercase()).any(is_long) || letters.all(is_word)
+}
+
+/// `cus_Nff8dGh2kL`, `toolu_01Ab`: an id with the kind of thing before it. Node ids of GitHub's GraphQL have it in
+/// capitals: `PR_kwDOABCD12Mz5oXk4Q`.
+fn is_id(value: &[u8]) -> bool {
+    let Some(sign) = value.iter().position(|byte| b"_-".contains(byte)) else { return false };
+    let (kind, rest) = (&value[..sign], &value[sign + 1..]);
+    let is_node = rest.starts_with(b"kw") || rest.starts_with(b"kg");
+    sign >= 2 && kind.iter().all(u8::is_ascii_lowercase)
+        || is_node && kind.iter().all(u8::is_ascii_uppercase)
+}
+
+/// Signs within a value beside a word about a way in.
+fn is_cue_sign(byte: u8) -> bool {
+    b"!#$^*?~-_@%&".contains(&byte)
+}

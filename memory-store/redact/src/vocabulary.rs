@@ -1,0 +1,267 @@
+//! Words by language and role, read from `data/vocabulary.toml`. The lists of all languages are united.
+
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memory_store_base::text::is_unspaced;
+use serde::Deserialize;
+
+/// Words of one role.
+pub(crate) struct Words {
+    /// Words of a text, as they are in the file.
+    whole: Vec<String>,
+    /// Those that may stand anywhere in a text.
+    parts: Vec<String>,
+    automaton: OnceLock<AhoCorasick>,
+}
+
+/// Words of one language, by role.
+#[derive(Deserialize)]
+struct Language {
+    #[expect(dead_code, reason = "heads the lists")]
+    name: String,
+    #[serde(flatten)]
+    lists: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    language: Vec<Language>,
+}
+
+/// Declares the vocabulary: each role with what its words are for.
+macro_rules! vocabulary {
+    ($($role:ident: $purpose:literal,)+) => {
+        /// Words of all roles.
+        pub(crate) struct Vocabulary {
+            $(#[doc = $purpose] pub(crate) $role: Words,)+
+        }
+
+        impl Vocabulary {
+            fn new(mut lists: BTreeMap<String, Vec<String>>) -> Self {
+                Self { $($role: Words::new(lists.remove(stringify!($role)).unwrap_or_default()),)+ }
+            }
+
+            #[cfg(test)]
+            const ROLES: &[&str] = &[$(stringify!($role)),+];
+        }
+    };
+}
+
+vocabulary! {
+    placeholder: "Parts of text that somebody put where a secret belongs.",
+    reference: "Beginnings of references to a secret that lies elsewhere.",
+    stop: "Words that stand where a secret would, and mean nothing.",
+    fake: "Words in values that are made up.",
+    everyday: "Words that name users, programs, places and stages, and stand where passwords stand in examples.",
+    hash_name: "Names of ways to hash, before their strength.",
+    algorithm: "Beginnings of names of algorithms that work with secrets.",
+    naming: "Words by which a secret is named in a joined phrase.",
+    content: "Words in the name of a content or of a state.",
+    name_part: "Parts of names around which assignments are looked for.",
+    name_abroad: "Names of secrets that are not ASCII, which are read in prose only.",
+    name_foreign: "Ends of names of passwords that are no English.",
+    password_end: "Ends of names of passwords.",
+    password_stem: "Names of passwords in languages that change the end of a word.",
+    key_end: "Ends of names of keys and tokens.",
+    key_of: "Words before `key` that make a secret of it.",
+    pass_of: "Words before `pass` that make a name of a password, where no sign stands between them.",
+    open_key_of: "Words before `key` that open nothing.",
+    text_token: "Words before `token` that make a token of text of it.",
+    name_suffix: "Words that follow the telling one in a name: `API_KEY_PROD`.",
+    message: "Words of messages about passwords and keys.",
+    copula_told: "Words between a name and the value that it has.",
+    copula_foreign: "Copulas that are other words in English, looked for behind names that are not English.",
+    filler: "Words behind a copula that mean nothing more.",
+    setting: "Verbs for a password in sentences that go on with `to`.",
+    towards: "Words before the value that something is set to, or was before.",
+    particle: "Copulas directly behind the name, in scripts without spaces.",
+    phrase_prose: "Words of which sentences about a password are made, but no passphrase.",
+    column_field: "Names of fields beside a password in a line that heads others.",
+    command_lead: "Commands that begin other commands, and words after which one stands.",
+    command_prefix: "Commands that begin other ones, with options before these.",
+    command_runner: "Commands whose `run` is followed by a name that somebody gave.",
+    command_container: "Commands that run others somewhere else.",
+    command_inside: "Words of such commands before the other one.",
+    command_other: "Commands with options of the same letters, which are no argument of one that asks for a password.",
+    command_prose: "Words of a sentence about a command.",
+    option_noun: "Words for an option that follow it in a sentence.",
+    option_name: "Names of options that begin with the letter of the password, where it is joined to it.",
+    cookie_part: "Words around which cookies are looked for.",
+    cookie_attribute: "Attributes of cookies, which are no values.",
+    cookie_telling: "Parts of names of cookies that let somebody in.",
+    cue: "Words about a way in, beside which values are looked for.",
+    cue_abroad: "Such words that are not ASCII, which are looked for in texts that are not.",
+    cue_giving: "Words right before a value that a sentence gives.",
+    cue_id: "Names of things that look drawn at random and open nothing.",
+    question_secret: "Names of secrets in questions.",
+    question_open_key: "Words before `key` in a question that make something else of it.",
+    question_way_in: "Words of questions about a way in, whose answers may hold a secret.",
+    question_about: "Words of questions about secrets that ask for none.",
+    question_id: "Names of things in questions that look drawn at random as well.",
+    requesting: "Words that ask for a thing in a sentence that is no question, or report it as missing.",
+    wanting: "Words of questions that ask for a thing.",
+    yes_or_no: "Words that begin questions answered with yes or no.",
+    correcting: "Words by which a person takes back what the last prompt contained.",
+    answer_prose: "Answers that give nothing, and words of which sentences are made.",
+    local_host: "Names of hosts and users that are everybody's.",
+    card_number: "Words before the number of a card.",
+    phone_number: "Words before a number that is dialled.",
+    modifier_key: "Keys of a keyboard that are held while another is pressed.",
+    sample_part: "Parts of names of files that show which settings there are, and contain no secret of anybody.",
+    gate_role: "Names of secrets: a value right behind one is probably it.",
+    gate_phrase: "Names of secrets that are phrases: right behind one any words are it.",
+    gate_access: "Ways in, and what happens to a secret.",
+    gate_opening: "Locks and what they guard: doors, safes, vaults, devices.",
+    gate_vault: "Locks that a phrase of plain words opens.",
+    gate_opens: "Verbs for opening one.",
+    gate_with: "Words between such a verb and the value.",
+    gate_giving: "Verbs for entering a value, right before it.",
+    gate_copula: "Other words right before a value.",
+    gate_after: "Words right behind such a value.",
+    gate_prefixes: "Beginnings of public ids.",
+    gate_kinds: "Things that look random, or are named by words and numbers, and open nothing: right before a value.",
+    gate_units: "What a number counts, right behind it.",
+}
+
+/// The vocabulary of this program.
+pub(crate) static WORDS: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(lists()));
+
+/// Reads the lists of all languages by role.
+fn lists() -> BTreeMap<String, Vec<String>> {
+    // Proved by the test `each_list_has_a_role`.
+    let file: File = toml::from_str(include_str!("../data/vocabulary.toml"))
+        .expect("the built-in vocabulary is valid");
+    let mut lists: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (role, words) in file.language.into_iter().flat_map(|language| language.lists) {
+        lists.entry(role).or_default().extend(words);
+    }
+    lists
+}
+
+impl Words {
+    fn new(words: Vec<String>) -> Self {
+        let (parts, whole) = words.into_iter().partition(|word| word.starts_with('…'));
+        let bare = |word: String| word.trim_start_matches('…').to_owned();
+        let parts = Vec::into_iter(parts).map(bare).collect();
+        Self { whole, parts, automaton: OnceLock::new() }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.whole.iter().map(String::as_str)
+    }
+
+    /// Returns whether this is one of the words, in any case of ASCII letters.
+    pub(crate) fn has(&self, word: impl AsRef<[u8]>) -> bool {
+        self.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word.as_ref()))
+    }
+
+    /// Returns whether one of the words of a lowered text is one of these, or the text contains one that may stand
+    /// anywhere.
+    pub(crate) fn are_in(&self, text: &str, words: &[&str]) -> bool {
+        words.iter().any(|word| self.has(word)) || self.parts.iter().any(|part| text.contains(part))
+    }
+
+    /// Returns whether a text begins with one of them, in any case of ASCII letters.
+    pub(crate) fn begin(&self, text: &[u8]) -> bool {
+        let begins = |word: &str| {
+            text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        self.iter().any(begins)
+    }
+
+    /// Returns whether a text ends with one of them.
+    pub(crate) fn end(&self, text: &[u8]) -> bool {
+        self.iter().any(|word| text.ends_with(word.as_bytes()))
+    }
+
+    /// Returns whether a text contains one of them anywhere, in any case of ASCII letters.
+    pub(crate) fn occur_in(&self, text: &[u8]) -> bool {
+        self.automaton().is_match(text)
+    }
+
+    /// Returns the search for them. One for all: a search for each word would be prepared anew for each text, which
+    /// takes longer than to search.
+    pub(crate) fn automaton(&self) -> &AhoCorasick {
+        let build = || {
+            // The fastest for lists that are looked for often; the others are long.
+            let kind = (self.whole.len() <= 200).then_some(AhoCorasickKind::DFA);
+            let automaton =
+                AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(&self.whole);
+            automaton.expect("a few thousand short words fit the automaton")
+        };
+        self.automaton.get_or_init(build)
+    }
+
+    /// Returns whether a word of a lowered text, which ends with a space, begins with one of them.
+    pub(crate) fn is_in(&self, lowered: &str) -> bool {
+        let mut hits = self.automaton().find_overlapping_iter(lowered);
+        hits.any(|hit| begins_word(lowered, hit.start()))
+    }
+
+    /// Returns whether a lowered text contains one of the words as a whole, or in the plural. Of one that ends with `*`
+    /// only the beginning counts.
+    pub(crate) fn is_in_whole(&self, lowered: &str) -> bool {
+        lowered.split(|c: char| c.is_whitespace() || "(:,;=\"'`".contains(c)).any(|word| {
+            self.iter().map(str::trim_end).any(|known| match known.strip_suffix('*') {
+                Some(stem) => word.starts_with(stem),
+                None if known.chars().next_back().is_some_and(is_unspaced) => word.contains(known),
+                None => word == known || word.strip_suffix('s') == Some(known),
+            })
+        })
+    }
+
+    /// Returns whether a lowered text ends with one of the words, or with the plural of one.
+    pub(crate) fn ends(&self, lowered: &str) -> bool {
+        let ends = |lowered: &str| self.last(lowered).next().is_some();
+        ends(lowered) || lowered.strip_suffix('s').is_some_and(ends)
+    }
+
+    /// Returns a lowered text without the word that it ends with.
+    pub(crate) fn stripped<'t>(&self, lowered: &'t str) -> &'t str {
+        let word = self.last(lowered).map(str::len).max();
+        lowered[..lowered.len() - word.unwrap_or_default()].trim_end_matches([' ', ':', '='])
+    }
+
+    /// Returns the words with which a lowered text ends.
+    fn last(&self, lowered: &str) -> impl Iterator<Item = &str> {
+        self.iter().map(str::trim_end).filter(move |word| {
+            lowered.ends_with(word) && begins_word(lowered, lowered.len() - word.len())
+        })
+    }
+
+    /// Returns whether a lowered text begins with one of the words.
+    pub(crate) fn begins(&self, lowered: &str) -> bool {
+        self.iter().any(|word| {
+            let Some(rest) = lowered.strip_prefix(word.trim_end()) else { return false };
+            let is_open = word.ends_with(' ') || word.chars().next_back().is_some_and(is_unspaced);
+            is_open || !rest.starts_with(char::is_alphanumeric)
+        })
+    }
+}
+
+/// Returns whether a word of a text begins at a place. In scripts without spaces it may be anywhere.
+fn begins_word(text: &str, at: usize) -> bool {
+    let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());
+    behind.is_some_and(is_unspaced)
+        || !before.is_some_and(char::is_alphanumeric)
+        || before.is_some_and(is_unspaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_list_has_a_role() {
+        let lists = lists();
+        for role in lists.keys() {
+            assert!(Vocabulary::ROLES.contains(&role.as_str()), "no role: {role}");
+        }
+        for role in Vocabulary::ROLES {
+            assert!(lists.contains_key(*role), "no words: {role}");
+        }
+    }
+}
