@@ -132,7 +132,11 @@ pub struct RememberRequest {
     pub title: String,
     /// Self-contained sentences with the reason; readers do not see this conversation.
     #[serde(alias = "content", alias = "body", alias = "memory", alias = "details")]
-    #[serde(alias = "description", alias = "note", deserialize_with = "text::<_, _, TEXT_CHARS_MAX>")]
+    #[serde(
+        alias = "description",
+        alias = "note",
+        deserialize_with = "text::<_, _, TEXT_CHARS_MAX>"
+    )]
     pub text: String,
     /// Search terms.
     #[serde(alias = "tag", alias = "keywords", deserialize_with = "words")]
