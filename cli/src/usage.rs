@@ -151,7 +151,7 @@ mod tests {
             Args::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
         for (typed, expected) in [
             ("serach", &["search"][..]),
-            ("statsu", &["stats", "status"]),
+            ("statsu", &["status"]),
             ("lst", &["list"]),
             ("purgee", &["purge"]),
             ("pruge", &["purge"]),

@@ -16,6 +16,12 @@ use crate::backend::Failure;
 pub(crate) const LIMIT_DEFAULT: usize = 12;
 /// Hits that paging may pass over.
 const SKIP_MAX: usize = 500;
+/// Characters of a title to remember.
+const TITLE_CHARS_MAX: usize = 200;
+/// Characters of a text to remember.
+const TEXT_CHARS_MAX: usize = 20_000;
+/// Characters of an argument of one line.
+const LINE_CHARS_MAX: usize = 400;
 /// Characters of a title that is made from the text.
 const MADE_TITLE_CHARS_MAX: usize = 120;
 
@@ -80,7 +86,7 @@ pub struct RecallRequest {
     #[serde(deserialize_with = "choice")]
     pub detail: Option<Detail>,
     /// Answer as of this date.
-    #[serde(alias = "at", alias = "on", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "at", alias = "on", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub as_of: Option<String>,
     /// Include superseded and expired memories.
     #[serde(alias = "include_superseded", deserialize_with = "flag")]
@@ -93,18 +99,18 @@ pub struct RecallRequest {
     #[serde(deserialize_with = "limit")]
     pub limit: Option<usize>,
     /// next_cursor of an answer: return what follows.
-    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub cursor: Option<String>,
     /// Only what has one of these tags.
     #[serde(alias = "tag", deserialize_with = "words")]
     #[schemars(skip)]
     pub tags: Vec<String>,
     /// Nothing older, in words.
-    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     #[schemars(skip)]
     pub since: Option<String>,
     /// Nothing newer, in words.
-    #[serde(alias = "until", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "until", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     #[schemars(skip)]
     pub before: Option<String>,
     /// Part of the list, from `limit` and `cursor`.
@@ -122,11 +128,15 @@ pub struct RememberRequest {
     pub kind: Option<Kind>,
     /// One line.
     #[serde(alias = "name", alias = "summary", alias = "subject")]
-    #[serde(deserialize_with = "line::<_, _, 200>")]
+    #[serde(deserialize_with = "line::<_, _, TITLE_CHARS_MAX>")]
     pub title: String,
     /// Self-contained sentences with the reason; readers do not see this conversation.
     #[serde(alias = "content", alias = "body", alias = "memory", alias = "details")]
-    #[serde(alias = "description", alias = "note", deserialize_with = "text::<_, _, 20_000>")]
+    #[serde(
+        alias = "description",
+        alias = "note",
+        deserialize_with = "text::<_, _, TEXT_CHARS_MAX>"
+    )]
     pub text: String,
     /// Search terms.
     #[serde(alias = "tag", alias = "keywords", deserialize_with = "words")]
@@ -151,7 +161,7 @@ pub struct RememberRequest {
     #[serde(alias = "confirm", deserialize_with = "flag")]
     pub still_true: bool,
     /// Last day of validity.
-    #[serde(alias = "expires", alias = "until", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "expires", alias = "until", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub valid_until: Option<String>,
     /// This project, or every project of the user. Only the user can choose the latter.
     #[serde(deserialize_with = "choice")]
@@ -178,7 +188,7 @@ pub struct SessionsRequest {
     #[serde(deserialize_with = "query")]
     pub query: Option<String>,
     /// Only this session: its id or the start of it.
-    #[serde(alias = "session_id", alias = "id", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "session_id", alias = "id", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub session: Option<String>,
     /// With session: read these turns, such as 3-7 or 8-.
     #[serde(alias = "turn", alias = "range", deserialize_with = "turns")]
@@ -188,7 +198,7 @@ pub struct SessionsRequest {
     #[serde(alias = "toc", deserialize_with = "flag")]
     pub outline: bool,
     /// Sessions on this git branch.
-    #[serde(alias = "git_branch", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "git_branch", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub branch: Option<String>,
     /// Sessions that changed this file.
     #[serde(alias = "path", alias = "paths", alias = "files", alias = "file_path")]
@@ -196,10 +206,10 @@ pub struct SessionsRequest {
     #[schemars(with = "String")]
     pub file: Vec<String>,
     /// Earliest date.
-    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "after", alias = "from", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub since: Option<String>,
     /// Latest date.
-    #[serde(alias = "until", alias = "to", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "until", alias = "to", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub before: Option<String>,
     /// Search the model's thinking instead.
     #[serde(deserialize_with = "flag")]
@@ -209,7 +219,7 @@ pub struct SessionsRequest {
     #[serde(deserialize_with = "limit")]
     pub limit: Option<usize>,
     /// next_cursor of an answer: return what follows.
-    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, 400>")]
+    #[serde(alias = "next_cursor", deserialize_with = "line::<_, _, LINE_CHARS_MAX>")]
     pub cursor: Option<String>,
     /// Part of the list, from `limit` and `cursor`.
     #[serde(skip)]

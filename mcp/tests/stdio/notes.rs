@@ -13,8 +13,11 @@ in_each_search_mode! {
 fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project(search: SearchMode) {
     let world = World::searched(search);
     let mut server = world.connect(&[]);
-    for kind in ["preference", "convention", "fact"] {
-        let title = format!("Answers in German, as a {kind}");
+    for (kind, title) in [
+        ("preference", "Answers to the harbour are in German"),
+        ("convention", "German answers name their source"),
+        ("fact", "Answers about tides were German once"),
+    ] {
         let (said, saved, failed) =
             server.call("remember", json!({"kind": kind, "title": title, "scope": "user"}));
         assert!(!failed, "{said}");

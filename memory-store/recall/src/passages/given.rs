@@ -164,7 +164,9 @@ impl Recall {
         let mut hits: Vec<Hit> = Vec::new();
         let mut kept = Kept::default();
         let mut told = None;
-        let mut best: Option<f32> = None;
+        // What was given before counts, so that a prompt which is asked again does not bring ever weaker ones.
+        let given = ranked.left_out.iter().filter(|(id, _)| (already.has)(*id));
+        let mut best: Option<f32> = given.map(|&(_, score)| score).max_by(f32::total_cmp);
         for passage in ranked.passages.iter().take(READ_MAX) {
             if hits.len() == places || best.is_some_and(|it| passage.score < it - CUT * it.abs()) {
                 break;
@@ -188,7 +190,7 @@ impl Recall {
             // Part of a long prompt repeats an earlier session.
             let is_echo = prompt.is_some_and(|prompt| is_echo(&hit.text, prompt));
             if !is_echo && kept.says(&hits, &hit).is_none() {
-                best.get_or_insert(passage.score);
+                best = Some(best.map_or(passage.score, |it| it.max(passage.score)));
                 hits.push(Hit { why: passage.why(query), ..hit });
             }
         }

@@ -100,6 +100,8 @@ pub struct Ranked {
     pub(crate) counted: Vec<bool>,
     /// The gate's view of the query.
     pub judgement: Judgement,
+    /// Scores of passages that may not be given.
+    pub(crate) left_out: Vec<(MemoryId, f32)>,
 }
 
 /// Ranks the passages that share words with a query or are near it in meaning, for a hook: those that `may_be_given`, and
@@ -115,11 +117,14 @@ pub(crate) fn rank(
     }
     let found = Found::look_up(sources, &query.terms);
     let mut candidates = score::find(sources, query, &found, FOUND_MAX);
-    candidates.retain(|it| !it.entry.has(FLAG_HELD) && may_be_given(it.entry.id));
-    let mut passages = ordered(sources, query, &found, candidates, now);
+    candidates.retain(|it| !it.entry.has(FLAG_HELD));
+    let all = ordered(sources, query, &found, candidates, now);
+    let (mut passages, left_out): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|passage| may_be_given(passage.id()));
     remove_echoes(sources, query, &found, &mut passages);
     passages.truncate(RANKED_MAX);
-    judged(query, &found, passages)
+    let left_out = left_out.iter().map(|passage| (passage.id(), passage.score)).collect();
+    Ranked { left_out, ..judged(query, &found, passages) }
 }
 
 /// Ranks candidates for a query whose terms were looked up.
@@ -136,7 +141,7 @@ pub(crate) fn rank_candidates(
 fn judged(query: &Query, found: &Found<'_>, passages: Vec<RankedPassage>) -> Ranked {
     let judgement = gate::judge(query, found, &passages);
     let counted = found.uncounted.iter().map(|uncounted| !uncounted).collect();
-    Ranked { passages, counted, judgement }
+    Ranked { passages, counted, judgement, left_out: Vec::new() }
 }
 
 /// Scores candidates and puts them in order.

@@ -25,7 +25,7 @@ const READ_MAX: u32 = 100_000;
 
 /// Distance below the gate's threshold at which a search is still answered: a person who searches expects a result.
 /// With this one and the next two, 60 of 60 questions on two projects are answered, and one in five background prompts.
-const SEARCH_EASE: f32 = 0.6;
+const SEARCH_EASE: f32 = 0.85;
 /// The share of a search's rarity from which a passage that has it answers, whatever the gate makes of it.
 const COVERED_ENOUGH: f32 = 0.6;
 /// Nearness in meaning from which a passage answers, too.
