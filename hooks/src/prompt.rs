@@ -2,6 +2,8 @@
 //!
 //! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
 
+use std::cell::Cell;
+
 use memory_store_base::prompt::{is_machine_made, said};
 use memory_store_recall::passages::MEMORIES_ENOUGH;
 
@@ -36,10 +38,16 @@ pub fn answer(hook: &Hook) -> Output {
     let (mut hits, mut quoted) = (Vec::new(), Vec::new());
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
-        let skip = |id| session.has(id);
+        // Memories that answer the prompt and were given before.
+        let repeated = Cell::new(0);
+        let skip = |id| {
+            let was_given = session.has(id);
+            repeated.set(repeated.get() + usize::from(was_given));
+            was_given
+        };
         hits = inject::hits(hook, recall.prompt(&asked, Some(&mut topic), hook.now, &skip));
         session.keep_topic(&topic);
-        if hits.len() < MEMORIES_ENOUGH && !hook.deadline.has_passed() {
+        if hits.len() + repeated.get() < MEMORIES_ENOUGH && !hook.deadline.has_passed() {
             quoted = inject::with_already(hook, &session, &hits, |already| {
                 recall.passages(&asked, hook.now, already)
             });

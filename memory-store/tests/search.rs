@@ -213,7 +213,7 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("").len(), 3);
     // Filters for fields that turns lack limit nothing, with a note.
     let kinds =
-        Search { text: "upload kind:fix".into(), tier: Tier::Passages, ..Search::default() };
+        Search { text: "upload kind:decision".into(), tier: Tier::Passages, ..Search::default() };
     let recalled = fixture.recall().search(&kinds, NOW);
     assert_eq!(recalled.hits.len(), 3);
     assert!(recalled.notes[0].contains("no kind"), "{:?}", recalled.notes);

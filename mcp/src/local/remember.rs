@@ -329,6 +329,7 @@ impl Local {
             Reviewed::change(&home, |reviewed| {
                 asking.iter().for_each(|near| reviewed.note_both(own, near.id));
             })?;
+            asking.iter().map(|near| near.id).chain([own]).for_each(|id| self.refresh(id, project));
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
@@ -460,6 +461,18 @@ impl Local {
         // The link stands in the newer memory, too, so that the index knows of it either way.
         drop(journal::note(&self.environment.dirs, &project.tree, *scope, noted));
         Ok(())
+    }
+
+    /// Writes a memory to the journal again, after a decision about it. Where that fails, the next sync does it.
+    fn refresh(&self, id: MemoryId, project: &Project) {
+        let Project { tree, settings, recall } = project;
+        let Ok(Some(found)) = self.find_by_id(&id.to_string(), tree, recall, settings) else {
+            return;
+        };
+        let Found { store, trust, stored, scope } = found;
+        let judgement = trust.judgement_now(&stored, &store.redactor(settings));
+        let change = journal::Change::Saved(&stored, &judgement);
+        drop(journal::note(&self.environment.dirs, tree, scope, change));
     }
 
     /// Makes the memory that is to be saved, secrets and all.

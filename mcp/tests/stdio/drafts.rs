@@ -51,7 +51,7 @@ fn a_draft_is_this_machines_before_the_next_sync() {
             world.publish(Vec::new());
         }
         let (text, found, _) = server.call("recall", json!({"query": "probe pool"}));
-        assert!(text.contains("draft") && !text.contains("from the repository"), "{text}");
+        assert!(text.contains("pending") && !text.contains("from the repository"), "{text}");
         assert_eq!(found["hits"][0]["from_repository"], false, "{found}");
     }
     let again = remember(&mut server, "fact", "the probe POOL is small", "It has nine places.");

@@ -60,7 +60,7 @@ impl AnchoredProject {
 
     fn remember(&self, number: u8, kind: Kind, at: Timestamp, paths: &[&str]) -> MemoryId {
         let id = MemoryId::new(at, [number; 10]);
-        let mut memory = Memory::new(id, kind, format!("Copper basket {number}"), "It is so.", at);
+        let mut memory = Memory::new(id, kind, title(number), "It is so.", at);
         memory.paths =
             paths.iter().map(|path| PathRef { path: (*path).to_owned(), seen: None }).collect();
         memory.source.said_by = Some(SaidBy::Assistant);
@@ -78,8 +78,7 @@ impl AnchoredProject {
 
     fn remember_names_as(&self, kind: Kind, number: u8, at: Timestamp, body: &str) -> MemoryId {
         let id = MemoryId::new(at, [number; 10]);
-        let title = format!("Copper basket {number}");
-        let mut memory = Memory::new(id, kind, title, body, at);
+        let mut memory = Memory::new(id, kind, title(number), body, at);
         memory.source.said_by = Some(SaidBy::Assistant);
         let folder = self.root().join(".throughline/memories");
         fs::create_dir_all(&folder).unwrap();
@@ -125,6 +124,22 @@ impl AnchoredProject {
         assert_eq!(hit.staleness, recall.staleness(id));
         hit.staleness.map(|staleness| staleness.to_string())
     }
+}
+
+/// Returns a title that differs from all others in more than a value.
+fn title(number: u8) -> &'static str {
+    const TITLES: [&str; 9] = [
+        "Copper basket weaving needs gloves",
+        "Polish each copper basket weekly",
+        "Rivets hold the copper basket together",
+        "A copper basket conducts lightning",
+        "Gulls nest in any copper basket",
+        "Frost lets the paint of a copper basket peel",
+        "Nobody lifts a full copper basket alone",
+        "Green patina covers an old copper basket",
+        "Store lamp oil beside the copper basket",
+    ];
+    TITLES[usize::from(number) % TITLES.len()]
 }
 
 #[test]

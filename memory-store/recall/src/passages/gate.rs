@@ -58,6 +58,10 @@ pub(crate) const COVERED: usize = 1;
 /// Places in the table of the features that follow from vectors.
 const NEAR: usize = 0;
 const SPREAD: usize = 10;
+/// Places of those that compare the best passage with the rest, and of the share that one session has.
+const LEAD: usize = 4;
+const LEAD_MEDIAN: usize = 5;
+const SESSION_SHARE: usize = 11;
 
 /// Score that a query must exceed where the index was never calibrated: rather silent.
 const UNCALIBRATED: f32 = 1.0;
@@ -128,6 +132,15 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
         true => TABLE[SPREAD].mean,
         false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
+    // Few passages say nothing of how far the best ones stand out, or whether chance picked them.
+    let (lead, lead_median, gathered) = match passages.len() < GATHERED {
+        true => (TABLE[LEAD].mean, TABLE[LEAD_MEDIAN].mean, TABLE[SESSION_SHARE].mean),
+        false => (
+            best.score - score_at(LEADING - 1),
+            best.score - score_at(passages.len().min(RANKED_MAX) / 2),
+            gathered(passages),
+        ),
+    };
     let count = rarity.terms().count();
     let absent = rarity.terms().filter(|&number| found.absent[number]).count();
     Judgement::of([
@@ -135,14 +148,14 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
         covered.fold(0.0, f32::max),
         passages.iter().map(|passage| passage.words).fold(0.0, f32::max),
         best.score,
-        best.score - score_at(LEADING - 1),
-        best.score - score_at(passages.len().min(RANKED_MAX) / 2),
+        lead,
+        lead_median,
         (1.0 + rarity.terms().map(|number| rarity.of(number)).sum::<f32>()).ln(),
         (1.0 + count as f32).ln(),
         absent as f32 / count.max(1) as f32,
         rarest / IDF_MAX,
         spread,
-        gathered(passages),
+        gathered,
     ])
 }
 

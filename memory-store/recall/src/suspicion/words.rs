@@ -358,7 +358,9 @@ fn glued_colon(chunk: &str) -> Option<usize> {
         let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
         before.ends_with(char::is_alphanumeric)
             && rest[1..].starts_with(opens)
+            // A name that ends with the chunk is the first word of a sentence in brackets.
             && placeholder::name_len(&before[..start], &before[start..], rest)
+                .filter(|_| rest.contains([']', '…']))
                 .is_none_or(|length| is_order(&rest[1..length]))
     })
 }
