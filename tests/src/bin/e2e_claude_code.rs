@@ -684,7 +684,8 @@ impl<'a> World<'a> {
             "kind": "fact", "title": "total_cents adds up the lines of an invoice",
             "text": "It is in src/lib.rs.", "quote": "adds up the lines of an invoice, with a test",
             "paths": ["src/lib.rs"], "importance": 90, "standing": true,
-            "cues": ["sum of an invoice"],
+            "cues": ["sum of an invoice"], "because": "", "confirmed": true, "entities": [],
+            "facts": [], "topic": "ledger/invoices",
         });
         let answer = json!({"memories": [memory]});
         self.api.script([Script::on("<session>").calls("StructuredOutput", answer)]);
