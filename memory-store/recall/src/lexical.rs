@@ -404,7 +404,7 @@ mod tests {
         assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= MANY);
         assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
         assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
-        // What more have than can be walked through says nothing.
+        // A term with more postings than can be read is skipped.
         assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million, MANY), [true; 2]);
     }
 

@@ -783,6 +783,39 @@ fn holding_again(hit: Hit, why: String) -> Hit {
     Hit { superseded: false, superseded_by: None, undecided: Vec::new(), why, ..hit }
 }
 
+impl Hit {
+    /// Returns evidence of a session that is no memory, without a text.
+    pub(crate) fn of_session(id: MemoryId, kind: Kind, date: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            title: String::new(),
+            text: String::new(),
+            date,
+            paths: Vec::new(),
+            tags: Vec::new(),
+            file: PathBuf::new(),
+            confidence: 0.0,
+            score: 0.0,
+            why: String::new(),
+            collection: Collection::Passages,
+            said_by: None,
+            noted: false,
+            draft: false,
+            superseded: false,
+            superseded_by: None,
+            undecided: Vec::new(),
+            expired: None,
+            held: false,
+            from_repository: false,
+            staleness: None,
+            signatures: Vec::new(),
+            session: None,
+            turn: 0,
+        }
+    }
+}
+
 /// Conditions of a question besides the query.
 #[derive(Clone, Copy)]
 struct Asked<'a> {

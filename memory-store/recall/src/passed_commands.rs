@@ -9,7 +9,7 @@ use memory_store_base::memory::SaidBy;
 use memory_store_base::passed_commands::PassedCommand;
 use memory_store_base::text;
 
-use crate::{Collection, Hit};
+use crate::Hit;
 
 /// Commands of an answer.
 const SHOWN_MAX: usize = 3;
@@ -69,31 +69,11 @@ fn hit(command: PassedCommand) -> Hit {
     let mut id = [0; 16];
     id.copy_from_slice(&name.as_bytes()[..16]);
     Hit {
-        id: MemoryId(id),
-        kind: Kind::Command,
-        title: String::new(),
         text: format!("{} passed in {sessions}, last on {}", command.shown(), command.last.date()),
-        date: command.last,
-        paths: Vec::new(),
-        tags: Vec::new(),
-        file: std::path::PathBuf::new(),
-        confidence: 0.0,
-        score: 0.0,
         why: "it passed in sessions".to_owned(),
-        collection: Collection::Passages,
         said_by: Some(SaidBy::Tool),
-        noted: false,
-        draft: false,
-        superseded: false,
-        superseded_by: None,
-        undecided: Vec::new(),
-        expired: None,
-        held: false,
-        from_repository: false,
-        staleness: None,
-        signatures: Vec::new(),
         session: Some(command.session),
-        turn: 0,
+        ..Hit::of_session(MemoryId(id), Kind::Command, command.last)
     }
 }
 

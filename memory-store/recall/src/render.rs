@@ -23,7 +23,7 @@ const TEXT_CHARS_MAX: usize = 700;
 const TITLE_CHARS_MAX: usize = 200;
 /// Characters of the title of a memory that another one differs from.
 const DOUBT_CHARS_MAX: usize = 100;
-/// Memories that one is said to differ from.
+/// Memories named as differing from one.
 const DOUBTS_MAX: usize = 2;
 /// Characters of a memory's line where a session starts: what it states, and the sentences after it that
 /// fit whole. Its number or a prompt about it brings the rest.
@@ -399,7 +399,7 @@ fn tail(hit: &Hit, content: &str) -> String {
     format!(" ({}{more})", paths.join(", "))
 }
 
-/// Returns the earlier memories that it differs from, with what they claim: nobody decided which is true.
+/// Returns the label of a memory with undecided pairs: the earlier ones, each with its title.
 fn doubt(hit: &Hit) -> String {
     let named = hit.undecided.iter().filter(|_| !hit.superseded).map(|(id, title)| {
         format!(
@@ -445,31 +445,15 @@ mod tests {
 
     fn hit(kind: Kind, title: &str, text: &str) -> Hit {
         Hit {
-            id: MemoryId([7; 16]),
-            kind,
             title: title.into(),
             text: text.into(),
-            date: Timestamp::parse("2026-10-02").unwrap(),
             paths: vec!["src/a.rs".into()],
-            tags: Vec::new(),
             file: "/x/.throughline/memories/a.md".into(),
             confidence: 0.9,
             score: 1.0,
-            why: String::new(),
             collection: Collection::Memories,
             said_by: Some(SaidBy::User),
-            noted: false,
-            draft: false,
-            superseded: false,
-            superseded_by: None,
-            undecided: Vec::new(),
-            expired: None,
-            held: false,
-            from_repository: false,
-            staleness: None,
-            signatures: Vec::new(),
-            session: None,
-            turn: 0,
+            ..Hit::of_session(MemoryId([7; 16]), kind, Timestamp::parse("2026-10-02").unwrap())
         }
     }
 

@@ -132,7 +132,7 @@ pub(crate) fn judge(query: &Query, found: &Found<'_>, passages: &[RankedPassage]
         true => TABLE[SPREAD].mean,
         false => mean(&cosines[..cosines.len().min(NEAREST)]) - mean(&cosines),
     };
-    // Few passages say nothing of how far the best ones stand out, or whether chance picked them.
+    // Few passages do not show how far the best ones lead, or whether chance picked them.
     let (lead, lead_median, gathered) = match passages.len() < GATHERED {
         true => (TABLE[LEAD].mean, TABLE[LEAD_MEDIAN].mean, TABLE[SESSION_SHARE].mean),
         false => (

@@ -15,8 +15,8 @@ pub use gate::{FEATURES, Judgement, calibrated};
 pub use given::{Already, MEMORIES_ENOUGH};
 pub use rank::{Ranked, RankedPassage};
 
+use super::Hit;
 use super::sources::Sources;
-use super::{Collection, Hit};
 use crate::index::Index;
 use crate::index::record::{Entry, FLAG_HELD, Record};
 use crate::index::segment::Segment;
@@ -72,30 +72,13 @@ pub fn may_be_given(text: &str) -> bool {
 /// A passage as an answer.
 pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
     Hit {
-        id: entry.id,
-        kind: entry.kind_of().unwrap_or(Kind::Session),
         title: record.title,
         text: record.text,
-        date: record.created,
         paths: record.paths,
-        tags: Vec::new(),
-        file: std::path::PathBuf::new(),
-        confidence: 0.0,
         score: score.max(0.0),
-        why: String::new(),
-        collection: Collection::Passages,
         said_by: record.said_by,
-        noted: false,
-        draft: false,
-        superseded: false,
-        superseded_by: None,
-        undecided: Vec::new(),
-        expired: None,
-        held: false,
-        from_repository: false,
-        staleness: None,
-        signatures: Vec::new(),
         session: record.session,
         turn: record.turn,
+        ..Hit::of_session(entry.id, entry.kind_of().unwrap_or(Kind::Session), record.created)
     }
 }

@@ -21,7 +21,7 @@ use memory_store_base::time::{DAY_MS, Timestamp};
 
 /// Passages that are ranked: the gate compares the best with the median of these.
 pub(crate) const RANKED_MAX: usize = 60;
-/// Passages that are looked at for these, since a session may have said much about its own subject.
+/// Passages that are scored to find these: a session may contain many about its own subject.
 const FOUND_MAX: usize = 2 * RANKED_MAX;
 /// Passages at the top that may repeat the query.
 const ECHOES_MAX: usize = 12;

@@ -118,7 +118,7 @@ fn found(
     // A document that satisfies operators needs no other evidence.
     let ranked = listed.found.as_ref().filter(|_| ranks).map(|found| {
         let ranked = rank_candidates(passages, &query, found, listed.candidates.split_off(0), now);
-        // A filter leaves out what would show that the index knows the subject.
+        // A filter removes the passages by which the gate judges whether the subject is indexed.
         let is_known = !wanted.must.is_empty() || is_known(&ranked, recall.passage_threshold());
         if is_known { in_order(ranked, &wanted.words, now) } else { Vec::new() }
     });
