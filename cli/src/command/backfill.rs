@@ -1,4 +1,4 @@
-//! The backfill of `init`: the sessions that are there already, the newest first, and the titles of what was learned.
+//! The backfill of `init`: existing sessions, newest first, and the titles of the memories learned from them.
 //! Embedding goes on in the background.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use memory_store::MemoryId;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::layout::Tree;
-use memory_store::memory::{Memory, Source, Status};
+use memory_store::memory::{Memory, Status};
 use memory_store::mode::Mode;
 use memory_store::recall::start_rank::{Standing, worth};
 use processor::collect::discover::Transcript;
@@ -108,11 +108,10 @@ fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
         stores.held()?.iter().map(|held| held.stored.memory.id).collect();
     let memories = stores.project.list()?.memories.into_iter().map(|stored| stored.memory);
     let is_learned = |memory: &Memory| {
-        let by = memory.source.extractor.as_deref();
         let is_current = matches!(memory.status, Status::Active | Status::Held);
         is_current
             && memory.superseded_by.is_none()
-            && by.is_some_and(|by| by != Source::TYPED)
+            && memory.source.is_learned()
             && !held.contains(&memory.id)
     };
     let mut memories: Vec<Memory> = memories.filter(is_learned).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use dialoguer::Input;
-use memory_store::memory::{Memory, Source, Status};
+use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
@@ -72,7 +72,7 @@ pub fn items(
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
         // A memory that a person wrote needs no look.
-        let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != Source::TYPED);
+        let is_learned = memory.source.is_learned();
         let new = is_learned && !seen.ids.contains(&memory.id);
         let is_unfound = || unfound.contains(&memory.id);
         let stale = recall.staleness(memory.id).or_else(|| is_unfound().then(Staleness::unfound));

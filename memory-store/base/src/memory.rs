@@ -268,6 +268,16 @@ impl Source {
     /// The extractor of what a model chose to save with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
+    /// Returns whether it came from a session: a reader found it there, or a model noted it.
+    pub fn is_learned(&self) -> bool {
+        self.extractor.as_deref().is_some_and(|by| by != Self::TYPED)
+    }
+
+    /// Returns whether a reader of sessions found it, so that neither a person nor a model saved it.
+    pub fn is_of_reader(&self) -> bool {
+        self.is_learned() && self.extractor.as_deref() != Some(Self::NOTED)
+    }
+
     /// Returns whether a model noted it by itself: nobody else said so.
     pub fn is_noted(&self) -> bool {
         self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{CONTRADICTS, Statement, Verdict, judge};
 use crate::id::MemoryId;
-use crate::memory::{Memory, Source, Status};
+use crate::memory::{Memory, Status};
 use crate::reviewed::Reviewed;
 use crate::time::Timestamp;
 
@@ -109,7 +109,8 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
     for (at, words) in words.iter().enumerate() {
         words.iter().for_each(|word| places.entry(*word).or_default().push(at));
     }
-    let written = (0..current.len()).rev().filter(|&at| !is_of_reader(current[at]));
+    // Consolidation has compared what a reader of sessions wrote with others of its kind.
+    let written = (0..current.len()).rev().filter(|&at| !current[at].source.is_of_reader());
     let mut pairs = BTreeSet::new();
     for at in written.take(COMPARED_MAX) {
         let mut shared: HashMap<usize, usize> = HashMap::new();
@@ -124,12 +125,6 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
     pairs
 }
 
-/// Returns whether a reader of sessions wrote it, so that consolidation has compared it with others of its kind.
-fn is_of_reader(memory: &Memory) -> bool {
-    let by = memory.source.extractor.as_deref();
-    by.is_some_and(|by| by != Source::TYPED && by != Source::NOTED)
-}
-
 fn is_users(memory: &Memory) -> bool {
     memory.source.is_users() && !memory.source.is_noted()
 }
@@ -138,6 +133,7 @@ fn is_users(memory: &Memory) -> bool {
 mod tests {
     use super::*;
     use crate::kind::Kind;
+    use crate::memory::Source;
     use crate::memory::{Relation, SaidBy};
 
     fn memory(number: u8, title: &str) -> Memory {

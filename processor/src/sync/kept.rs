@@ -1,7 +1,7 @@
 //! Memories that people and Claude wrote, as notes that a model is asked about beside the drafts of sessions.
 
 use memory_store::MemoryId;
-use memory_store::memory::{Memory, SaidBy, Source, Status};
+use memory_store::memory::{Memory, SaidBy, Status};
 use memory_store::store::Store;
 
 use super::context::SyncContext;
@@ -25,8 +25,7 @@ pub(super) fn id(draft: &Draft) -> Option<MemoryId> {
 }
 
 fn is_written(memory: &Memory) -> bool {
-    let by = memory.source.extractor.as_deref();
-    by.is_none_or(|by| by == Source::TYPED || by == Source::NOTED)
+    !memory.source.is_of_reader()
         && memory.status == Status::Active
         && memory.superseded_by.is_none()
 }
