@@ -11,7 +11,7 @@ use memory_store::recall::{Collection, Hit, Recall, render};
 use memory_store::redact::Redactor;
 use memory_store::reviewed::Reviewed;
 use memory_store::settings::Settings;
-use memory_store::store::{By, Change, Saved, Store, places, read_below};
+use memory_store::store::{By, Change, Saved, Store, Stored, places, read_below};
 use memory_store::text::folded_title;
 use memory_store::time::DAY_MS;
 use memory_store::trust::Trust;
@@ -456,23 +456,32 @@ impl Local {
         let Found { store, trust, stored, scope } = older;
         let redactor = store.redactor_for_writing(&project.settings)?;
         let saved = store.supersede(&stored.path, stored.memory.id, by, &redactor)?;
-        let judgement = trust.judgement_now(&saved.stored, &redactor);
-        let noted = journal::Change::Saved(&saved.stored, &judgement);
-        // The link stands in the newer memory, too, so that the index knows of it either way.
-        drop(journal::note(&self.environment.dirs, &project.tree, *scope, noted));
+        // The newer memory has the link, too, so that the index has it either way.
+        self.note_again(&saved.stored, (trust, &redactor), *scope, &project.tree);
         Ok(())
     }
 
-    /// Writes a memory to the journal again, after a decision about it. Where that fails, the next sync does it.
+    /// Writes a memory to the journal as it is now. Where that fails, the next sync does it.
+    fn note_again(
+        &self,
+        stored: &Stored,
+        (trust, redactor): (&Trust, &Redactor),
+        scope: Scope,
+        tree: &Tree,
+    ) {
+        let judgement = trust.judgement_now(stored, redactor);
+        let change = journal::Change::Saved(stored, &judgement);
+        drop(journal::note(&self.environment.dirs, tree, scope, change));
+    }
+
+    /// Writes a memory to the journal again, after a decision about it.
     fn refresh(&self, id: MemoryId, project: &Project) {
         let Project { tree, settings, recall } = project;
         let Ok(Some(found)) = self.find_by_id(&id.to_string(), tree, recall, settings) else {
             return;
         };
         let Found { store, trust, stored, scope } = found;
-        let judgement = trust.judgement_now(&stored, &store.redactor(settings));
-        let change = journal::Change::Saved(&stored, &judgement);
-        drop(journal::note(&self.environment.dirs, tree, scope, change));
+        self.note_again(&stored, (&trust, &store.redactor(settings)), scope, tree);
     }
 
     /// Makes the memory that is to be saved, secrets and all.
