@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use memory_store::memory::EntityType;
 use regex::Regex;
-use schemars::JsonSchema;
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 /// Version of instructions and forms: cached answers of another version are not used.
@@ -92,22 +92,12 @@ struct MemoryForm {
 struct EntityForm {
     name: String,
     #[serde(rename = "type")]
-    of_type: EntityTypeForm,
+    #[schemars(schema_with = "entity_types")]
+    of_type: String,
 }
 
-/// Types of names; see [`memory_store::memory::EntityType`].
-#[derive(JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum EntityTypeForm {
-    Component,
-    Service,
-    Library,
-    Tool,
-    File,
-    Symbol,
-    Setting,
-    Concept,
+fn entity_types(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": EntityType::ALL.map(EntityType::name)})
 }
 
 /// A fact of an answer.
@@ -414,7 +404,7 @@ mod tests {
         let object = format!("{memory}/facts/items/properties/object/maxLength");
         assert_eq!(bound(&object), Some(u64::from(OBJECT_TEXT_CHARS)));
         let types = form.pointer(&format!("{memory}/entities/items/properties/type/enum")).unwrap();
-        let known = memory_store::memory::EntityType::ALL.map(|of_type| of_type.name());
+        let known = EntityType::ALL.map(|of_type| of_type.name());
         assert_eq!(*types, serde_json::json!(known));
         let form = relations("", "", "").within(512).form;
         assert_eq!(form.pointer("/properties/relations/maxItems").and_then(Value::as_u64), Some(8));
