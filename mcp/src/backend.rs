@@ -113,7 +113,7 @@ pub struct MemoryHit {
     pub why: String,
     /// `active`, `draft`, `undecided` (a newer memory that differs is given in its place), `replaced` or `expired`.
     pub status: &'static str,
-    /// Other memories that it differs from, each by its id and title: nobody decided which is true.
+    /// The other memories of its undecided pairs, each by its id and title.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Id of the memory that replaced it.

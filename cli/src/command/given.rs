@@ -12,7 +12,7 @@ use super::view::plural;
 use crate::failure::Result;
 use crate::world::World;
 
-/// Stands for the title of something that is gone.
+/// Title shown for an id that no longer exists.
 pub const GONE: &str = "(gone since)";
 
 /// Something that was given.

@@ -360,7 +360,7 @@ pub struct Counts {
     pub waiting: usize,
     /// Perhaps true no longer, since their files changed or a name in them is gone.
     pub stale: usize,
-    /// Pairs that differ or repeat each other, and that nobody decided about.
+    /// Undecided pairs: memories that differ or repeat each other.
     pub contradictions: usize,
     /// Held back.
     pub held: usize,

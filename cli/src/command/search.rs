@@ -116,7 +116,7 @@ struct HitView {
     stale: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
-    /// Ids of memories that it differs from, as long as nobody decided.
+    /// Ids of the other memories of its undecided pairs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differs_from: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

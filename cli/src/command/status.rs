@@ -193,7 +193,7 @@ pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
     if json { view::json(&summary, out) } else { show_short(&summary, world, out) }
 }
 
-/// Says in three lines what to do.
+/// Reports a folder that is not set up, and the next step.
 fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
     if json {
         let (message, hint) = (&*failure.message, failure.hint.as_deref());

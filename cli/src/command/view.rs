@@ -31,7 +31,7 @@ pub struct MemoryView<'a> {
     held: bool,
     /// Whether it was neither learned, written nor released on this machine.
     from_repository: bool,
-    /// Evidence that it is out of date, where somebody asked the index.
+    /// Evidence that it is out of date, if the index was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
 }

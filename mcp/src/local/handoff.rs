@@ -146,7 +146,7 @@ fn line(hit: &Hit) -> String {
     format!("{} ({words})", render::labelled_title(hit))
 }
 
-/// Pairs that differ, and that nobody decided about: the index has them.
+/// Undecided pairs, read from the index.
 fn contradicting(recall: &Recall, memories: &[(Hit, bool)]) -> Vec<String> {
     let pairs =
         memories.iter().flat_map(|(newer, _)| newer.undecided.iter().map(move |it| (newer, it.0)));

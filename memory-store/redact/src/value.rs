@@ -1,4 +1,4 @@
-//! Whether a value is a secret: one judge for all places where one may stand. A place has a table of reasons for and
+//! Whether a value is a secret: one judge for all places of a text. A place has a table of reasons for and
 //! against; each that holds adds its points. Reasons that decide alone come first, and the rest is not asked then.
 
 use crate::vocabulary::WORDS;
@@ -80,7 +80,7 @@ pub(crate) struct Reason {
     holds: fn(&Asked<'_>) -> bool,
 }
 
-/// Value with what its place tells.
+/// Value with the context of its place.
 #[derive(Clone, Copy)]
 struct Asked<'t> {
     bytes: &'t [u8],
@@ -108,7 +108,7 @@ const fn no(what: &'static str, holds: fn(&Asked<'_>) -> bool) -> Reason {
 /// Signs that passwords have and names in code have not.
 pub(crate) const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
-/// Judges a value where it stands.
+/// Judges a value in its place.
 pub(crate) fn judge(value: &[u8], place: Place) -> Verdict {
     use Place::*;
     let asked = |promise, is_given| Asked { bytes: value, promise, is_given, next: b' ' };
