@@ -15,6 +15,9 @@ use crate::time::Timestamp;
 
 /// Memories that people and Claude wrote which are compared, the latest ones.
 const COMPARED_MAX: usize = 2_000;
+/// Titles with a word, above which the word brings no two of them together. Without this bound titles made after one
+/// pattern are all compared with each other.
+const COMMON_FROM: usize = 64;
 
 /// A pair of memories without a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +116,14 @@ fn alike(current: &[&Memory], statements: &[Statement]) -> BTreeSet<(usize, usiz
     let written = (0..current.len()).rev().filter(|&at| !current[at].source.is_of_reader());
     let mut pairs = BTreeSet::new();
     for at in written.take(COMPARED_MAX) {
-        let mut shared: HashMap<usize, usize> = HashMap::new();
-        for other in words[at].iter().filter_map(|word| places.get(word)).flatten() {
-            *shared.entry(*other).or_default() += 1;
-        }
-        let near = shared.into_iter().filter(|&(other, count)| {
-            other != at && count * 2 >= words[at].len().min(words[other].len())
+        let places = words[at].iter().filter_map(|word| places.get(word));
+        let others: BTreeSet<usize> =
+            places.filter(|places| places.len() <= COMMON_FROM).flatten().copied().collect();
+        let near = others.into_iter().filter(|&other| {
+            let shared = words[at].intersection(&words[other]).count();
+            other != at && shared * 2 >= words[at].len().min(words[other].len())
         });
-        pairs.extend(near.map(|(other, _)| (at.max(other), at.min(other))));
+        pairs.extend(near.map(|other| (at.max(other), at.min(other))));
     }
     pairs
 }
@@ -165,6 +168,16 @@ mod tests {
         assert_eq!(pairs(&memories, &both), []);
         memories[0].supersedes = vec![memories[1].id];
         assert_eq!(pairs(&memories, &nobody), []);
+    }
+
+    #[test]
+    fn titles_of_one_pattern_are_not_all_compared() {
+        let title = |number: u8| memory(number, &format!("Part {number} of the parser is kept"));
+        let mut memories: Vec<Memory> = (0..=COMMON_FROM as u8).map(title).collect();
+        memories.push(memory(100, "Releases go out on Thursdays"));
+        memories.push(memory(101, "Releases go out on Fridays"));
+        let found = pairs(&memories, &Reviewed::default());
+        assert_eq!(found, [(101, 100, Verdict::NewerValue, true)]);
     }
 
     #[test]
