@@ -30,6 +30,9 @@ const ENOUGH_BESIDE: i32 = 2;
 /// Bytes of a word.
 const WORD_BYTES_MAX: usize = 512;
 
+/// Bytes before and behind a value that are compared with the lists of words, the longest of which has 40.
+const NEAR_BYTES_MAX: usize = 240;
+
 /// A part of a text that looks like a credential though no rule of redaction hides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspect {
@@ -298,7 +301,8 @@ impl<'t> Sentence<'t> {
             at += word.len();
             let (lead, rest) = sentence.split_at(at);
             let is_listed = lead.ends_with(": ");
-            let lead = lead.trim_end_matches([' ', ':']).to_lowercase();
+            let start = lead.floor_char_boundary(at.saturating_sub(NEAR_BYTES_MAX));
+            let lead = lead[start..].trim_end_matches([' ', ':']).to_lowercase();
             let has_vault = self.own.vault || self.around.vault;
             let is_opened = has_vault && opens_with(&lead);
             let named = WORDS.gate_copula.stripped(&lead);
@@ -354,14 +358,16 @@ impl<'t> Sentence<'t> {
 
     /// What stands before a place in the sentence, in lower case, without signs around the value.
     fn lead(&self, at: usize) -> String {
-        let lead = lowered(&self.text[self.range.start..at]);
+        let start = self.range.start.max(at.saturating_sub(NEAR_BYTES_MAX));
+        let lead = lowered(&self.text[self.text.ceil_char_boundary(start)..at]);
         let is_sign = |c: char| c.is_whitespace() || "\"'`*_([{<«„“‘‹「『:=→-–—/（：".contains(c);
         lead.trim_end_matches(is_sign).to_owned()
     }
 
     /// What stands behind a place in the sentence, in lower case, without the signs around the value.
     fn behind(&self, at: usize) -> String {
-        let behind = lowered(&self.text[at..self.range.end]);
+        let end = self.range.end.min(at + NEAR_BYTES_MAX);
+        let behind = lowered(&self.text[at..self.text.floor_char_boundary(end)]);
         let is_sign = |c: char| c.is_whitespace() || "\"'`*_)]}>»”’›」』）,!?".contains(c);
         format!("{} ", behind.trim_start_matches(is_sign))
     }

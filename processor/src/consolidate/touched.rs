@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory_store::Timestamp;
 use memory_store::memory::Entity;
+use memory_store::text::is_stop_word;
 use serde::Serialize;
 
 use crate::anchors::names;
@@ -27,7 +28,7 @@ const NEAR_WEIGHT: f32 = 2.0;
 /// Commits, files and decisions of one session that a question shows.
 const COMMITS_MAX: usize = 16;
 const FILES_MAX: usize = 24;
-const DECISIONS_MAX: usize = 6;
+const DECISIONS_MAX: usize = 8;
 
 /// Work that a session landed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -97,6 +98,8 @@ pub struct Batch {
     pub commits: Vec<usize>,
     /// Files that are shown.
     pub files: Vec<String>,
+    /// Decisions that are shown.
+    pub decisions: Vec<String>,
     /// Notes, in the order of their time.
     pub notes: Vec<usize>,
 }
@@ -189,6 +192,7 @@ impl<'a> Touched<'a> {
             work: place,
             commits: self.shown_commits(work, near, notes),
             files: self.shown_files(work, notes),
+            decisions: self.shown_decisions(work, notes),
             notes: notes.to_vec(),
         };
         notes.chunks(size).map(batch).collect()
@@ -196,22 +200,26 @@ impl<'a> Touched<'a> {
 
     /// Returns the commits that share most with some notes, in the order of their time.
     fn shown_commits(&self, work: &Work, near: &[Vec<usize>], notes: &[usize]) -> Vec<usize> {
-        let names: BTreeSet<String> =
-            notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect();
+        let names = self.names_of_all(notes);
         let strength = |at: usize| {
             let commit = &work.commits[at];
             let words = words_of(&format!("{}\n{}", commit.subject, commit.body));
             let is_near = near.get(at).is_some_and(|near| near.iter().any(|it| notes.contains(it)));
             words.intersection(&names).count() + 2 * usize::from(is_near)
         };
-        let mut commits: Vec<(usize, usize)> =
-            (0..work.commits.len()).map(|at| (strength(at), at)).collect();
-        // Of equal ones the later.
-        commits.sort_by(|a, b| b.cmp(a));
-        commits.truncate(COMMITS_MAX);
-        let mut commits: Vec<usize> = commits.into_iter().map(|(_, at)| at).collect();
-        commits.sort_unstable();
-        commits
+        strongest(work.commits.len(), strength, COMMITS_MAX)
+    }
+
+    /// Returns the decisions that share most with some notes, in the order of their time.
+    fn shown_decisions(&self, work: &Work, notes: &[usize]) -> Vec<String> {
+        let names = self.names_of_all(notes);
+        let strength = |at: usize| words_of(&work.decisions[at]).intersection(&names).count();
+        let shown = strongest(work.decisions.len(), strength, DECISIONS_MAX);
+        shown.into_iter().map(|at| work.decisions[at].clone()).collect()
+    }
+
+    fn names_of_all(&self, notes: &[usize]) -> BTreeSet<String> {
+        notes.iter().flat_map(|&note| names_of(self.drafts[note])).collect()
     }
 
     /// Returns the files of a work, those of the notes first.
@@ -227,16 +235,24 @@ impl<'a> Touched<'a> {
     }
 }
 
+/// Returns the places with the greatest strength, in their order; of equal ones the later.
+fn strongest(count: usize, strength: impl Fn(usize) -> usize, max: usize) -> Vec<usize> {
+    let mut places: Vec<(usize, usize)> = (0..count).map(|at| (strength(at), at)).collect();
+    places.sort_by(|a, b| b.cmp(a));
+    places.truncate(max);
+    let mut places: Vec<usize> = places.into_iter().map(|(_, at)| at).collect();
+    places.sort_unstable();
+    places
+}
+
 /// Returns the text of a work as a question shows it: its commits under names such as `N2`, and its record as `N0`.
 pub fn shown(work: &Work, batch: &Batch, chars_max: usize) -> String {
     let mut text = format!("N0 [{}] {}\n", work.at.date(), work.title);
     if !batch.files.is_empty() {
         text.push_str(&format!("   files written: {}\n", batch.files.join(", ")));
     }
-    if !work.decisions.is_empty() {
-        let decisions =
-            work.decisions[work.decisions.len().saturating_sub(DECISIONS_MAX)..].join("; ");
-        text.push_str(&format!("   decided: {decisions}\n"));
+    if !batch.decisions.is_empty() {
+        text.push_str(&format!("   decided: {}\n", batch.decisions.join("; ")));
     }
     if !work.answer.is_empty() {
         text.push_str(&format!("   last answer: {}\n", work.answer));
@@ -258,12 +274,15 @@ pub fn shown(work: &Work, batch: &Batch, chars_max: usize) -> String {
     text
 }
 
-/// Returns the names of a note that are one word: identifiers in its text, its entities, and the files that it is about.
+/// Returns what a note is about, in single words: identifiers in its text, its entities and files, and the words of its
+/// title but those of grammar.
 fn names_of(draft: &Draft) -> BTreeSet<String> {
     let identifiers = names::of_texts(&draft.title, &draft.body).into_iter();
     let entities = entities_of(draft).filter(|name| !name.contains(char::is_whitespace));
     let files = draft.paths.iter().map(|path| last_part(path).to_owned());
-    identifiers.chain(entities).chain(files).flat_map(|name| words_of(&name)).collect()
+    let names = identifiers.chain(entities).chain(files).flat_map(|name| words_of(&name));
+    let title = words_of(&draft.title).into_iter().filter(|word| !is_stop_word(word));
+    names.chain(title).collect()
 }
 
 /// Returns the words of each entity of a note that has several.
@@ -355,7 +374,7 @@ mod tests {
     #[test]
     fn a_note_is_touched_by_a_file_an_identifier_or_a_name() {
         let mut drafts = vec![
-            note("a", 1_000, "Carts die after a day"),
+            note("a", 1_000, "They die after a day"),
             note("a", 2_000, "`cart_ttl` is given in minutes"),
             note("b", 3_000, "Sessions are kept for an hour"),
             note("b", 4_000, "Labels are printed by the carrier"),
@@ -377,6 +396,21 @@ mod tests {
         // A session that landed nothing overtakes nothing.
         let idle = SessionRecord { answer: "Redis".to_owned(), ..SessionRecord::default() };
         assert_eq!(Work::of(&idle), None);
+    }
+
+    #[test]
+    fn a_note_is_touched_by_words_of_its_title_and_sees_the_decisions_about_them() {
+        let drafts = [
+            note("a", 1_000, "The list has filters with counts"),
+            note("a", 2_000, "The parser is slow"),
+        ];
+        let mut done = work(vec![landed(8_000, "Take the filters away")], &[]);
+        done.decisions = (0..20).map(|n| format!("Decision {n} about paint")).collect();
+        done.decisions[3] = "The list has a search and no filters".to_owned();
+        assert_eq!(notes(&drafts, &done), [0]);
+        let batch = &batches(&drafts, &done, &[], NOTES_MAX)[0];
+        assert_eq!(batch.decisions.len(), DECISIONS_MAX);
+        assert_eq!(batch.decisions[0], done.decisions[3]);
     }
 
     #[test]

@@ -167,7 +167,13 @@ mod tests {
             ..Default::default()
         };
         let work = Work::of(&record).unwrap();
-        let batch = Batch { work: 0, commits: vec![0, 2], files: vec![], notes: vec![4, 5, 6, 7] };
+        let batch = Batch {
+            work: 0,
+            commits: vec![0, 2],
+            files: vec![],
+            decisions: vec![],
+            notes: vec![4, 5, 6, 7],
+        };
         let odd = Overtaken { why: "boring".to_owned(), ..verdict("E3", "N1") };
         let answer = [
             verdict("E1", "N1"),
