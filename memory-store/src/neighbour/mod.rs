@@ -255,6 +255,15 @@ mod tests {
     }
 
     #[test]
+    fn an_order_to_remove_something_replaces_nothing() {
+        let older = "All `*.log` files lie below `var`";
+        let order = "Remove all `*.log` files below `var` every Monday";
+        assert_ne!(verdict(order, older), Some(Verdict::Update));
+        let gone = "We removed all `*.log` files below `var`";
+        assert_eq!(verdict(gone, older), Some(Verdict::Update));
+    }
+
+    #[test]
     fn a_different_flag_or_number_is_no_duplicate() {
         let text = "Run the nightly importer with a busy timeout of 500 milliseconds";
         assert_eq!(verdict(text, &format!("{text} please")), Some(Verdict::Duplicate));

@@ -23,6 +23,10 @@ static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A verb of removal that begins an order.
+static BARE_VERB: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?i:remove|replace|drop|get rid of)\b"));
+
 /// The name of a thing in quotes or as code.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"["“`]([^"”`]{3,60})["”`]"#));
 
@@ -149,7 +153,16 @@ impl Statement {
     pub(super) fn gone(&self) -> &[Words] {
         self.gone.get_or_init(|| {
             let text = self.text();
-            let things = REPLACED.captures_iter(&text).map(|found| found[1].to_owned());
+            // "Remove all logs": what is to be done again and again, not what was done.
+            let is_order = |at: usize| {
+                let starts = text[..at].trim_end_matches([' ', '-', '*']);
+                let starts = starts.is_empty() || starts.ends_with(['.', '\n', ':', ';', '!', '?']);
+                starts && BARE_VERB.is_match(&text[at..])
+            };
+            let things = REPLACED
+                .captures_iter(&text)
+                .filter(|found| !found.get(0).is_some_and(|all| is_order(all.start())))
+                .map(|found| found[1].to_owned());
             let words = things.map(|thing| match NAMED.captures(&thing) {
                 Some(name) => Words::of(name.get(1).map_or("", |name| name.as_str())),
                 None => Words::of(&thing),
