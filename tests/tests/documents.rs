@@ -27,14 +27,13 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// Bytes that a page may have: README fits a screen, the others five minutes.
-const BYTES_MAX: [(&str, usize); 18] = [
+const BYTES_MAX: [(&str, usize); 17] = [
     ("README.md", 8 << 10),
     ("ARCHITECTURE.md", 16 << 10),
     ("CONTRIBUTING.md", 9 << 10),
     ("docs/README.md", 9 << 10),
     ("docs/comparison.md", 9 << 10),
     ("docs/extraction.md", 11 << 10),
-    ("docs/how-it-works.md", 9 << 10),
     ("docs/language-models.md", 9 << 10),
     ("docs/measuring.md", 9 << 10),
     ("docs/memory-files.md", 9 << 10),
