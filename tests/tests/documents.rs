@@ -256,8 +256,7 @@ fn every_page_that_the_plugin_names_exists() {
 #[test]
 fn every_command_that_is_named_exists() {
     let mut commands = BTreeSet::new();
-    // The commands of the habits, mistyped ones among them, are run where that page is generated.
-    for Page { text, .. } in pages().into_iter().filter(|page| page.name != "docs/habits.md") {
+    for Page { text, .. } in pages() {
         for (at, _) in text.match_indices("throughline ") {
             let before = text[..at].chars().next_back().unwrap_or(' ');
             let rest = &text[at + "throughline ".len()..];
@@ -337,11 +336,10 @@ fn usage(script: &str) -> String {
     top.join("\n")
 }
 
-/// Returns the command lines that begin so, each with its page. The commands of the habits, mistyped ones among them,
-/// are run where that page is generated.
+/// Returns the command lines that begin so, each with its page.
 fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
-    let pages = pages().into_iter().filter(|page| page.name != "docs/habits.md");
-    pages
+    pages()
+        .into_iter()
         .flat_map(|page| {
             command_lines(&page.text).into_iter().map(move |line| (page.name.clone(), line))
         })
