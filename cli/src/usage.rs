@@ -13,7 +13,7 @@ const TAKING: [&str; 8] =
     ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
 /// Commands of the version before, with what replaces each.
 const REMOVED: [(&str, &str); 2] = [
-    ("service", "`service` is gone: docs/watch.md has a unit that runs `throughline watch`"),
+    ("service", "`service` is gone: docs/usage.md has a unit that runs `throughline watch`"),
     ("stats", "`stats` is gone: `throughline status --stats` shows the numbers"),
 ];
 /// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something

@@ -17,7 +17,7 @@ use crate::world::World;
 /// Learns from the sessions of all projects that are set up while they run, without any hook.
 ///
 /// It runs until it is interrupted, at low priority, once for each user; a second one ends with exit
-/// code 8. docs/watch.md has a unit of systemd and an agent of launchd that start it whenever you log in.
+/// code 8. docs/usage.md has a unit of systemd and an agent of launchd that start it whenever you log in.
 #[derive(Debug, Args)]
 pub struct Watch {
     /// Look every so many seconds instead of waiting for the operating system's word, where that does not come,

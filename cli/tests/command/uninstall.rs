@@ -119,7 +119,7 @@ fn set_up(machine: &Machine) {
             "    - repo: local\n      hooks:\n        - id: throughline\n          name: memory files\n          entry: \
              throughline check --staged\n          language: system\n          files: ^\\.throughline/memories/\n",
         );
-        // docs/plugin.md, as the client writes it.
+        // docs/install.md, as the client writes it.
         let settings = format!("{project}/.claude/settings.json");
         set(machine, &settings, "enabledPlugins", "{\"throughline@throughline\": true}");
     }

@@ -107,7 +107,7 @@ fn the_command_that_installed_a_service_names_the_page_with_the_unit() {
     for args in [&["service"][..], &["service", "install"], &["service", "status", "--json"]] {
         let said = machine.run(args);
         assert_eq!(said.code, 2, "{}", said.whole());
-        assert!(said.stderr.contains("docs/watch.md"), "{}", said.stderr);
+        assert!(said.stderr.contains("docs/usage.md"), "{}", said.stderr);
         assert!(!said.stderr.contains("similar"), "{}", said.stderr);
     }
 }

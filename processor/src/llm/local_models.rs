@@ -1,7 +1,7 @@
 //! Models for this machine: the order in which installed ones are offered, and ones to install.
 //!
 //! A larger model of the same time reads better, as long as it fits into memory beside everything else. No local model
-//! has been measured with this project (docs/local-models.md).
+//! has been measured with this project (docs/language-models.md).
 
 /// Parts of four of a machine's memory that a model may take.
 const SHARE: u64 = 3;
