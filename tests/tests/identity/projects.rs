@@ -23,7 +23,7 @@ super::rows! {
     relative_worktree: "A linked worktree is linked by relative paths"
         => "It belongs to its main tree";
     moved: "The folder of a project is moved"
-        => "It is recognized by birth time and inode; memories, drafts, archive and tombstones are available at once";
+        => "It is recognised by birth time and inode; memories, drafts, archive and tombstones are available at once";
     moved_private: "The folder of a project with private memories, without git, is moved"
         => "The same";
     moved_into_anothers_place: "A project is moved to the former path of another one"
@@ -33,7 +33,7 @@ super::rows! {
     copied_with_history: "The copy has the same root commit, and `init` runs"
         => "It joins the project without existing folders";
     record_of_the_path_is_lost: "The record of the project's path is missing, empty or damaged"
-        => "The folder is recognized by birth time and inode; the record is written again";
+        => "The folder is recognised by birth time and inode; the record is written again";
     record_of_the_project_is_damaged: "`identity.json` is damaged or missing"
         => "It is restored from its copy, which the sync reports";
     data_is_lost: "The data folder is lost, the memory files remain"
