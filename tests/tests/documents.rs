@@ -41,7 +41,7 @@ const BYTES_MAX: [(&str, usize); 18] = [
     ("docs/glossary.md", 16 << 10),
     ("docs/memory-files.md", 10 << 10),
     ("docs/performance.md", 9 << 10),
-    ("docs/recall.md", 13 << 10),
+    ("docs/recall.md", 9 << 10),
     ("docs/redaction.md", 9 << 10),
     ("docs/start.md", 9 << 10),
     ("docs/storage.md", 11 << 10),
@@ -75,12 +75,13 @@ fn pages() -> Vec<Page> {
     names.into_iter().map(read).collect()
 }
 
-/// Returns the pages and the description of the formats.
-fn pages_and_formats() -> Vec<Page> {
-    let name = "memory-store/FORMAT.md".to_owned();
-    let text = fs::read_to_string(root().join(&name)).unwrap();
+/// Returns the pages, and those beside the code that they describe.
+fn all_pages() -> Vec<Page> {
     let mut pages = pages();
-    pages.push(Page { name, text });
+    for name in ["memory-store/FORMAT.md", "memory-store/recall/RANKING.md"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        pages.push(Page { name: name.to_owned(), text });
+    }
     pages
 }
 
@@ -102,7 +103,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 #[test]
 fn every_test_that_is_named_exists() {
     let mut named = 0;
-    for Page { name, text } in pages_and_formats() {
+    for Page { name, text } in all_pages() {
         for part in quoted(&text) {
             let Some((file, test)) = part.split_once(".rs::") else { continue };
             let source = fs::read_to_string(root().join(format!("{file}.rs")))
@@ -184,7 +185,7 @@ fn every_source_file_that_is_named_by_its_end_exists() {
         sources(&root().join(folder), &mut ours);
     }
     let mut named = 0;
-    for Page { name, text } in pages_and_formats() {
+    for Page { name, text } in all_pages() {
         for part in quoted(&text) {
             let path = part.split("::").next().unwrap_or_default();
             if path.ends_with(".rs") && !path.contains([' ', '*', '<', '{']) {
@@ -199,7 +200,7 @@ fn every_source_file_that_is_named_by_its_end_exists() {
 
 #[test]
 fn every_link_leads_somewhere() {
-    for Page { name, text } in pages_and_formats() {
+    for Page { name, text } in all_pages() {
         let folder = Path::new(&name).parent().unwrap();
         for part in text.split("](").skip(1) {
             let target = part.split(')').next().unwrap();
