@@ -85,7 +85,9 @@ fn documents() -> String {
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"] {
         pages.push(fs::read_to_string(root().join(name)).unwrap());
     }
-    pages.push(fs::read_to_string(root().join("memory-store/FORMAT.md")).unwrap());
+    for name in ["FORMAT.md", "recall/RANKING.md"] {
+        pages.push(fs::read_to_string(root().join("memory-store").join(name)).unwrap());
+    }
     let mut text = String::new();
     for page in pages {
         let mut is_code = false;

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use super::lab::{LEARNED, Lab, Session};
 
 super::rows! {
-    sparse_checkout: "A sparse checkout leaves committed memory files out (skip-worktree)"
-        => "They are not deletions: still recalled, no tombstone, and back after `sparse-checkout disable`";
-    sparse_checkout_of_some: "A sparse checkout leaves out a subfolder of memories"
+    sparse_checkout: "A sparse checkout omits committed memory files (skip-worktree)"
+        => "They are not deletions: still recalled, no tombstone, restored by `sparse-checkout disable`";
+    sparse_checkout_of_some: "A sparse checkout omits a subfolder of memories"
         => "The same";
-    agent_worktree_stays_clean: "A session in a linked worktree teaches something"
-        => "New memories go to the main working tree; `git worktree remove` works; the worktree recalls them";
+    agent_worktree_stays_clean: "Memories are derived from a session in a linked worktree"
+        => "They are written to the main working tree; `git worktree remove` works; the worktree recalls them";
     saved_in_a_worktree: "A memory is added by hand in a linked worktree"
-        => "It goes to the main working tree";
+        => "It is written to the main working tree";
     ignored: "Git ignores the memory folder, by `.gitignore`, `info/exclude` or `core.excludesFile`"
-        => "`init` and `doctor` name the rule and the line that lifts it";
+        => "`init` and `doctor` print the rule and the line that overrides it";
 }
 
 /// The names of all memory files of a project.

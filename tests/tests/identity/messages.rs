@@ -9,18 +9,18 @@ use serde_json::json;
 use super::lab::{LEARNED, Lab, Session};
 
 super::rows! {
-    early_exits_drain: "A hook ends early on two megabytes of input: off, silenced, in CI, in an unknown project, without a home"
-        => "All input is read; the client never sees a closed pipe";
-    launcher_drains: "The plugin's launcher finds no programs, or finds that they are registered"
+    early_exits_drain: "A hook exits early on two megabytes of input: off, paused, in CI, in an unknown project, without a home"
+        => "All input is read, so the client never gets a closed pipe";
+    launcher_drains: "The plugin's launcher finds no programs, or they are already registered"
         => "The same";
     untrusted_folder: "A session starts in a clone with a memory folder that is not trusted"
-        => "One line, once: `throughline trust`";
+        => "One line is printed once: `throughline trust`";
     no_sessions: "A sync finds no session of the project"
-        => "It says where it looked and what was there, with the command that takes other transcripts; so do `init` and `doctor`";
+        => "It prints the folders searched, their content, and the command that reads other transcripts; so do `init` and `doctor`";
     old_sessions: "Sessions are older than `retention_days` when `init`, or `sync --from`, reads them first"
-        => "They are named and their turns kept; a person is asked; what grows old later is removed and counted";
+        => "They are listed and their turns kept; a person is asked; turns that expire later are removed and counted";
     client_writes_its_file_back: "A running client writes its `.claude.json` back, without our server"
-        => "`doctor` says so, `init` registers it again, and other keys stay";
+        => "`doctor` reports it, `init` registers it again, and other keys are preserved";
 }
 
 /// Writes two megabytes to a program and returns how many it took.

@@ -1,6 +1,6 @@
 //! The matrix of identity: which project, which working tree and which session something belongs to, in situations that
-//! users of such tools report. Each row is a test of its own, against the programs; docs/identity.md shows all rows
-//! (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
+//! users of such tools report. Each row is a test of its own, against the programs; `MATRIX.md` beside this file shows
+//! all rows (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).
 
 mod git;
 mod lab;
@@ -49,19 +49,17 @@ fn the_page_shows_the_matrix() {
         ("Messages", "messages", messages::ROWS),
         ("Other users, many files, and chance", "slow", slow::ROWS),
     ];
-    let mut page =
-        "# Identity\n\nWhich project, which working tree and which session something belongs to. \
-        [Storage](storage.md#identity) has the model. Each row is a test \
-        (`tests/tests/identity/`), which writes this page\n\
-        (`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).\n"
-            .to_owned();
+    let mut page = "# Identity\n\nTo which project, working tree and session data belongs in each situation. \
+        [Storage](../../../docs/storage.md#identity)\ndescribes the model. Each row is a test in this folder, which \
+        writes this page\n(`THROUGHLINE_WRITE_DOCS=1 cargo nextest run -p journeys identity::`).\n"
+        .to_owned();
     for (title, module, rows) in parts {
         write!(page, "\n## {title}\n\n| situation | what happens | test |\n|--|--|--|\n").unwrap();
         for Row { name, situation, outcome } in rows {
             writeln!(page, "| {situation} | {outcome} | `{module}::{name}` |").unwrap();
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/identity.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/identity/MATRIX.md");
     if std::env::var_os("THROUGHLINE_WRITE_DOCS").is_some() {
         std::fs::write(&path, &page).unwrap();
     }

@@ -7,53 +7,53 @@ use super::lab::{LEARNED, Lab, Session};
 
 super::rows! {
     submodule: "A session runs in a submodule"
-        => "The submodule is a project of its own; the repository around it is another one";
+        => "The submodule is one project, the enclosing repository another";
     worktree_of_a_submodule: "A submodule has a linked worktree"
-        => "Both are one project; the submodule keeps the memories";
-    bare_beside: "A bare repository `.bare` lies beside its worktrees, with a `.git` file that leads to it"
-        => "All worktrees, and the folder around them, are one project; the first one that was set up keeps the memories";
-    bare_named_git: "The bare repository is called `.git`, with settings of each worktree"
+        => "Both are one project; the submodule contains the memories";
+    bare_beside: "A bare repository `.bare` is beside its worktrees, with a `.git` file that links to it"
+        => "All worktrees and their parent folder are one project; the first one that was set up contains the memories";
+    bare_named_git: "The bare repository is named `.git`, with settings for each worktree"
         => "The same";
-    bare_outside: "The bare repository `p.git` lies outside"
+    bare_outside: "The bare repository `p.git` is elsewhere"
         => "The same";
-    bare_and_its_first_worktree_goes: "The worktree of a bare repository that kept the memories is removed"
-        => "The next one keeps them; the project stays the same";
-    separate_git_dir: "The git directory lies apart (`--separate-git-dir`), and there is a linked worktree"
-        => "Both are one project; the checkout keeps the memories";
+    bare_and_its_first_worktree_goes: "The worktree of a bare repository that contains the memories is removed"
+        => "The next one contains them; the project stays the same";
+    separate_git_dir: "The git directory is separate (`--separate-git-dir`), and there is a linked worktree"
+        => "Both are one project; the checkout contains the memories";
     relative_worktree: "A linked worktree is linked by relative paths"
         => "It belongs to its main tree";
     moved: "The folder of a project is moved"
-        => "It is known by its birth and inode; memories, drafts, archive and tombstones are there at once";
+        => "It is recognised by birth time and inode; memories, drafts, archive and tombstones are available at once";
     moved_private: "The folder of a project with private memories, without git, is moved"
         => "The same";
-    moved_into_anothers_place: "A project is moved to where another one was"
-        => "Each stays itself";
+    moved_into_anothers_place: "A project is moved to the former path of another one"
+        => "Both keep their identity";
     copied: "A project is copied elsewhere, and the old folder is removed"
-        => "The next session's start says once that it may be the old project, and names `throughline link`";
-    copied_with_history: "The copy has the same root commit, and `init` is run"
-        => "It joins the project whose folders are gone";
-    record_of_the_path_is_lost: "The record of the project's path is gone, empty or damaged"
-        => "The folder is known by its birth and inode; the record is written again";
-    record_of_the_project_is_damaged: "`identity.json` is damaged or gone"
-        => "It is mended from its copy, which the sync says";
-    data_is_lost: "The data folder is lost, and the memory files stay"
-        => "What is learned again takes the ids of the files with the same text";
-    draft_is_cut: "The file of a waiting memory is cut off"
-        => "It is written again; the damaged one is put aside";
-    two_projects_in_turn: "Two projects are at one path in turn, as in containers"
-        => "Sessions that the first one's history has are named and not learned, until `throughline sync --earlier take`";
-    older_than_the_repository: "A folder was deleted and a new repository made under its name"
-        => "Sessions older than the folder and its root commit are named and not learned, until the user decides";
-    replaced_without_git: "A folder with private memories, without git, is deleted, and another one is made at its path"
-        => "`init` begins another project; `throughline link` joins the old one";
-    git_init_in_an_old_folder: "A folder with sessions gets a repository"
-        => "Its sessions are learned from: the folder is older than they are";
-    repository_inside: "An independent repository lies inside the project"
-        => "Its sessions are not the project's; the sync names it, and a session's start there says once how to set it up";
+        => "The next session start reports once that it may be the old project, and names `throughline link`";
+    copied_with_history: "The copy has the same root commit, and `init` runs"
+        => "It joins the project without existing folders";
+    record_of_the_path_is_lost: "The record of the project's path is missing, empty or damaged"
+        => "The folder is recognised by birth time and inode; the record is written again";
+    record_of_the_project_is_damaged: "`identity.json` is damaged or missing"
+        => "It is restored from its copy, which the sync reports";
+    data_is_lost: "The data folder is lost, the memory files remain"
+        => "Memories that are derived again take the ids of the files with the same text";
+    draft_is_cut: "The file of a pending memory is truncated"
+        => "It is written again; the damaged file is kept aside";
+    two_projects_in_turn: "Two projects use one path in turn, as in containers"
+        => "Sessions in the history of the first one are listed and not read until `throughline sync --earlier take`";
+    older_than_the_repository: "A folder was deleted and a new repository created under its name"
+        => "Sessions older than the folder and its root commit are listed and not read until the user decides";
+    replaced_without_git: "A folder with private memories, without git, is deleted, and another one is created at its path"
+        => "`init` creates another project; `throughline link` joins the old one";
+    git_init_in_an_old_folder: "`git init` runs in a folder with sessions"
+        => "Its sessions are read, because the folder is older than they are";
+    repository_inside: "An independent repository is inside the project"
+        => "Its sessions do not belong to the project; the sync lists it, and a session start there reports once how to set it up";
     home_is_a_repository: "The home folder is a repository, the project a plain folder below it"
-        => "The folder is set up by itself; home is no project";
+        => "The folder is set up separately; the home folder is not a project";
     logical_path: "Sessions are recorded by a path through a link"
-        => "They belong to the project that the link leads to; hooks answer there";
+        => "They belong to the project that the link points to; hooks work there";
 }
 
 /// A session in `root`, a sync, and a start that recalls what was learned.

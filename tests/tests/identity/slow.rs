@@ -13,18 +13,18 @@ use super::lab::{LEARNED, Lab, Ran, Session, session_id};
 use super::transcripts::as_python;
 
 super::rows! {
-    read_only_settings: "`~/.claude/settings.json` is a link into a store that the user cannot write"
+    read_only_settings: "`~/.claude/settings.json` is a link to a file that the user cannot write"
         => "The project and the MCP server are set up; `init` fails and names `--settings local`, as does `doctor`";
     private_folders_of_another_user: "The data or the state folder belongs to another user, as after a run by `sudo`"
-        => "The start hook names the folder and the command that mends it; `doctor` does, too";
-    read_only_project: "The user cannot write into the project's folder"
-        => "`init` fails and names `init --private`, which works; hooks and `doctor` too";
+        => "The start hook and `doctor` print the folder and the command that repairs it";
+    read_only_project: "The user cannot write to the project's folder"
+        => "`init` fails and names `init --private`, which works; hooks and `doctor` work, too";
     transcripts_without_rights: "A transcript cannot be read by this user"
-        => "The others are read; the sync names it";
+        => "The others are read; the sync lists it";
     many_foreign_transcripts: "50,000 transcripts of subagents of other projects"
-        => "They are only listed, with few open files; the project's own session is learned from";
+        => "They are only listed, with few open files; the project's session is read";
     random_combinations: "100 random combinations of layout, spelling, place of the transcript and configuration folder"
-        => "Each session is learned from, or named";
+        => "Each session is read or listed";
 }
 
 /// A user who owns nothing on the machine.

@@ -5,12 +5,12 @@ use serde_json::json;
 use super::lab::{LEARNED, Lab, Session};
 
 super::rows! {
-    member_of_a_team: "The transcript of a team's member has the words of its lead where those of a user are"
-        => "They are no wish of the user; lists mark the session";
-    message_of_a_teammate: "A prompt is a message of a teammate, as an element"
+    member_of_a_team: "The transcript of a team member contains text of its lead in place of user prompts"
+        => "They are not wishes of the user; lists mark the session";
+    message_of_a_teammate: "A prompt is an element with a message of a teammate"
         => "The same";
     program_after_the_person: "A program runs `claude -p` in the folder after the person's session"
-        => "The work was left where the person left it; the program's prompt is no wish, and lists mark it";
+        => "The handoff describes the person's session; the program's prompt is not a wish, and lists mark it";
 }
 
 const ORDER: &str = "From now on always write three bullets.";

@@ -10,36 +10,36 @@ use serde_json::{Value, json};
 use super::lab::{LEARNED, Lab, Session, WISH};
 
 super::rows! {
-    blanks: "A script wrote the transcript anew, with blanks after colons and keys in another order"
-        => "Any valid JSON spelling counts";
+    blanks: "A script rewrote the transcript, with blanks after colons and keys in another order"
+        => "Any valid JSON spelling is read";
     unicode_escapes: "The path has letters beyond ASCII, written as `\\u00e9` in the transcript"
         => "The same";
-    decomposed_letters: "The path is composed on the disk and decomposed in the transcript, or the other way round"
-        => "Both are one path";
+    decomposed_letters: "The path is composed on the disk and decomposed in the transcript, or vice versa"
+        => "Both are the same path";
     linked_folder: "A folder below `projects/`, `projects/` itself, or a file in it is a link"
         => "It is read once";
-    link_loop: "A link below `projects/` leads back to it, or to the root of the file system"
-        => "The sync ends soon and reads the rest; what is too large is named";
+    link_loop: "A link below `projects/` points to `projects/` or to the root of the file system"
+        => "The sync ends soon and reads the rest; links with too many files are listed";
     two_configurations: "Two Claude configuration folders, by `CLAUDE_CONFIG_DIR`"
-        => "Each sync reads all that it has seen; `doctor` lists them; each has its own retention";
-    conflict_copies: "A sync service left copies: `ID.sync-conflict-DATE.jsonl`, `ID (1).jsonl`"
-        => "One session, with the records of all";
+        => "Each sync reads all known ones; `doctor` lists them; each has its own retention";
+    conflict_copies: "A sync service created copies: `ID.sync-conflict-DATE.jsonl`, `ID (1).jsonl`"
+        => "They are one session, with the records of all";
     moved_transcript: "A transcript is moved to another folder below `projects/`"
-        => "It stays one session";
-    damaged_bytes: "NUL bytes before, after or in place of records, invalid UTF-8, half a last line, a BOM, CRLF"
-        => "What is whole is read; a bad byte costs a character; nothing is learned twice once it is mended";
+        => "It remains one session";
+    damaged_bytes: "NUL bytes before, after or in place of records, invalid UTF-8, an incomplete last line, a BOM, CRLF"
+        => "Intact records are read; an invalid byte loses one character; after a repair nothing is learned twice";
     numeric_times: "Timestamps are numbers, in seconds or milliseconds, with or without quotes, or without a zone"
         => "They are read";
     missing_times: "Timestamps are missing"
-        => "The file's time counts";
-    clock_ahead: "A session was recorded while the clock ran ahead"
-        => "Its times are bounded by the file's; a later session follows it";
-    image_beside_a_wish: "A prompt has an image, or megabytes of it"
-        => "The words beside it are kept, the image is not";
-    control_sequences: "A prompt has escape sequences, right-to-left marks and wide characters"
-        => "No byte of a sequence is left in titles or at the terminal";
-    no_file: "FIFOs, folders, sockets and empty files have names of transcripts"
-        => "None blocks, none counts";
+        => "The file's time is used";
+    clock_ahead: "A session was recorded while the clock was in the future"
+        => "Its times are limited to the file's; a later session is ordered after it";
+    image_beside_a_wish: "A prompt contains an image, also one of megabytes"
+        => "The text is stored, the image is not";
+    control_sequences: "A prompt contains escape sequences, right-to-left marks and wide characters"
+        => "Titles and terminal output contain no byte of a sequence";
+    no_file: "FIFOs, folders, sockets and empty files are named like transcripts"
+        => "None blocks, all are ignored";
 }
 
 /// Writes the wish as a session of `cwd`, spelled by `spell`.
