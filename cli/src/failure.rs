@@ -6,7 +6,7 @@ use std::io;
 use processor::upkeep::purge::Unclear;
 
 use crate::exit;
-use crate::printable::plain;
+use crate::view::printable::plain;
 
 /// The result of a command.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;

@@ -9,13 +9,15 @@ use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
 
-use super::changes::line;
-use super::stores::Stores;
-use super::{ask, neighbours, person, view};
+use super::person;
+use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
+use crate::stores::Stores;
+use crate::view::changes::line;
+use crate::view::style::{NAME, paint};
+use crate::view::{self, neighbours};
 use crate::world::World;
 
 /// The command as a person types it.
@@ -31,7 +33,7 @@ pub struct Add {
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
     /// failed-approach, task, session
-    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds(), default_value = "fact")]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), default_value = "fact")]
     kind: Kind,
     /// More about it, Markdown; `-` reads it from stdin
     #[arg(
@@ -55,7 +57,7 @@ pub struct Add {
     #[arg(long)]
     pin: bool,
     /// The memory that this one replaces: it stays in its file and is given no more; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     supersedes: Vec<String>,
     /// Add it although it seems to repeat or contradict another: both are true
     #[arg(long, hide_short_help = true)]
@@ -293,7 +295,7 @@ impl Add {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
         }
         let scope = if self.user { Scope::User } else { Scope::Project };
-        let id = MemoryId::new(world.now, super::random()?);
+        let id = MemoryId::new(world.now, crate::world::random()?);
         Ok(Memory {
             scope,
             source: Source {
@@ -304,7 +306,7 @@ impl Add {
             paths: self
                 .path
                 .iter()
-                .map(|path| super::project_path(world, &stores.tree, path))
+                .map(|path| crate::typed::project_path(world, &stores.tree, path))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),

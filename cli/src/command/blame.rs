@@ -10,15 +10,13 @@ use memory_store::{Timestamp, short_session};
 use processor::extract::session_record::{SessionRecord, TouchedFile};
 use serde::Serialize;
 
-use super::sessions::{Session, Sessions};
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain, plural};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::sessions::{Session, Sessions};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, MemoryView, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Shows what is known about a file or folder, and which sessions read or edited it.
 #[derive(Debug, Args)]
@@ -27,7 +25,7 @@ pub struct Blame {
     #[arg(value_name = "FILE")]
     path: String,
     /// At most this many sessions
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -61,7 +59,7 @@ struct Touches {
 /// Runs the command.
 pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let path = super::project_path(world, &stores.tree, &args.path)?;
+    let path = crate::typed::project_path(world, &stores.tree, &args.path)?;
     let path = path.trim_end_matches('/').to_owned();
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);

@@ -11,10 +11,10 @@ use self::effects::{Source, told};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
 use self::state::{BrowseState, Effect, RowKey, Tab, Task};
-use super::listing::{self, ListFilter};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{QUIET, paint};
+use crate::view::listing::{self, ListFilter};
+use crate::view::style::{QUIET, paint};
 use crate::world::World;
 
 mod draw;

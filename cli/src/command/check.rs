@@ -12,14 +12,16 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::{Error, MemoryId, settings_file};
 use serde::Serialize;
 
-use super::changes::line;
-use super::memory_files::{self, Content, SideFile, is_memory_file};
-use super::view::{self, plural};
+use self::machine_path::machine_paths;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
-use crate::machine_path::machine_paths;
-use crate::style::{BAD, GOOD, paint};
+use crate::memory_files::{self, Content, SideFile, is_memory_file};
+use crate::view::changes::line;
+use crate::view::style::{BAD, GOOD, paint};
+use crate::view::{self, plural};
 use crate::world::World;
+
+pub mod machine_path;
 
 /// Checks memory files before they are committed: each valid, without secrets and paths of one machine, with an id of
 /// its own. Nothing is changed.

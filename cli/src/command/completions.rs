@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
-use super::complete::VARIABLE;
+use crate::complete::VARIABLE;
 use crate::exit;
 use crate::failure::{Failure, Result};
 

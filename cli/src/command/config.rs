@@ -14,15 +14,16 @@ use processor::llm::host::Server;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::doctor::ollama;
-use super::migrations;
-use super::settings_schema;
-use super::values;
-use super::view::{self, Sentences};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{CARE, QUIET, paint};
+use crate::inspect::doctor::ollama;
+use crate::inspect::migrations;
+use crate::view::style::{CARE, QUIET, paint};
+use crate::view::{self, Sentences};
 use crate::world::World;
+
+pub mod schema;
+pub mod values;
 
 /// Shows the settings in effect and where each comes from, or chooses who reads sessions.
 #[derive(Debug, Args)]
@@ -70,7 +71,7 @@ enum ConfigAction {
     /// Prints the value of a setting; exit code 1 where it is not set
     Get {
         /// The setting, for example start_tokens or llm.model
-        #[arg(add = super::complete::settings())]
+        #[arg(add = crate::complete::settings())]
         key: String,
         /// Print JSON
         #[arg(long)]
@@ -79,7 +80,7 @@ enum ConfigAction {
     /// Sets a value in your own file; what the setting does not take is refused
     Set {
         /// The setting
-        #[arg(add = super::complete::settings())]
+        #[arg(add = crate::complete::settings())]
         key: String,
         /// The value, as in TOML; a text may stand without quotes
         #[arg(allow_hyphen_values = true)]
@@ -91,7 +92,7 @@ enum ConfigAction {
     /// Takes a setting out of your own file
     Unset {
         /// The setting
-        #[arg(add = super::complete::settings())]
+        #[arg(add = crate::complete::settings())]
         key: String,
         /// Say what would be done, and do nothing
         #[arg(long)]
@@ -182,7 +183,7 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
             return values::unset(key, *dry_run, world, out);
         }
         Some(ConfigAction::Edit) => return values::edit(world, out),
-        Some(ConfigAction::Schema) => return settings_schema::run(out),
+        Some(ConfigAction::Schema) => return schema::run(out),
         None => None,
     };
     let json = args.json || reading.is_some_and(|reading| reading.json);
@@ -195,7 +196,7 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
         writeln!(told, "{model} reads sessions from the next sync on.")?;
     } else if args.no_llm {
         use_rules(world)?;
-        writeln!(told, "{}", super::reader::WITHOUT_MODEL)?;
+        writeln!(told, "{}", crate::setup::reader::WITHOUT_MODEL)?;
     } else {
         return show(json, world, out);
     }
@@ -211,7 +212,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         }
         ReaderChoice::Rules => {
             use_rules(world)?;
-            writeln!(out, "{}", super::reader::WITHOUT_MODEL)?;
+            writeln!(out, "{}", crate::setup::reader::WITHOUT_MODEL)?;
             return Ok(());
         }
         ReaderChoice::Ollama { model, host: at } => {
@@ -260,7 +261,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
 fn chosen_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
     let mut models = models(world, host, consent)?;
     let at = match world.interactive && models.len() > 1 {
-        true => super::ask::select("Which model reads your sessions?", &models, 0)?
+        true => crate::ask::select("Which model reads your sessions?", &models, 0)?
             .ok_or_else(|| Failure::new("no model was chosen; nothing was changed"))?,
         false => 0,
     };

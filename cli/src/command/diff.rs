@@ -10,12 +10,12 @@ use memory_store::{Kind, Memory, MemoryId};
 use processor::git::memories;
 use serde::Serialize;
 
-use super::changes::{self, FieldChange};
-use super::memory_files::{self, Content, SideFile};
-use super::view::{self, plain, plural};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::memory_files::{self, Content, SideFile};
+use crate::view::changes::{self, FieldChange};
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, plain, plural};
 use crate::world::World;
 
 /// Tells what was added, changed and removed in the project's memory files, in sentences.

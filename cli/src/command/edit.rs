@@ -9,22 +9,21 @@ use memory_store::store::{By, Stored};
 
 use super::add::body;
 use super::browse::{self, Purpose};
-use super::changes;
-use super::credentials;
-use super::editor;
 use super::person;
-use super::stores::Stores;
-use super::view;
 use crate::caller::Caller;
+use crate::credentials;
+use crate::editor;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::view::{self, changes};
 use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
 #[derive(Debug, Args)]
 pub struct Edit {
     /// The id, or its last characters; without it, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Option<String>,
     /// Another title
     #[arg(long)]
@@ -33,7 +32,7 @@ pub struct Edit {
     #[arg(long, allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
-    #[arg(long, value_parser = super::kind, add = super::complete::kinds())]
+    #[arg(long, value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Option<Kind>,
     /// Adds a tag; may be repeated
     #[arg(long)]
@@ -78,7 +77,8 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let redactor = stores.redactor_for_writing(world, store)?;
     let saved = if args.changes_something() {
-        let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths =
+            args.path.iter().map(|path| crate::typed::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let body = args.body.as_deref().map(body).transpose()?;
         let by = if is_persons { By::Person } else { By::Model };
@@ -111,7 +111,8 @@ impl Edit {
                 .code(exit::USAGE)
                 .hint("Use an option such as --title with --dry-run."));
         }
-        let paths = self.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths =
+            self.path.iter().map(|path| crate::typed::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
         self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);

@@ -13,12 +13,11 @@ use processor::extract::session_record::Cure;
 use processor::session_records;
 use serde::Serialize;
 
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, MemoryView, clock, plain};
 use crate::world::World;
 
 /// Columns before the cure.
@@ -33,7 +32,7 @@ pub struct Fixes {
     /// Words of the error
     words: Vec<String>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]

@@ -9,19 +9,20 @@ use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::removal;
-use super::stores::Stores;
-use super::view::{self, Sentences};
+use super::review::removal;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::view::changes::line;
+use crate::view::{self, Sentences};
 use crate::world::World;
 
 /// Puts memories aside: they are neither given nor learned again until `throughline restore`.
 #[derive(Debug, Args)]
 pub struct Forget {
     /// Ids, or their last characters; without any, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Vec<String>,
     /// Delete their files instead of putting them aside; also works for those put aside before
     #[arg(long)]
@@ -64,7 +65,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         let verb = if args.delete { "delete" } else { "put aside" };
         let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
-            format!("{verb} {} \"{}\"", memory.id.short(), super::changes::line(&memory.title))
+            format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
         return view::would(&told.collect::<Vec<_>>(), args.json, out);
     }

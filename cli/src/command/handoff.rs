@@ -6,9 +6,8 @@ use clap::Args;
 use memory_store::handoff::{self, LeftSession};
 use processor::handoff::FORGOTTEN_DAYS;
 
-use super::view::{self, plain};
-use crate::clock;
 use crate::failure::Result;
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Says where the work was left, as Markdown.

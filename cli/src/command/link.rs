@@ -9,8 +9,9 @@ use memory_store::identity;
 use memory_store::layout::Tree;
 use serde::Serialize;
 
-use super::{projects, view};
+use super::projects;
 use crate::failure::{At as _, Result};
+use crate::view;
 use crate::world::World;
 
 /// Makes this working tree part of another project on this machine, so that both share their memories.

@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::Args;
 
 use super::browse::{self, Purpose};
-use super::listing::{self, ListFilter};
 use crate::failure::Result;
+use crate::view::listing::{self, ListFilter};
 use crate::world::World;
 
 /// Lists memories, newest first.

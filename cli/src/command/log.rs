@@ -9,16 +9,14 @@ use memory_store::short_session;
 use processor::programs;
 use serde::Serialize;
 
-use super::given::GivenItems;
-use super::receipts::{self, Follower, Receipt};
-use super::stores::Stores;
-use super::view::{self, plain};
 use super::why;
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, paint};
+use crate::receipts::{self, Follower, Receipt};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{NAME, QUIET, paint};
+use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Columns of a time and of what it was given at.
 const TIME_COLUMNS: usize = 15;
@@ -31,7 +29,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug, Args)]
 pub struct Log {
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]

@@ -4,9 +4,9 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::claude::server::PROGRAM;
 use crate::failure::{Failure, Result};
-use crate::installation::Installation;
+use crate::setup::claude::server::PROGRAM;
+use crate::setup::installation::Installation;
 use crate::world::World;
 
 /// Serves memory to a model over standard input and output (`throughline-mcp`).

@@ -8,16 +8,17 @@ use memory_store::Timestamp;
 use memory_store::store::{Privacy, replace};
 use serde::Serialize;
 
-use super::view;
-use crate::clock;
 use crate::failure::Result;
+use crate::view::{self, clock};
 use crate::world::World;
+
+pub mod duration;
 
 /// Silences everything: hooks say and note nothing, nothing is learned.
 #[derive(Debug, Args)]
 pub struct Off {
     /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
-    #[arg(long = "for", value_name = "DURATION", value_parser = super::duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = self::duration::parse)]
     duration_ms: Option<i64>,
     /// Say what would be done, and do nothing
     #[arg(long)]

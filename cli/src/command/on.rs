@@ -7,8 +7,8 @@ use clap::Args;
 use memory_store::mode::Mode;
 
 use super::off::Silence;
-use super::view;
 use crate::failure::{At as _, Result};
+use crate::view;
 use crate::world::World;
 
 /// Ends `throughline off`

@@ -12,9 +12,9 @@ use memory_store::succession::superseded;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain};
 use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
 /// Characters of a token, everywhere.

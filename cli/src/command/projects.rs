@@ -12,11 +12,10 @@ use memory_store::{ProjectId, Timestamp};
 use processor::collect::archive::Archive;
 use serde::Serialize;
 
-use super::sessions;
-use super::view::{self, plural};
-use crate::clock;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, GOOD, NAME, QUIET, paint};
+use crate::sessions;
+use crate::view::style::{CARE, GOOD, NAME, QUIET, paint};
+use crate::view::{self, clock, plural};
 use crate::world::World;
 
 /// Lists your projects: their folders, and how many memories and sessions each has.

@@ -9,13 +9,12 @@ use memory_store::layout::Tree;
 use processor::progress::Silent;
 use processor::upkeep::purge::{Named, Preview, PurgeReport, What, preview, purge};
 
-use super::ask;
 use super::sync::may_learn;
-use super::view::{self, plain, plural};
-use crate::clock;
+use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{GOOD, NAME, paint};
+use crate::view::style::{GOOD, NAME, paint};
+use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
 /// Memories or files that are named at once.
@@ -29,7 +28,7 @@ pub struct Purge {
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
     /// Older than this date
-    #[arg(long, value_name = "DATE", value_parser = super::time, group = "what")]
+    #[arg(long, value_name = "DATE", value_parser = crate::typed::time, group = "what")]
     before: Option<Timestamp>,
     /// Of the whole project, with all that is private about it on this machine
     #[arg(long, group = "what")]

@@ -10,9 +10,9 @@ use memory_store::redact::{Personal, RedactOptions, Redactor};
 use memory_store::settings_file;
 use serde::{Deserialize, Serialize};
 
-use super::view;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
+use crate::view;
 use crate::world::World;
 
 /// Bytes of text whose findings are told at once.

@@ -8,19 +8,19 @@ use memory_store::Error;
 use memory_store::store::Stored;
 use serde::Serialize;
 
-use super::changes::line;
-use super::stores::Stores;
-use super::view::{self, Sentences};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
+use crate::stores::Stores;
+use crate::view::changes::line;
+use crate::view::style::{NAME, paint};
+use crate::view::{self, Sentences};
 use crate::world::World;
 
 /// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
 #[derive(Debug, Args)]
 pub struct Restore {
     /// Ids, or their last characters (`throughline tombstones` lists them)
-    #[arg(required = true, add = super::complete::removed_ids())]
+    #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]

@@ -13,16 +13,14 @@ use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
 use super::search::incomplete;
-use super::sessions::{Session, SessionFilter, Sessions};
-use super::stores::Stores;
-use super::view::{self, plain, plural};
-use crate::claude::client;
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::sessions::{Session, SessionFilter, Sessions};
+use crate::setup::claude::client;
+use crate::stores::Stores;
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Turns that are found, from which sessions are told.
 const TURNS_MAX: usize = 200;
@@ -37,10 +35,10 @@ pub struct Resume {
     /// Words that were said
     words: Vec<String>,
     /// Start Claude Code with the best session, or with that of this number
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = super::count)]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = crate::typed::count)]
     run: Option<usize>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     #[command(flatten)]
     sessions: SessionFilter,

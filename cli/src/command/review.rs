@@ -14,21 +14,26 @@ use memory_store::trust::{self, Trust};
 use processor::secrets::Decision;
 use serde::Serialize;
 
+use self::claims::{Claim, Decision as Claimed};
+use self::contradictions::Pair;
 use self::dialogue::Question;
-use super::changes::line;
-use super::claims::{self, Claim, Decision as Claimed};
-use super::contradictions::{self, Pair};
-use super::credentials;
-use super::learned;
-use super::stores::{Held, Stores};
-use super::view::{self, MemoryView, Sentences, plain};
-use super::{in_git, made_by_rules, neighbours};
+use crate::credentials;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, paint};
+use crate::stores::{Held, Stores};
+use crate::view::changes::line;
+use crate::view::style::{CARE, NAME, QUIET, paint};
+use crate::view::{self, MemoryView, Sentences, neighbours, plain};
 use crate::world::World;
 
-mod dialogue;
+pub mod claims;
+pub mod contradictions;
+pub mod decisions;
+pub mod dialogue;
+pub mod in_git;
+pub mod learned;
+pub mod made_by_rules;
+pub mod removal;
 
 /// Goes through the memories that need a decision of yours.
 ///
@@ -39,16 +44,16 @@ mod dialogue;
 pub struct Review {
     /// Accept this pending memory; may be repeated. One that contains something which looks like a credential needs
     /// `ID@MARK`, as the list prints it: its text is still the one that was shown
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     accept: Vec<String>,
     /// Drop this pending memory for good; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     reject: Vec<String>,
     /// Make this accepted memory pending again: it is private, unless git has it; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     hold: Vec<String>,
     /// Confirm that this memory is still true although its files changed or a name in it is gone; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     keep: Vec<String>,
     /// Put memories aside that rules made and nobody looked at
     #[arg(long, hide_short_help = true)]
@@ -58,26 +63,26 @@ pub struct Review {
     accept_all: bool,
     /// Give this memory, which was held back, like any other until its text changes; may be repeated. `ID@MARK`, as
     /// `show` prints it, does so only if the text is still the one that was shown
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     release: Vec<String>,
     /// This memory is true, and replaces what it differs from or repeats; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     prefer: Vec<String>,
     /// This memory and what it differs from are both true; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     both: Vec<String>,
     /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
     /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     keep_value: Vec<String>,
     /// Let what Claude did to this memory hold: its file, as a tool call wrote it, is yours; or it is forgotten or replaced,
     /// as Claude asked; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     agree: Vec<String>,
     /// Undo what Claude did to this memory, and keep what you said in force; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
     /// Say what would be done, and do nothing
     #[arg(long)]

@@ -16,11 +16,10 @@ use processor::collect::whole_turn;
 use processor::progress::Silent;
 use serde::Serialize;
 
-use super::view::{self, plain};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Characters of a hit's text that are shown to a person.
@@ -50,7 +49,7 @@ pub struct Search {
     #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only this kind; may be repeated
-    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Vec<Kind>,
     /// Only what has this tag; may be repeated
     #[arg(long, short = 't', hide_short_help = true)]
@@ -74,7 +73,7 @@ pub struct Search {
     #[arg(long, hide_short_help = true)]
     superseded: bool,
     /// At most this many; without it as many as fit into 1,200 tokens
-    #[arg(long, short = 'n', value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// Whole texts, of a passage its whole turn, instead of the place that fits
     #[arg(long, hide_short_help = true)]
@@ -362,7 +361,7 @@ fn time(text: &str, now: Timestamp) -> Result<Span> {
     if let Some(span) = time_named(text, now) {
         return Ok(span);
     }
-    match super::time(text) {
+    match crate::typed::time(text) {
         Ok(at) => Ok(Span { from: Some(at), to: Some(Timestamp(at.0 + 1)) }),
         Err(problem) => {
             Err(Failure::new(format!("{problem}, or for example \"last week\"")).code(exit::USAGE))

@@ -9,8 +9,8 @@ use memory_store::format_version;
 use memory_store::store::{Privacy, create_folder, replace};
 use serde::Serialize;
 
-use super::view;
 use crate::failure::{At as _, Result};
+use crate::view;
 use crate::world::World;
 
 /// Lets your other projects recall this one's memories, where Claude asks all of them; off at first.

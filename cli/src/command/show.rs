@@ -9,18 +9,18 @@ use memory_store::store::Stored;
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::known::Known;
-use super::passage::Turn;
-use super::stores::Stores;
-use super::view::{self, MemoryView};
 use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::known::Known;
+use crate::view::passage::Turn;
+use crate::view::{self, MemoryView};
 use crate::world::World;
 
 /// Shows memories whole, and why one is held back or may be true no longer. `SESSION:TURN` shows a turn of a session.
 #[derive(Debug, Args)]
 pub struct Show {
     /// Ids, or their last characters, or SESSION:TURN; without any, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Vec<String>,
     /// Print JSON
     #[arg(long)]

@@ -14,9 +14,10 @@ use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::view;
-use super::{off, receipts};
+use super::off;
 use crate::failure::Result;
+use crate::receipts;
+use crate::view;
 use crate::world::World;
 
 /// Bytes of the payload that are read.

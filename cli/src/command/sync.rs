@@ -16,14 +16,13 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::old_sessions;
-use super::stores::Stores;
-use super::view::plural;
-use super::{migrations, no_sessions, reader, view};
-use crate::clock;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{CARE, QUIET, paint};
+use crate::inspect::migrations;
+use crate::setup::{no_sessions, old_sessions, reader};
+use crate::stores::Stores;
+use crate::view::style::{CARE, QUIET, paint};
+use crate::view::{self, clock, plural};
 use crate::world::World;
 
 /// Turns what is new in the transcripts into memories.

@@ -12,14 +12,12 @@ use processor::session_records::{self, OpenItem, OpenKind, open_items};
 use processor::transcript::Speaker;
 use serde::Serialize;
 
-use super::sessions::{Session, SessionFilter, Sessions};
-use super::stores::Stores;
-use super::view::{self, plain, plural};
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::sessions::{Session, SessionFilter, Sessions};
+use crate::stores::Stores;
+use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Shows day by day which sessions there were, and which memories were learned, replaced and forgotten.
 ///
@@ -27,7 +25,7 @@ use crate::wrap;
 #[derive(Debug, Args)]
 pub struct Timeline {
     /// At most this many days, the last ones on which something happened
-    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// List what is still open instead, the latest first
     #[arg(long, conflicts_with_all = ["limit", "by"])]

@@ -5,11 +5,10 @@ use std::io::Write;
 use clap::Args;
 use memory_store::ledger::{Reason, Tombstone};
 
-use super::stores::Stores;
-use super::view::{self, plain};
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, paint};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, paint};
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Lists what was removed and is not learned again; `throughline restore` lifts it.

@@ -12,11 +12,12 @@ use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
 use serde::Serialize;
 
-use super::ask;
-use super::stores::Stores;
-use super::view::{self, MemoryView};
+use crate::ask;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{QUIET, paint};
+use crate::stores::Stores;
+use crate::view::changes::line;
+use crate::view::style::{QUIET, paint};
+use crate::view::{self, MemoryView};
 use crate::world::World;
 
 /// Vouches for this project's memory folder, so that it is read; then shows the memories in it that are from the
@@ -119,7 +120,7 @@ fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Res
         (false, None) => told.push(format!("vouch for {}", view::path(&root))),
         (false, Some(tree)) => {
             let unreleased = Stores::at(world, tree)?.unreleased()?;
-            let title = |stored: &Stored| super::changes::line(&stored.memory.title);
+            let title = |stored: &Stored| line(&stored.memory.title);
             let release = |stored: &Stored| {
                 format!("release {} \"{}\"", stored.memory.id.short(), title(stored))
             };
@@ -215,7 +216,7 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
 /// When there is nothing to vouch for.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);
-    super::refuse_home(world, &root)?;
+    crate::setup::refuse_home(world, &root)?;
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
     if !observed.root.join(STORE_DIR).is_dir() && identity::known(&world.dirs, &observed)?.is_none()
@@ -229,7 +230,7 @@ fn observe(world: &World, folder: &Path) -> Result<Observed> {
 }
 
 fn vouch(world: &World, observed: &Observed) -> Result<Tree> {
-    Ok(identity::vouch(&world.dirs, observed, None, super::random()?, world.now)?)
+    Ok(identity::vouch(&world.dirs, observed, None, crate::world::random()?, world.now)?)
 }
 
 fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {

@@ -7,11 +7,11 @@ use clap::Args;
 use memory_store::fs::open_regular::{self, Links};
 use serde::Serialize;
 
-use super::changes::line;
-use super::view;
 use crate::failure::Result;
-use crate::installation::Installation;
-use crate::style::{QUIET, STRONG, paint};
+use crate::setup::installation::Installation;
+use crate::view;
+use crate::view::changes::line;
+use crate::view::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
 /// The changelog of the version that runs.
@@ -28,7 +28,7 @@ const UNRELEASED: &str = "Unreleased";
 #[derive(Debug, Args)]
 pub struct Upgrade {
     /// At most this many changes of a version
-    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = super::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]

@@ -9,9 +9,9 @@ use memory_store::mode::Mode;
 use processor::transcript::SOURCE;
 use processor::watch::{self, Options, Pace, Waker};
 
-use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::view;
 use crate::world::World;
 
 /// Learns from the sessions of all projects that are set up while they run, without any hook.

@@ -6,17 +6,19 @@ use clap::Args;
 use memory_store::short_session;
 use serde_json::{Value, json};
 
-use super::given::GivenItems;
-use super::passage;
-use super::reasons::{self, Occasion};
-use super::receipts::{self, Receipt};
-use super::stores::Stores;
-use super::trace::{self, Detail, Trial};
-use super::view::{self, plain};
-use crate::clock;
+use self::reasons::Occasion;
+use self::trace::{Detail, Trial};
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::receipts::{self, Receipt};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, passage, plain};
 use crate::world::World;
+
+pub mod memory;
+pub mod reasons;
+pub mod trace;
 
 /// Answers where no session was given anything, or none whose id begins like `session`.
 pub fn nothing(session: Option<&str>) -> String {
@@ -46,7 +48,7 @@ pub struct Why {
     #[arg(long, requires = "query")]
     error: bool,
     /// How many injections, or memories that the text would not bring
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
@@ -71,7 +73,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         && let Ok((_, stored)) = stores.find(id)
     {
         let detail = Detail { others: args.limit, scores: args.scores };
-        return super::why_memory::run(&stored, detail, args.json, world, &stores, out);
+        return memory::run(&stored, detail, args.json, world, &stores, out);
     }
     if !args.query.is_empty() {
         return trace::run(

@@ -12,8 +12,8 @@ use super::filters::{Filters, StatusFilter};
 use super::keys::{self, KeyHelp};
 use super::state::{Act, BrowseState, Effect, Field, Seen, Tab, Task, scope_name};
 use super::styled::Look;
-use crate::style::{CARE, NAME, QUIET, STRONG};
-use crate::wrap;
+use crate::view::style::{CARE, NAME, QUIET, STRONG};
+use crate::view::wrap;
 
 /// Columns from which on the preview is beside the list.
 const WIDE_COLUMNS: u16 = 120;

@@ -6,17 +6,16 @@ use memory_store::short_session;
 use processor::transcript::record::RecordWhat;
 use processor::transcript::session::PromptBy;
 
-use crate::clock;
-use crate::command::given::GivenItems;
 use crate::command::log::LogEntry;
-use crate::command::sessions::Sessions;
-use crate::command::stores::Stores;
-use crate::command::view::{self, plain};
-use crate::command::{receipts, resume, sessions};
+use crate::command::resume;
 use crate::failure::Result;
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::receipts;
+use crate::sessions::{self, Sessions};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Prompts that are shown.
 const PROMPTS_MAX: usize = 40;

@@ -91,7 +91,7 @@ const fn cell_color(color: AnsiColor) -> CellColor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+    use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
 
     #[test]
     fn each_of_our_styles_comes_back_as_it_was_painted() {

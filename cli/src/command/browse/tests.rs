@@ -11,7 +11,7 @@ use super::filters::{Filters, Standing, StatusFilter, Traits};
 use super::state::{Act, BrowseRow, BrowseState, Effect, Field, RowKey, Tab, Task};
 use super::styled::Look;
 use super::{Purpose, draw};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::view::style::{NAME, QUIET, STRONG, paint};
 
 const COLOURS: Look = Look { has_colours: true };
 

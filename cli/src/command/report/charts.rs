@@ -5,7 +5,7 @@ use super::graph::{Network, Node, Sort};
 use super::layout;
 use super::markup::Html;
 use super::timings::Timing;
-use crate::command::stats::Outcomes;
+use crate::inspect::stats::Outcomes;
 
 /// Width of drawings over the whole page.
 const PAGE: f64 = 1_000.0;

@@ -13,16 +13,15 @@ use serde::Serialize;
 
 use super::graph::Network;
 use super::timings::{self, Timing};
-use crate::clock;
-use crate::command::contradictions::{self, Pair};
-use crate::command::given::GivenItems;
-use crate::command::receipts::{self, Receipt};
-use crate::command::sessions::{Session, Sessions};
-use crate::command::stats::{self, Numbers, Outcomes};
-use crate::command::stores::{Stores, Survey};
-use crate::command::view::{self, plain};
+use crate::command::review::contradictions::{self, Pair};
 use crate::command::{VERSION, blame};
 use crate::failure::Result;
+use crate::inspect::stats::{self, Numbers, Outcomes};
+use crate::receipts::{self, Receipt};
+use crate::sessions::{Session, Sessions};
+use crate::stores::{Stores, Survey};
+use crate::view::given::GivenItems;
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Characters of a memory's text; `throughline show` has the rest.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::data::{Sources, stands, wish};
 use super::layout::{self, Point};
-use crate::command::view::plain;
+use crate::view::plain;
 
 /// Nodes of each sort that are kept.
 const MEMORIES_MAX: usize = 60;
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
     use crate::command::report::data::Touching;
-    use crate::command::sessions::Session;
+    use crate::sessions::Session;
 
     fn memory(number: u8, paths: &[&str]) -> Stored {
         let id = MemoryId([number; 16]);

@@ -19,10 +19,10 @@ use clap::Args;
 use memory_store::store::{Privacy, replace};
 use processor::programs;
 
-use super::stores::Stores;
-use super::view;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
+use crate::stores::Stores;
+use crate::view;
 use crate::world::World;
 use data::Overall;
 

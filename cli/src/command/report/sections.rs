@@ -5,10 +5,9 @@ use super::data::{AGES, Entry, Overall};
 use super::graph::Sort;
 use super::layout::{HEIGHT, WIDTH};
 use super::markup::Html;
-use crate::clock;
-use crate::command::given::GONE;
 use crate::command::log::occasion;
-use crate::command::view::{plain, plural};
+use crate::view::given::GONE;
+use crate::view::{clock, plain, plural};
 
 /// Memories that are listed without a script; with one all are.
 const LISTED_MAX: usize = 200;

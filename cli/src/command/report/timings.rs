@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::command::receipts::Receipt;
+use crate::receipts::Receipt;
 
 /// The longest time of each bar in microseconds; the last bar is open.
 const BOUNDS: [u64; 10] = [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];

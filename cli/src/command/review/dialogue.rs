@@ -9,15 +9,14 @@ use memory_store::MemoryId;
 use memory_store::recall::Recall;
 use memory_store::store::{Forget, Stored};
 
-use super::release;
-use crate::command::contradictions::{self, Pair, Settled};
-use crate::command::decisions::Decisions;
-use crate::command::learned::{self, Item, LearnedWord};
-use crate::command::stores::{Held, Stores};
-use crate::command::view::{self, plain};
-use crate::command::{neighbours, removal};
+use super::contradictions::{self, Pair, Settled};
+use super::decisions::Decisions;
+use super::learned::{self, Item, LearnedWord};
+use super::{release, removal};
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, GOOD, QUIET, STRONG, paint};
+use crate::stores::{Held, Stores};
+use crate::view::style::{CARE, GOOD, QUIET, STRONG, paint};
+use crate::view::{self, neighbours, plain};
 use crate::world::World;
 
 /// A question to a person.
