@@ -28,7 +28,7 @@ pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     let redactor = stores.redactor_for_writing(world, store)?;
     let saved = edit_by_hand(world, &stores, stored, &redactor)?;
     let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
-    view::changed(&saved, held.as_ref(), out)
+    view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
 /// Where copies lie while they are edited, and what was not taken over: with what else is private, so that an audit

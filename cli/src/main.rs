@@ -16,6 +16,7 @@ mod exit;
 mod failure;
 mod inspect;
 mod memory_files;
+mod neighbours;
 mod receipts;
 mod sessions;
 mod setup;

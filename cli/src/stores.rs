@@ -77,6 +77,11 @@ impl Stores {
         Ok(stores)
     }
 
+    /// Opens the index of the working tree.
+    pub fn recall(&self) -> Recall {
+        Recall::open(&self.dirs, &self.tree, None)
+    }
+
     /// Returns the redactor for what a command is about to write into one of the stores, which have the formats of this
     /// program then.
     ///
@@ -151,7 +156,7 @@ impl Stores {
     /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
     fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
         let collections = [Collection::Memories, Collection::User];
-        let files = Recall::open(&self.dirs, &self.tree, None).files(&collections, usize::MAX)?;
+        let files = self.recall().files(&collections, usize::MAX)?;
         Store::find_indexed(&[&self.project, &self.user], ids, &files)
     }
 
@@ -209,7 +214,7 @@ impl Stores {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
-        let judged = Recall::open(&self.dirs, &self.tree, None).judged();
+        let judged = self.recall().judged();
         let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
         Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
     }

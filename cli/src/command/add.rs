@@ -14,10 +14,11 @@ use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::neighbours;
 use crate::stores::Stores;
+use crate::view;
 use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
-use crate::view::{self, neighbours};
 use crate::world::World;
 
 /// The command as a person types it.
@@ -94,7 +95,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         memory.source.said_by = Some(SaidBy::Assistant);
         memory.source.extractor = Some(Source::NOTED.to_owned());
     }
-    let recall = neighbours::open(world, &stores);
+    let recall = stores.recall();
     let mut near = neighbours::near(&recall, world, &memory);
     // One of the same kind and title is updated.
     near.retain(|near| {
@@ -157,14 +158,14 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         )?;
     }
     if args.json {
-        return view::saved_json(&saved, held.as_ref(), Some(&near), out);
+        return view::saved::json(&saved, held.as_ref(), Some(&near), out);
     }
     let done = match saved.change {
         Change::Created => "Added",
         Change::Updated => "Updated",
         Change::Unchanged => "Already known:",
     };
-    view::saved(done, &saved, held.as_ref(), out)?;
+    view::saved::show(done, &saved, held.as_ref(), out)?;
     out.write_all(&told)?;
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
     if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {

@@ -92,9 +92,9 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     };
     let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
     if args.json {
-        return view::saved_json(&saved, held.as_ref(), None, out);
+        return view::saved::json(&saved, held.as_ref(), None, out);
     }
-    view::changed(&saved, held.as_ref(), out)
+    view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
 impl Edit {

@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
-use memory_store::recall::{Recall, Recalled, Search};
+use memory_store::recall::{Recalled, Search};
 use memory_store::store::Stored;
 use processor::extract::session_record::Cure;
 use processor::session_records;
@@ -100,7 +100,7 @@ fn is_current(stored: &Stored) -> bool {
 fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
+    let recall = world.with_second(&stores.tree, stores.recall());
     recall.search(&search, world.now)
 }
 

@@ -14,8 +14,8 @@ use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::view;
 use crate::view::changes::line;
-use crate::view::{self, Sentences};
 use crate::world::World;
 
 /// Puts memories aside: they are neither given nor learned again until `throughline restore`.
@@ -73,7 +73,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         Caller::Person => None,
         Caller::Claude => leave_users_words(world, &mut found, &mut aside)?,
     };
-    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
+    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
     for (store, stored) in &found {
         removal::put_aside(world, &stores, store, stored, how, told)?;
     }

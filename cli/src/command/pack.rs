@@ -4,7 +4,6 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use memory_store::memory::{Memory, SaidBy, Status};
-use memory_store::recall::Recall;
 use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
@@ -64,7 +63,7 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     view::warn_broken(&listing.broken);
     let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
     let memories = stores.without_held(listing.memories)?;
-    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let recall = stores.recall();
     let is_stale = |id| recall.staleness(id).is_some();
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     let is_pulled = stores.labels()?;

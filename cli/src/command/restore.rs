@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::view;
 use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
-use crate::view::{self, Sentences};
 use crate::world::World;
 
 /// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
@@ -115,7 +115,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             }
         }
     }
-    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
+    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
     // Whose they are is asked once, when all are there: what comes later than that is held.
     for (id, (store, redactor, restored)) in restored {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 use dialoguer::Input;
-use memory_store::recall::{Hit, Recall, Search, Tier};
+use memory_store::recall::{Hit, Search, Tier};
 use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
@@ -126,7 +126,7 @@ fn find(
     if let Some(problem) = search.problem(world.now) {
         return Err(Failure::new(problem).code(exit::USAGE));
     }
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
+    let recall = world.with_second(&stores.tree, stores.recall());
     let recalled = recall.search(&search, world.now);
     let mut best: Vec<(Hit, BTreeSet<u32>)> = Vec::new();
     for hit in recalled.hits {

@@ -7,10 +7,9 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
-use memory_store::index::journal::Change as Noted;
 use memory_store::memory::HeldFor;
 use memory_store::store::Stored;
-use memory_store::trust::{self, Trust};
+use memory_store::trust::Trust;
 use processor::secrets::Decision;
 use serde::Serialize;
 
@@ -22,8 +21,8 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::{Held, Stores};
 use crate::view::changes::line;
-use crate::view::style::{CARE, NAME, QUIET, paint};
-use crate::view::{self, MemoryView, Sentences, neighbours, plain};
+use crate::view::style::{CARE, QUIET, paint};
+use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
 pub mod claims;
@@ -34,6 +33,7 @@ pub mod in_git;
 pub mod learned;
 pub mod made_by_rules;
 pub mod removal;
+pub mod verdict;
 
 /// Goes through the memories that need a decision of yours.
 ///
@@ -131,12 +131,16 @@ impl Review {
         }
         let mut released: Vec<Stored> = Vec::new();
         for id in &self.release {
-            let stored = held_by_id(stores, id)?;
+            let stored = verdict::held_by_id(stores, id)?;
             if !released.contains(&stored) {
                 released.push(stored);
             }
         }
-        let held = self.hold.iter().map(|id| accepted_by_id(stores, id)).collect::<Result<_>>()?;
+        let held = self
+            .hold
+            .iter()
+            .map(|id| verdict::accepted_by_id(stores, id))
+            .collect::<Result<_>>()?;
         let find = |ids: &[String]| {
             ids.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<Vec<Stored>>>()
         };
@@ -158,10 +162,13 @@ impl Review {
     /// Does what the options say, and tells it.
     fn decide(&self, named: &Named, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
         // A released memory stays where it was found; accepting moves it.
-        named.released.iter().try_for_each(|stored| release(world, stores, stored, out))?;
+        named
+            .released
+            .iter()
+            .try_for_each(|stored| verdict::release(world, stores, stored, out))?;
         for stored in &named.accepted {
             let seen = self.has_seen(stored)?;
-            accept_seen(world, stores, stored, seen, out)?;
+            verdict::accept_seen(world, stores, stored, seen, out)?;
         }
         for (all, decision) in
             [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
@@ -176,8 +183,8 @@ impl Review {
                 claims::decide_by_id(world, stores, memory.id, decision, out)?;
             }
         }
-        named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
-        named.held.iter().try_for_each(|stored| hold(world, stores, stored, out))?;
+        named.rejected.iter().try_for_each(|stored| verdict::reject(world, stores, stored, out))?;
+        named.held.iter().try_for_each(|stored| verdict::hold(world, stores, stored, out))?;
         named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
         for (all, both) in [(&named.preferred, false), (&named.beside, true)] {
             for Stored { memory, .. } in all {
@@ -196,8 +203,8 @@ impl Review {
             for stored in &waiting {
                 // Each of these needs a look of its own.
                 match stored.memory.held_for {
-                    Some(HeldFor::Credential) => tell_left(stored, out)?,
-                    _ => accept_or_leave(world, stores, stored, out)?,
+                    Some(HeldFor::Credential) => verdict::tell_left(stored, out)?,
+                    _ => verdict::accept_or_leave(world, stores, stored, out)?,
                 }
             }
         }
@@ -276,7 +283,8 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         return args.would(&stores, &named, out);
     }
     // With JSON, what waits by then is printed.
-    args.decide(&named, world, &stores, &mut Sentences::of(args.json, out))?;
+    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+    args.decide(&named, world, &stores, told)?;
     if args.json {
         return print_json(world, &stores, out);
     }
@@ -536,45 +544,6 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))
 }
 
-/// Finds a memory that is held back by its id, or by `ID@MARK`: as it was when that was told.
-fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
-    let id = asked.split_once('@').map_or(asked, |(id, _)| id);
-    let (_, stored) = stores.find(id)?;
-    let Some(held) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
-    let mark = |of: &str| of.split_once('@').map(|(_, mark)| mark.to_owned());
-    if mark(asked).is_some_and(|seen| Some(seen) != mark(&held.release)) {
-        return Err(Failure::new(format!("{id} says something else than what you were shown"))
-            .hint(format!("`throughline show {id}` shows it as it is now.")));
-    }
-    Ok(stored)
-}
-
-/// Lets out a memory that is held back, by its id or by `ID@MARK`.
-pub fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
-    release(world, stores, &held_by_id(stores, asked)?, out)
-}
-
-/// Lets out a memory as `stored` has it: what came into its file since stays held.
-fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let store = stores.store_of(stored);
-    let redactor = store.redactor(&stores.settings);
-    trust::let_out(&store.home, stored, &redactor)?;
-    if store.root.is_some() {
-        trust::release(store, &[stored])?;
-    }
-    stores.note_saved(world, store, stored, &redactor)?;
-    let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
-    writeln!(out, "Released: {id} {title}")?;
-    Ok(())
-}
-
-fn not_held(stored: &Stored) -> Failure {
-    Failure::new(format!("{} is not held back", stored.memory.id.short())).hint(format!(
-        "{} is given. `throughline review` lists what is not; of a file with the same id it says so.",
-        view::path(&stored.path)
-    ))
-}
-
 fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
@@ -618,106 +587,4 @@ fn elsewhere(held: &[Held], claimed: &[Claim<'_>]) -> BTreeSet<MemoryId> {
 
 fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {
     held.iter().map(|held| held.stored.memory.id).collect()
-}
-
-/// Takes a held memory into the memory folder.
-pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    accept_seen(world, stores, stored, false, out)
-}
-
-/// Takes a held memory in with all others; one that needs a look of its own stays.
-fn accept_or_leave(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
-    let mut memory = redactor.redacted(&stored.memory);
-    match stores.project.gate(&mut memory, &redactor).is_empty() {
-        true => accept(world, stores, stored, out),
-        false => tell_left(stored, out),
-    }
-}
-
-fn tell_left(stored: &Stored, out: &mut dyn Write) -> Result {
-    let id = stored.memory.id.short();
-    writeln!(
-        out,
-        "Left: {} contains something that looks like a credential; `throughline review` shows where",
-        paint(NAME, id)
-    )?;
-    Ok(())
-}
-
-fn accept_seen(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    seen: bool,
-    out: &mut dyn Write,
-) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
-    let promoted = credentials::promote(world, stores, stored, seen, &redactor)?;
-    stores.note_saved(world, &stores.project, &promoted, &redactor)?;
-    for older in &promoted.memory.supersedes {
-        // It may be gone by now, or be replaced by something else.
-        if let Ok((_, older)) = stores.find(&older.to_string())
-            && older.memory.superseded_by.is_none()
-        {
-            neighbours::supersede(world, stores, &older, promoted.memory.id, out)?;
-        }
-    }
-    learned::note(&stores.project, |reviewed| {
-        reviewed.ids.insert(promoted.memory.id);
-    })?;
-    let id = paint(NAME, promoted.memory.id.short());
-    writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
-    Ok(())
-}
-
-/// Turns a draft down: it is not learned again.
-pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let memory = &stored.memory;
-    let redactor = stores.project.redactor(&stores.settings);
-    stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
-    stores.note(world, stored, Noted::Gone(memory.id))?;
-    writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    Ok(())
-}
-
-/// Finds an accepted memory by its id.
-///
-/// # Errors
-/// When it is held already, is the user's own, or git has its file.
-fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
-    let (store, stored) = stores.find(id)?;
-    let short = stored.memory.id.short();
-    if store.folder == stores.user.folder {
-        return Err(Failure::new(format!("{short} is your own, for every project"))
-            .hint("It is in no repository, so there is nothing to put it back from."));
-    }
-    if !stored.path.starts_with(&store.folder) {
-        return Err(Failure::new(format!("{short} is held already"))
-            .hint(format!("`throughline review --accept {short}` accepts it.")));
-    }
-    if let Some(root) = &store.root {
-        in_git::refuse(root, &stored.path, &short)?;
-    }
-    Ok(stored)
-}
-
-/// Puts an accepted memory back to held.
-fn hold(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let project = &stores.project;
-    let held = project.hold(stored.memory.id)?;
-    let redactor = project.redactor(&stores.settings);
-    stores.note_saved(world, project, &held, &redactor)?;
-    learned::note(project, |reviewed| {
-        reviewed.ids.remove(&held.memory.id);
-    })?;
-    let id = held.memory.id.short();
-    let title = plain(&held.memory.title);
-    writeln!(
-        out,
-        "Held again: {} {title}. It is private until `throughline review --accept {id}`.",
-        paint(NAME, &id)
-    )?;
-    // What it replaced is alone in the repository now.
-    neighbours::hold_again(world, stores, &held.memory, out)
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::memory::Status;
-use memory_store::recall::Recall;
 use memory_store::store::Stored;
 use serde::Serialize;
 
@@ -45,7 +44,7 @@ enum ShownView<'a> {
 pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let ids = browse::named_or_chosen(&args.id, args.json, Purpose::Show, world)?;
     let stores = Stores::open(world)?;
-    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let recall = stores.recall();
     let mut turns = Vec::new();
     for id in &ids {
         turns.push(Turn::named(id, &recall, &stores.project.home).transpose()?);

@@ -23,9 +23,9 @@ use super::init_options::Init;
 use super::installation::Installation;
 use super::plan::Plan;
 use super::reader::{self, WITHOUT_MODEL};
-use super::{guide, old_sessions, preview};
+use super::{guide, old_sessions, preview, settings};
 use crate::ask;
-use crate::command::{config, sync};
+use crate::command::sync;
 use crate::failure::{Failure, Result};
 use crate::inspect::doctor::{folders, programs};
 use crate::inspect::migrations;
@@ -166,7 +166,7 @@ fn set_up(args: &Init, world: &World, plan: &Plan, out: &mut dyn Write) -> Resul
     check_found(world, root)?;
     migrations::before_write(world, &tree)?;
     if args.drafts {
-        config::use_drafts(world)?;
+        settings::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
     // In a repository the folder comes with the first memory: a file there that nobody committed would keep git from

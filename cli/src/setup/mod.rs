@@ -19,6 +19,7 @@ pub mod old_sessions;
 pub mod plan;
 pub mod preview;
 pub mod reader;
+pub mod settings;
 pub mod uninstall;
 
 /// A store in the home folder would vouch for everything below it.

@@ -18,7 +18,7 @@ use super::claude::plugin::Plugin;
 use super::claude::register;
 use super::init_options::Init;
 use super::reader::{self, Chosen, Offers};
-use crate::command::config;
+use super::settings;
 use crate::failure::{Failure, Result};
 use crate::view;
 use crate::view::style::{CARE, QUIET, STRONG, paint};
@@ -240,7 +240,7 @@ impl Plan {
             names.zip(texts).try_for_each(|(name, text)| line(name, &text))
         };
         several("extras", self.extras.iter().map(|file| place(file)).collect())?;
-        let drafts = self.drafts_set_in.iter().map(|file| config::told_drafts(&place(file)));
+        let drafts = self.drafts_set_in.iter().map(|file| settings::told_drafts(&place(file)));
         several("drafts", drafts.collect())?;
         let offers = self.asks.iter().flat_map(Offers::lines).map(|offer| format!("- {offer}"));
         several("read by", offers.chain(self.read_by.clone()).collect())?;

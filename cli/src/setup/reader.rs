@@ -14,8 +14,8 @@ use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
 use processor::progress::about;
 use serde::Serialize;
 
+use super::settings;
 use crate::ask;
-use crate::command::config;
 use crate::failure::{Failure, Result};
 use crate::inspect::doctor::ollama;
 use crate::view::style::{STRONG, paint};
@@ -86,8 +86,8 @@ impl Chosen {
     pub fn set(&self, world: &World) -> Result {
         match self {
             Self::Rules(false) => Ok(()),
-            Self::Rules(true) => config::use_rules(world),
-            Self::Model(llm) => config::use_llm(world, llm, &[], None),
+            Self::Rules(true) => settings::use_rules(world),
+            Self::Model(llm) => settings::use_llm(world, llm, &[], None),
         }
     }
 }
@@ -105,20 +105,54 @@ pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> 
     let llm = match reader {
         Reader::Rules => return Ok(Chosen::Rules(is_said)),
         Reader::Ollama(Some(model)) => {
-            let llm = config::ollama_model(model);
-            config::consents(world, &llm, &[])?;
+            let llm = settings::ollama_model(model);
+            settings::consents(world, &llm, &[])?;
             llm
         }
-        Reader::Ollama(None) => config::ollama_model(&config::first_model(world, "", &[])?),
+        Reader::Ollama(None) => settings::ollama_model(&first_model(world, "", &[])?),
         Reader::Claude => {
-            let llm = config::claude_model(CLAUDE_MODEL);
-            config::refuse_claude(world, &llm).map_err(|failure| {
+            let llm = settings::claude_model(CLAUDE_MODEL);
+            refuse_claude(world, &llm).map_err(|failure| {
                 failure.during("Claude Code cannot read sessions here".to_owned())
             })?;
             llm
         }
     };
     Ok(Chosen::Model(Box::new(llm)))
+}
+
+/// The models of the Ollama that answers, at least one, best first. Machines that the user agreed to, here or before,
+/// may be asked.
+pub fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<String>> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    let models = ollama::models(world, host, &[consent, &before].concat())
+        .map_err(|why| {
+            Failure::new(why).hint(
+                "Name it with `throughline config llm ollama --consent HOST` to agree; redacted text is sent there then.",
+            )
+        })?
+        .ok_or_else(|| {
+            Failure::new("no Ollama answers")
+                .hint(format!("Start it with `ollama serve`. {}", ollama::models_to_get()))
+        })?;
+    match models.is_empty() {
+        true => Err(Failure::new("Ollama has no model").hint(ollama::models_to_get())),
+        false => Ok(models),
+    }
+}
+
+/// The best model of the Ollama that answers.
+pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    Ok(models(world, host, consent)?.swap_remove(0))
+}
+
+/// Fails where Claude Code cannot be asked, or would be asked elsewhere than sessions go.
+pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
+    match settings::claude_problem(world, llm) {
+        Some(problem) => Err(Failure::new(problem).hint("Nothing was changed.")),
+        None => Ok(()),
+    }
 }
 
 /// A reader that can be had.
@@ -154,8 +188,8 @@ impl Offers {
             }
             Err(why) => refused.push(format!("The Ollama of OLLAMA_HOST is not asked: {why}")),
         }
-        let llm = config::claude_model(CLAUDE_MODEL);
-        match config::claude_problem(world, &llm) {
+        let llm = settings::claude_model(CLAUDE_MODEL);
+        match settings::claude_problem(world, &llm) {
             None => offers.push(Offer {
                 label: format!("Claude Code's small model ({CLAUDE_MODEL})"),
                 means: claude_means(world, found, &llm),
@@ -278,7 +312,7 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
         set_aside: aside::count(&folder),
         trouble: trouble::read(&folder)
             .filter(|trouble| trouble.provider == provider && trouble.host == llm.host),
-        problem: config::claude_problem(world, llm),
+        problem: settings::claude_problem(world, llm),
     }
 }
 

@@ -15,7 +15,7 @@ use super::claude::replace::Run;
 use super::elsewhere::memories;
 use crate::ask;
 use crate::failure::{At as _, Result};
-use crate::view::{self, Sentences};
+use crate::view;
 use crate::world::World;
 
 mod account;
@@ -83,7 +83,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return would(args, world, out);
     }
-    let told = &mut Sentences::of(args.json, out);
+    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
     // Asked first: who declines has changed nothing.
     if args.purge && !args.yes {
         show_purge(world, told)?;

@@ -31,7 +31,7 @@ impl GivenItems {
     pub fn of(stores: &Stores, world: &World, receipts: &[Receipt]) -> Result<Self> {
         let memories = stores.list()?.memories.into_iter();
         let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
-        Ok(Self::among(titles, &Recall::open(&world.dirs, &stores.tree, None), receipts))
+        Ok(Self::among(titles, &stores.recall(), receipts))
     }
 
     /// Looks up what receipts name among these memories, and in an index.

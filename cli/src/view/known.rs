@@ -28,7 +28,7 @@ impl Known {
     /// Reads them.
     pub fn open(world: &World, stores: &Stores) -> Self {
         Self {
-            recall: Recall::open(&world.dirs, &stores.tree, None),
+            recall: stores.recall(),
             lost: damage::lost(&world.dirs.project(stores.tree.project)),
         }
     }

@@ -71,7 +71,7 @@ impl ListFilter {
             }
             false => {
                 let survey = stores.survey()?;
-                let recall = Recall::open(&world.dirs, &stores.tree, None);
+                let recall = stores.recall();
                 let marks = Marks::of(&survey, &recall)?;
                 (survey.listing(), marks)
             }

@@ -1,21 +1,13 @@
-//! A memory as people and scripts see it.
+//! Output of the commands: lists, times, pages, and memories as people and scripts see them.
 
 use std::io::Write;
 use std::path::Path;
 
-use memory_store::memory::{
-    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
-};
-use memory_store::neighbour::{CONTRADICTS, Neighbour};
-use memory_store::staleness::Staleness;
-use memory_store::store::{Change, Saved, Stored, places};
-use memory_store::trust::HeldBack;
-use memory_store::{Kind, MemoryId, Timestamp};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use self::neighbours::NeighbourView;
+pub use self::memory::{MemoryView, WAITS, date, held, line, marked_line, whole, why_stale};
 pub use self::printable::{path, plain};
-use self::style::{NAME, QUIET, STRONG, paint};
+use self::style::paint;
 use crate::failure::Result;
 
 pub mod changes;
@@ -23,103 +15,13 @@ pub mod clock;
 pub mod given;
 pub mod known;
 pub mod listing;
-pub mod neighbours;
+pub mod memory;
 pub mod pager;
 pub mod passage;
 pub mod printable;
+pub mod saved;
 pub mod style;
 pub mod wrap;
-
-/// A memory as `--json` prints it.
-#[derive(Serialize)]
-pub struct MemoryView<'a> {
-    id: MemoryId,
-    short: String,
-    #[serde(flatten, with = "MemoryFields")]
-    memory: &'a Memory,
-    file: &'a Path,
-    /// Whether it is held back; `throughline review --json` says why.
-    held: bool,
-    /// Whether it was neither learned, written nor released on this machine.
-    from_repository: bool,
-    /// Evidence that it is out of date, if the index was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stale: Option<String>,
-}
-
-/// The fields of a memory behind its id, in the order in which they are printed.
-#[derive(Serialize)]
-#[serde(remote = "Memory")]
-struct MemoryFields {
-    kind: Kind,
-    title: String,
-    body: String,
-    scope: Scope,
-    status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held_for: Option<HeldFor>,
-    pinned: bool,
-    created: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    occurred: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    valid_from: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    valid_until: Option<Timestamp>,
-    confidence: f32,
-    tags: Vec<String>,
-    #[serde(serialize_with = "names")]
-    paths: Vec<PathRef>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    cues: Vec<String>,
-    entities: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    facts: Vec<Fact>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    relations: Vec<Relation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    supersedes: Vec<MemoryId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    superseded_by: Option<MemoryId>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    signatures: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<CommandRecord>,
-    source: Source,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<String>,
-}
-
-fn names<S: Serializer>(paths: &[PathRef], serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| &path.path))
-}
-
-impl MemoryView<'_> {
-    /// Labels it as from the repository if it is.
-    pub fn labelled(self, from_repository: bool) -> Self {
-        Self { from_repository, ..self }
-    }
-
-    /// Marks it as out of date if it may be.
-    pub fn stale(self, staleness: Option<&Staleness>) -> Self {
-        Self { stale: staleness.map(ToString::to_string), ..self }
-    }
-
-    /// Marks it as held back if it is.
-    pub fn held(self, held: bool) -> Self {
-        Self { held, ..self }
-    }
-}
-
-impl<'a> From<&'a Stored> for MemoryView<'a> {
-    fn from(stored: &'a Stored) -> Self {
-        let Stored { path: file, memory, .. } = stored;
-        let (id, short) = (memory.id, memory.id.short());
-        Self { id, short, memory, file, held: false, from_repository: false, stale: None }
-    }
-}
 
 /// Returns how many there are of a thing, as `1 memory` or `2 memories`.
 pub fn plural(count: usize, thing: &str) -> String {
@@ -142,145 +44,6 @@ pub fn folder(path: &Path, home: &Path) -> String {
         Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
         Ok(below) => self::path(Path::new("~").join(below)),
         Err(_) => self::path(path),
-    }
-}
-
-/// When a memory happened, or was written.
-pub fn date(memory: &Memory) -> Timestamp {
-    memory.occurred.unwrap_or(memory.created)
-}
-
-/// Mark of a memory that waits, behind its title.
-pub const WAITS: &str = " [pending]";
-
-/// Prints one line about a memory.
-pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
-    marked_line(memory, "", out)
-}
-
-/// Prints it with a mark of its own.
-pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
-    let mut marks = mark.to_owned();
-    if memory.pinned {
-        marks.push_str(" [pinned]");
-    }
-    match memory.status {
-        Status::Active => {}
-        Status::Held => marks.push_str(WAITS),
-        Status::Rejected => marks.push_str(" [rejected]"),
-        Status::Archived => marks.push_str(" [put aside]"),
-    }
-    writeln!(
-        out,
-        "{}  {}  {:<15} {}{}",
-        paint(NAME, memory.id.short()),
-        paint(QUIET, clock::date(date(memory))),
-        memory.kind.name(),
-        plain(&memory.title),
-        paint(QUIET, marks),
-    )?;
-    Ok(())
-}
-
-/// Prints a whole memory.
-pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
-    let memory = &stored.memory;
-    writeln!(out, "{}", paint(STRONG, plain(&memory.title)))?;
-    if !memory.body.trim().is_empty() {
-        writeln!(out, "\n{}", plain(memory.body.trim_end()))?;
-    }
-    writeln!(out)?;
-    let mut field = |name: &str, value: String| -> Result {
-        if !value.is_empty() {
-            // Of several lines only the first would stand behind the name.
-            let value = value.lines().filter(|line| !line.trim().is_empty());
-            let value = value.map(str::trim).collect::<Vec<_>>().join(" ");
-            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
-        }
-        Ok(())
-    };
-    field("id", format!("{} ({})", memory.id, memory.id.short()))?;
-    field("kind", memory.kind.name().to_owned())?;
-    field("status", status(memory))?;
-    field("date", clock::time(date(memory)))?;
-    field("confidence", format!("{:.2}", memory.confidence))?;
-    field("topic", memory.topic.clone().unwrap_or_default())?;
-    field("tags", memory.tags.join(", "))?;
-    field("names", memory.entities.join(", "))?;
-    for fact in &memory.facts {
-        field("fact", statement(fact))?;
-    }
-    let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();
-    field("paths", paths.join(", "))?;
-    field("said", memory.source.quote.clone().unwrap_or_default())?;
-    field("session", memory.source.session.clone().unwrap_or_default())?;
-    field("learned by", memory.source.extractor.clone().unwrap_or_default())?;
-    let replaces: Vec<String> = memory.supersedes.iter().map(|id| id.short()).collect();
-    field("replaces", replaces.join(", "))?;
-    let replaced = memory.superseded_by.map(MemoryId::short).unwrap_or_default();
-    field("replaced by", replaced)?;
-    let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
-    let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
-    field("differs from", contradicts.join(", "))?;
-    field("file", stored.path.display().to_string())
-}
-
-/// Returns a fact as a line, with the days from which and until which it holds.
-fn statement(fact: &Fact) -> String {
-    let Fact { subject, predicate, object, from, to } = fact;
-    let day = |word: &str, at: Option<Timestamp>| {
-        at.map(|at| format!(", {word} {}", at.date())).unwrap_or_default()
-    };
-    format!("{subject} | {predicate} | {object}{}{}", day("since", *from), day("until", *to))
-}
-
-fn status(memory: &Memory) -> String {
-    let status = match (memory.status, memory.pinned) {
-        (Status::Active, true) => "active, pinned",
-        (Status::Active, false) => "active",
-        (Status::Held, _) => return held(memory),
-        (Status::Rejected, _) => "rejected",
-        (Status::Archived, _) => "put aside; `throughline restore` brings it back",
-    };
-    status.to_owned()
-}
-
-/// Explains why a memory is held.
-pub fn held(memory: &Memory) -> String {
-    match memory.held_for {
-        Some(reason) => format!("held, because {}", reason.because()),
-        None => "held for review".to_owned(),
-    }
-}
-
-/// Where sentences go that say what was done: nowhere when JSON says it.
-pub enum Sentences<'a> {
-    /// To the person.
-    Printed(&'a mut dyn Write),
-    /// Nowhere.
-    Left,
-}
-
-impl<'a> Sentences<'a> {
-    /// Prints them, unless it is to be JSON.
-    pub fn of(json: bool, out: &'a mut dyn Write) -> Self {
-        if json { Self::Left } else { Self::Printed(out) }
-    }
-}
-
-impl Write for Sentences<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Printed(out) => out.write(bytes),
-            Self::Left => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::Printed(out) => out.flush(),
-            Self::Left => Ok(()),
-        }
     }
 }
 
@@ -311,84 +74,6 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
         .map_err(|error| crate::failure::Failure::new(format!("JSON: {error}")))?;
     writeln!(out, "{text}")?;
     Ok(())
-}
-
-/// A memory that was saved, as `--json` prints it.
-#[derive(Serialize)]
-struct SavedView<'a> {
-    #[serde(flatten)]
-    memory: MemoryView<'a>,
-    /// How many secret or personal values were taken out of it.
-    redacted: usize,
-    /// Why it is held back, if it is, and what lets it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-    /// Where it looks like a credential, if it is held for that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    looks_like_credential: Option<String>,
-    /// Memories near it, where that was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    neighbours: Option<Vec<NeighbourView<'a>>>,
-}
-
-/// Prints a memory that was saved as JSON, with all that [`saved`] says of it.
-pub fn saved_json(
-    saved: &Saved,
-    held: Option<&HeldBack>,
-    neighbours: Option<&[Neighbour]>,
-    out: &mut dyn Write,
-) -> Result {
-    let Saved { stored, hidden, suspects, .. } = saved;
-    let view = SavedView {
-        memory: MemoryView::from(stored).held(held.is_some()),
-        redacted: *hidden,
-        note: held.map(|held| note(held, stored)),
-        looks_like_credential: (!suspects.is_empty()).then(|| places(suspects)),
-        neighbours: neighbours.map(|near| near.iter().map(NeighbourView::from).collect()),
-    };
-    json(&view, out)
-}
-
-/// Says what became of a memory, without how many secrets it was saved, and why it is held back, if it is.
-pub fn saved(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
-    let Saved { stored, hidden, suspects, .. } = saved;
-    let done = if suspects.is_empty() { done } else { "Held" };
-    writeln!(out, "{done} {} in {}", paint(NAME, stored.memory.id.short()), path(&stored.path))?;
-    if !suspects.is_empty() {
-        writeln!(
-            out,
-            "It is not in the repository, because it contains something that looks like a credential: {}. Sessions are \
-             given it without that part. `throughline review` shows the place and takes it in, if it may be committed.",
-            plain(&places(suspects))
-        )?;
-    }
-    if *hidden > 0 {
-        writeln!(out, "{hidden} secret or personal value(s) were taken out before saving.")?;
-    }
-    if let Some(held) = held {
-        writeln!(out, "{}", note(held, stored))?;
-    }
-    Ok(())
-}
-
-/// Says what became of a memory that was there before.
-pub fn changed(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
-    let done = match saved.change {
-        Change::Created | Change::Updated => "Changed",
-        Change::Unchanged => "As it was:",
-    };
-    self::saved(done, saved, held, out)
-}
-
-fn note(held: &HeldBack, stored: &Stored) -> String {
-    let id = stored.memory.id.short();
-    let why = plain(&held.to_string());
-    format!("It is held back: {why}. `throughline review --release {id}` lets it out.")
-}
-
-/// Why a memory may be true no longer.
-pub fn why_stale(staleness: &Staleness) -> String {
-    format!("may be true no longer: {}", plain(&staleness.to_string()))
 }
 
 /// Warns about memory files that cannot be read, on stderr: stdout is for those that can.

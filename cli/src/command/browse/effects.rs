@@ -10,9 +10,9 @@ use super::filters::{Standing, Traits};
 use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
 use crate::command::log::LogEntry;
-use crate::command::review;
 use crate::command::review::decisions::Decisions;
 use crate::command::review::learned::{self, LearnedWord};
+use crate::command::review::verdict;
 use crate::command::{restore, search, why};
 use crate::editor;
 use crate::failure::{Failure, Result};
@@ -264,7 +264,7 @@ impl<'a> Source<'a> {
                 let shown = self.memories.iter().find(|stored| stored.memory.id == id);
                 let release = shown.and_then(|stored| self.marks.release(stored));
                 let release = release.unwrap_or(&name).to_owned();
-                review::release_by_id(self.world, &self.stores, &release, out)?;
+                verdict::release_by_id(self.world, &self.stores, &release, out)?;
             }
             Act::Open => return self.open_file(&name).map(Some),
         }

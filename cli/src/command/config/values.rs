@@ -8,11 +8,11 @@ use memory_store::settings_file::{self, Explained, Origin, Warning};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use crate::command::config;
 use crate::editor::{editor, editor_command};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::inspect::migrations;
+use crate::setup::settings;
 use crate::view;
 use crate::world::World;
 
@@ -99,7 +99,7 @@ fn change(
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         other => other.at(&path)?,
     };
-    let mut copy: DocumentMut = config::parsed(&path, &before)?;
+    let mut copy: DocumentMut = settings::parsed(&path, &before)?;
     let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place: &mut dyn toml_edit::TableLike = copy.as_table_mut();
     for table in tables.split('.').filter(|table| !table.is_empty()) {
@@ -118,7 +118,7 @@ fn change(
         return Err(Failure::new(problem).code(exit::USAGE).hint("Nothing was changed."));
     }
     if !dry_run {
-        config::write(&path, &after)?;
+        settings::write(&path, &after)?;
     }
     Ok(true)
 }
@@ -154,7 +154,7 @@ pub fn edit(world: &World, out: &mut dyn Write) -> Result {
     })?;
     migrations::before_settings(world)?;
     if !path.exists() {
-        config::write(&path, "")?;
+        settings::write(&path, "")?;
     }
     let status = editor_command(&editor).arg(&path).status();
     let status = status.map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;

@@ -221,7 +221,7 @@ impl Overall {
         let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
         let numbers = stats::numbers_of(&survey.project, &survey.user, &receipts, world, stores)?;
         let marked = Marked::of(stores, &survey)?;
-        let recall = Recall::open(&world.dirs, &stores.tree, None);
+        let recall = stores.recall();
         let mut memories = survey.listing().memories;
         memories.retain(|stored| stored.memory.status != Status::Rejected);
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));

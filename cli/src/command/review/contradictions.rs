@@ -11,8 +11,9 @@ use memory_store::{MemoryId, Timestamp};
 
 use super::learned;
 use crate::failure::{Failure, Result};
+use crate::neighbours;
 use crate::stores::Stores;
-use crate::view::{self, neighbours};
+use crate::view;
 use crate::world::World;
 
 /// Pairs of a plain listing.

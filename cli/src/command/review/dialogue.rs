@@ -12,11 +12,12 @@ use memory_store::store::{Forget, Stored};
 use super::contradictions::{self, Pair, Settled};
 use super::decisions::Decisions;
 use super::learned::{self, Item, LearnedWord};
-use super::{release, removal};
+use super::{removal, verdict};
 use crate::failure::{Failure, Result};
+use crate::neighbours;
 use crate::stores::{Held, Stores};
 use crate::view::style::{CARE, GOOD, QUIET, STRONG, paint};
-use crate::view::{self, neighbours, plain};
+use crate::view::{self, plain};
 use crate::world::World;
 
 /// A question to a person.
@@ -129,7 +130,7 @@ pub fn run(
     questions: Vec<Question>,
     out: &mut dyn Write,
 ) -> Result {
-    let recall = neighbours::open(world, stores);
+    let recall = stores.recall();
     let (decided, decisions) = Default::default();
     let mut dialogue = Dialogue { world, stores, recall, questions, decided, decisions };
     let mut at = 0;
@@ -278,7 +279,7 @@ impl Dialogue<'_> {
         let done =
             self.decisions.make(stores, &ids, (at, question.about()), || match (question, word) {
                 (Question::Held(held), Word::Release) => {
-                    release(world, stores, &held.stored, out).map(|()| true)
+                    verdict::release(world, stores, &held.stored, out).map(|()| true)
                 }
                 (Question::Held(held), Word::PutAside) => {
                     let store = stores.store_of(&held.stored);

@@ -6,20 +6,19 @@ use std::io::Write;
 
 use dialoguer::Input;
 use memory_store::memory::{Memory, Status};
-use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
 use memory_store::staleness::Staleness;
 use memory_store::store::{By, Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
 
-use super::{made_by_rules, removal};
+use super::{made_by_rules, removal, verdict};
 use crate::ask;
-use crate::command::review;
 use crate::editor;
 use crate::failure::{Failure, Result};
+use crate::neighbours;
 use crate::stores::Stores;
+use crate::view;
 use crate::view::style::{CARE, NAME, STRONG, paint};
-use crate::view::{self, neighbours};
 use crate::world::World;
 
 /// Lines of a plain listing.
@@ -71,7 +70,7 @@ pub fn items(
     held: &BTreeSet<MemoryId>,
 ) -> Result<Vec<Item>> {
     let seen = Reviewed::read(&stores.project.home);
-    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let recall = stores.recall();
     let unfound = stores.project.unfound()?;
     let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
@@ -195,12 +194,12 @@ pub fn decide(
             editor::in_editor(world, &id.to_string(), out)?;
             return Ok(false);
         }
-        LearnedWord::Keep if waits => review::accept(world, stores, stored, out)?,
+        LearnedWord::Keep if waits => verdict::accept(world, stores, stored, out)?,
         LearnedWord::Keep if stale => confirm(world, stores, stored, out)?,
         LearnedWord::Keep | LearnedWord::Leave => note(&stores.project, |reviewed| {
             reviewed.ids.insert(id);
         })?,
-        LearnedWord::Drop if waits => review::reject(world, stores, stored, out)?,
+        LearnedWord::Drop if waits => verdict::reject(world, stores, stored, out)?,
         LearnedWord::Drop => {
             let store = stores.store_of(stored);
             removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
@@ -211,7 +210,7 @@ pub fn decide(
 
 /// Asks which memory replaces this one: one of those near it, or any by its id. Enter alone replaces nothing.
 pub fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
-    let near = neighbours::near(&neighbours::open(world, stores), world, memory);
+    let near = neighbours::near(&stores.recall(), world, memory);
     let mut choices = vec!["None".to_owned()];
     choices.extend(
         near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title))),
@@ -255,7 +254,7 @@ pub fn supersede(
     };
     change(world, stores, &newer, link)?;
     if waits {
-        return review::reject(world, stores, older, out);
+        return verdict::reject(world, stores, older, out);
     }
     neighbours::supersede(world, stores, older, newer_id, out)?;
     note(&stores.project, |reviewed| {

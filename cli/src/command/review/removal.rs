@@ -6,9 +6,10 @@ use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget as How, Store, Stored};
 
 use crate::failure::Result;
+use crate::neighbours;
 use crate::stores::Stores;
+use crate::view::plain;
 use crate::view::style::{NAME, paint};
-use crate::view::{neighbours, plain};
 use crate::world::World;
 
 /// Says that a memory is gone for good.

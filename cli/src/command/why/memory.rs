@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use memory_store::recall::{CandidateOutcome, Recall, Traced};
+use memory_store::recall::{CandidateOutcome, Traced};
 use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp, short_session};
 use serde::Serialize;
@@ -88,7 +88,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result {
     let id = stored.memory.id;
-    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
+    let mut recall = stores.recall();
     recall.traces = true;
     let count = detail.others;
     let archive = sessions::archive(world, stores);

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
-use memory_store::recall::{CandidateOutcome, Hit, Reason, Recall, Recalled, Traced};
+use memory_store::recall::{CandidateOutcome, Hit, Reason, Recalled, Traced};
 use serde::Serialize;
 
 use super::reasons::{self, Occasion};
@@ -111,7 +111,7 @@ pub fn run(
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
-    let mut recall = Recall::open(&world.dirs, &stores.tree, None);
+    let mut recall = stores.recall();
     recall.traces = true;
     let recalled = match trial {
         Trial::Prompt => recall.prompt(query, None, world.now, &|_| false),

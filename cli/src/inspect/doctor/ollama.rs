@@ -4,7 +4,7 @@ use memory_store::settings::Llm;
 use processor::llm::local_models;
 
 use super::check::Check;
-use crate::command::config;
+use crate::setup::settings;
 use crate::view;
 use crate::world::World;
 
@@ -58,7 +58,7 @@ pub fn models(
 pub fn check(world: &World, llm: &Llm) -> Check {
     if llm.provider != "ollama" {
         let name = format!("{} ({})", llm.model, llm.provider);
-        return match config::claude_problem(world, llm) {
+        return match settings::claude_problem(world, llm) {
             Some(problem) => Check::care(
                 "LLM",
                 format!("{problem}; nothing is learned from sessions meanwhile"),

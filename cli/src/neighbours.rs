@@ -8,10 +8,10 @@ use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId};
 use serde::Serialize;
 
-use super::plain;
-use super::style::{NAME, paint};
 use crate::failure::Result;
 use crate::stores::Stores;
+use crate::view::plain;
+use crate::view::style::{NAME, paint};
 use crate::world::World;
 
 /// A neighbour as `--json` prints it.
@@ -35,11 +35,6 @@ impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
             relation: near.verdict.name(),
         }
     }
-}
-
-/// Opens what neighbours are looked for in.
-pub fn open(world: &World, stores: &Stores) -> Recall {
-    Recall::open(&world.dirs, &stores.tree, None)
 }
 
 /// Finds the memories near one, itself left out.
@@ -72,7 +67,7 @@ pub fn supersede(
 pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
     let next = gone.superseded_by;
     // The index has those in whose place it was given undecided; their files do not name it.
-    let given_for = open(world, stores).replaced_by(gone.id);
+    let given_for = stores.recall().replaced_by(gone.id);
     for older in stores.list()?.memories {
         let (id, by) = (older.memory.id, older.memory.superseded_by);
         let is_replaced = by == Some(gone.id) || by.is_none() && gone.supersedes.contains(&id);
