@@ -22,7 +22,6 @@ use crate::world::World;
 /// Lets a held memory into the folder. One that contains something which looks like a credential is let in only by who
 /// saw it: `seen`, or asked at a terminal.
 pub fn promote(
-    world: &World,
     stores: &Stores,
     stored: &Stored,
     seen: bool,
@@ -34,14 +33,14 @@ pub fn promote(
     match project.promote(&id, redactor) {
         Err(Error::Credential { places, .. }) => {
             let failure = not_accepted(stored, &places);
-            if !(world.interactive && world.is_seen) {
+            if !(stores.world.interactive && stores.world.is_seen) {
                 return Err(failure);
             }
             let question = format!(
                 "It contains something that looks like a credential: {}. Take it into the repository as it is?",
                 view::plain(&spots(stores, stored, redactor))
             );
-            match ask::confirm(world, &question, false)? {
+            match ask::confirm(&stores.world, &question, false)? {
                 true => Ok(accepting.promote(&id, redactor)?),
                 false => Err(failure),
             }
@@ -186,12 +185,7 @@ pub fn list(proposed: &[Proposed<'_>], out: &mut dyn Write) -> Result {
 }
 
 /// Asks about each proposed change; returns whether the person goes on.
-pub fn go_through(
-    world: &World,
-    stores: &Stores,
-    proposed: &[Proposed<'_>],
-    out: &mut dyn Write,
-) -> Result<bool> {
+pub fn go_through(stores: &Stores, proposed: &[Proposed<'_>], out: &mut dyn Write) -> Result<bool> {
     let show = |one: &Proposed<'_>, out: &mut dyn Write| {
         view::whole(one.stored(), out)?;
         writeln!(out, "{}", paint(CARE, "It contains a value that became known as a secret:"))?;
@@ -202,13 +196,12 @@ pub fn go_through(
     };
     ask::about_each(proposed, out, show, |one, keeps, out| {
         let decision = if keeps { Decision::Keep } else { Decision::Hide };
-        decide(world, stores, one, decision, out)
+        decide(stores, one, decision, out)
     })
 }
 
 /// Does what was decided about the memory with this id.
 pub fn decide_by_id(
-    world: &World,
     stores: &Stores,
     id: MemoryId,
     decision: Decision,
@@ -220,21 +213,20 @@ pub fn decide_by_id(
         return Err(Failure::new(format!("{id} contains no value that is known as a secret"))
             .hint("`throughline review` lists the memories that do."));
     };
-    decide(world, stores, one, decision, out)
+    decide(stores, one, decision, out)
 }
 
-fn decide(
-    world: &World,
-    stores: &Stores,
-    one: &Proposed<'_>,
-    decision: Decision,
-    out: &mut dyn Write,
-) -> Result {
-    let home = world.dirs.project(stores.tree.project);
+fn decide(stores: &Stores, one: &Proposed<'_>, decision: Decision, out: &mut dyn Write) -> Result {
+    let home = stores.world.dirs.project(stores.tree.project);
     let id = paint(NAME, one.stored().memory.id.short());
-    let decided =
-        secrets::decide(&world.dirs, &home, (one.store, &one.redactor), &one.proposal, decision)
-            .map_err(|error| Failure::new(format!("{error:#}")))?;
+    let decided = secrets::decide(
+        &stores.world.dirs,
+        &home,
+        (one.store, &one.redactor),
+        &one.proposal,
+        decision,
+    )
+    .map_err(|error| Failure::new(format!("{error:#}")))?;
     let Some(stored) = decided else {
         return Err(Failure::new("the memory was changed since it was shown, and stays as it is")
             .code(exit::INVALID)
@@ -245,7 +237,7 @@ fn decide(
         Decision::Hide => format!("Hidden in {id}: {}", view::path(&stored.path)),
     };
     let redactor = one.store.redactor(&stores.settings);
-    stores.note_saved(world, one.store, &stored, &redactor)?;
+    stores.note_saved(one.store, &stored, &redactor)?;
     writeln!(out, "{done}")?;
     Ok(())
 }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
-use memory_store::layout::Tree;
 use memory_store::memory::Scope;
 use memory_store::redact::Redactor;
 use memory_store::store::{Change, Privacy, Saved, Stored, read_bounded, replace};
@@ -25,18 +24,19 @@ use crate::world::World;
 pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
-    let redactor = stores.redactor_for_writing(world, store)?;
-    let saved = edit_by_hand(world, &stores, stored, &redactor)?;
-    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
+    let redactor = stores.redactor_for_writing(store)?;
+    let saved = edit_by_hand(&stores, stored, &redactor)?;
+    let held = stores.note_saved(store, &saved.stored, &redactor)?;
     view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
 /// Where copies lie while they are edited, and what was not taken over: with what else is private, so that an audit
 /// looks there.
-fn edits(world: &World, tree: &Tree, scope: Scope) -> PathBuf {
-    let state = match scope {
-        Scope::User => world.dirs.user_state(),
-        Scope::Project | Scope::Paths => world.dirs.tree(&tree.root),
+fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
+    let dirs = &stores.world.dirs;
+    let state = match stores.scope_of(stored) {
+        Scope::User => dirs.user_state(),
+        Scope::Project | Scope::Paths => dirs.tree(&stores.tree.root),
     };
     state.edits.clone()
 }
@@ -50,14 +50,9 @@ fn new_folder(below: &Path) -> Result<TempDir> {
 
 /// Opens a copy of the file in an editor, and takes it over, without its secrets, if it still is a memory:
 /// what is half done is in nobody's way, and what is wrong costs nothing.
-pub fn edit_by_hand(
-    world: &World,
-    stores: &Stores,
-    stored: Stored,
-    redactor: &Redactor,
-) -> Result<Saved> {
+pub fn edit_by_hand(stores: &Stores, stored: Stored, redactor: &Redactor) -> Result<Saved> {
     let store = stores.store_of(&stored);
-    let edits = &edits(world, &stores.tree, stores.scope_of(&stored));
+    let edits = &edits(stores, &stored);
     let path = &stored.path;
     let editor = editor_for(path)?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
@@ -73,7 +68,7 @@ pub fn edit_by_hand(
         }
         let file = MemoryFile::parse(&copy, after)?;
         let id = stored.memory.id.to_string();
-        credentials::asking(world, store, |store| {
+        credentials::asking(&stores.world, store, |store| {
             store.rewrite(&id, &before, file.clone(), redactor)
         })
     });

@@ -50,21 +50,15 @@ pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
 }
 
 /// Marks a memory as replaced by another one, which names it already, and says so.
-pub fn supersede(
-    world: &World,
-    stores: &Stores,
-    older: &Stored,
-    newer: MemoryId,
-    out: &mut dyn Write,
-) -> Result {
-    link(world, stores, older, Some(newer))?;
+pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn Write) -> Result {
+    link(stores, older, Some(newer))?;
     let (id, newer) = (older.memory.id.short(), newer.short());
     writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?;
     Ok(())
 }
 
 /// Unlinks the memories in whose place one stood that is gone. Those that nothing else replaces hold again, which is said.
-pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
+pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
     let next = gone.superseded_by;
     // The index has those in whose place it was given undecided; their files do not name it.
     let given_for = stores.recall().replaced_by(gone.id);
@@ -72,12 +66,12 @@ pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn W
         let (id, by) = (older.memory.id, older.memory.superseded_by);
         let is_replaced = by == Some(gone.id) || by.is_none() && gone.supersedes.contains(&id);
         if !is_replaced && by.is_none() && given_for.contains(&id) {
-            refresh(world, stores, &older)?;
+            refresh(stores, &older)?;
         }
         if !is_replaced || next == Some(id) {
             continue;
         }
-        link(world, stores, &older, next)?;
+        link(stores, &older, next)?;
         if next.is_none() {
             let title = plain(&older.memory.title);
             writeln!(
@@ -91,18 +85,18 @@ pub fn hold_again(world: &World, stores: &Stores, gone: &Memory, out: &mut dyn W
 }
 
 /// Has the next session read a memory from its file, and not as the index has it.
-pub fn refresh(world: &World, stores: &Stores, stored: &Stored) -> Result {
+pub fn refresh(stores: &Stores, stored: &Stored) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    stores.note_saved(world, store, stored, &redactor)?;
+    stores.note_saved(store, stored, &redactor)?;
     Ok(())
 }
 
-fn link(world: &World, stores: &Stores, older: &Stored, by: Option<MemoryId>) -> Result {
+fn link(stores: &Stores, older: &Stored, by: Option<MemoryId>) -> Result {
     let store = stores.store_of(older);
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let id = older.memory.id;
     let saved = store.supersede(&older.path, id, by, &redactor)?.stored;
-    stores.note_saved(world, store, &saved, &redactor)?;
+    stores.note_saved(store, &saved, &redactor)?;
     Ok(())
 }

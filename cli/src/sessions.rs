@@ -19,7 +19,6 @@ use serde::Serialize;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
 use crate::view::style::{CARE, paint};
-use crate::world::World;
 
 /// A session.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -76,8 +75,8 @@ fn speakers() -> impl TypedValueParser<Value = Speaker> {
 }
 
 /// The archive of a project.
-pub fn archive(world: &World, stores: &Stores) -> Archive {
-    Archive::open(&world.dirs.project(stores.tree.project))
+pub fn archive(stores: &Stores) -> Archive {
+    Archive::open(&stores.world.dirs.project(stores.tree.project))
 }
 
 /// The sessions of a project, from their records.
@@ -87,8 +86,8 @@ pub struct Sessions {
 
 impl Sessions {
     /// Reads them, newest first.
-    pub fn open(world: &World, stores: &Stores) -> Self {
-        let home = world.dirs.project(stores.tree.project);
+    pub fn open(stores: &Stores) -> Self {
+        let home = stores.world.dirs.project(stores.tree.project);
         let state = State::read(&home);
         let transcripts: BTreeSet<&str> = state
             .seen

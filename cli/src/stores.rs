@@ -9,7 +9,7 @@ use memory_store::counts::MemoryCounts;
 use memory_store::id::SHORT_ID_CHARS;
 use memory_store::identity::Identity;
 use memory_store::index::journal::{self, Change};
-use memory_store::layout::{Tree, UserDirs};
+use memory_store::layout::{Tree, TreeDir};
 use memory_store::memory::Scope;
 use memory_store::recall::{Collection, Judged, Recall};
 use memory_store::redact::Redactor;
@@ -25,7 +25,8 @@ use crate::world::World;
 
 /// The project's store and the user's own.
 pub struct Stores {
-    dirs: UserDirs,
+    /// Environment of the command.
+    pub world: World,
     /// The working tree.
     pub tree: Tree,
     /// Its memories.
@@ -71,15 +72,20 @@ impl Stores {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
         let user = Store::user(&world.dirs)?;
-        let mut stores = Self { dirs: world.dirs.clone(), tree, project, user, settings };
+        let mut stores = Self { world: world.clone(), tree, project, user, settings };
         stores.project = stores.judged(&stores.project)?;
         stores.user = stores.judged(&stores.user)?;
         Ok(stores)
     }
 
+    /// Returns the folder of the working tree's state.
+    pub fn state(&self) -> TreeDir {
+        self.world.dirs.tree(&self.tree.root)
+    }
+
     /// Opens the index of the working tree.
     pub fn recall(&self) -> Recall {
-        Recall::open(&self.dirs, &self.tree, None)
+        Recall::open(&self.world.dirs, &self.tree, None)
     }
 
     /// Returns the redactor for what a command is about to write into one of the stores, which have the formats of this
@@ -87,8 +93,8 @@ impl Stores {
     ///
     /// # Errors
     /// When a later version of the program has written them; others as of [`Store::redactor_for_writing`].
-    pub fn redactor_for_writing(&self, world: &World, store: &Store) -> Result<Redactor> {
-        migrations::before_write(world, &self.tree)?;
+    pub fn redactor_for_writing(&self, store: &Store) -> Result<Redactor> {
+        migrations::before_write(&self.world, &self.tree)?;
         Ok(store.redactor_for_writing(&self.settings)?)
     }
 
@@ -97,28 +103,27 @@ impl Stores {
     }
 
     /// Lets the next hook see what became of a memory, once its file is written.
-    pub fn note(&self, world: &World, of: &Stored, change: Change<'_>) -> Result {
-        after_saving(journal::note(&world.dirs, &self.tree, self.scope_of(of), change))
+    pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
+        after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))
     }
 
     /// Lets the next hook see a change to one of the stores.
-    pub fn note_in(&self, world: &World, store: &Store, change: Change<'_>) -> Result {
+    pub fn note_in(&self, store: &Store, change: Change<'_>) -> Result {
         let is_users = store.folder == self.user.folder;
         let scope = if is_users { Scope::User } else { Scope::Project };
-        after_saving(journal::note(&world.dirs, &self.tree, scope, change))
+        after_saving(journal::note(&self.world.dirs, &self.tree, scope, change))
     }
 
     /// Judges a memory that was saved in one of the stores a moment ago, and lets the next hook see it. Returns why it is
     /// held, if it is.
     pub fn note_saved(
         &self,
-        world: &World,
         store: &Store,
         saved: &Stored,
         redactor: &Redactor,
     ) -> Result<Option<HeldBack>> {
         let judgement = self.trust(store)?.judgement(saved, redactor);
-        self.note(world, saved, Change::Saved(saved, &judgement))?;
+        self.note(saved, Change::Saved(saved, &judgement))?;
         Ok(judgement.held)
     }
 
@@ -296,7 +301,7 @@ impl Stores {
         // A path may have another folder by now, which nobody vouched for.
         let is_tree = |root: &PathBuf| {
             *root != self.tree.root
-                && Tree::find(&self.dirs, root)
+                && Tree::find(&self.world.dirs, root)
                     .is_some_and(|tree| tree.root == *root && tree.project == self.tree.project)
         };
         let others = roots.filter(is_tree).map(|root| self.project.at(&root));

@@ -2,12 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use memory_store::layout::Tree;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::world::World;
+use crate::stores::Stores;
 
 /// A kind, as it is typed.
 pub fn kind(name: &str) -> Result<Kind, String> {
@@ -31,7 +30,8 @@ pub fn time(text: &str) -> Result<Timestamp, String> {
 }
 
 /// A file or glob as memories name it: relative to the project's root, whatever folder it was typed in.
-pub fn project_path(world: &World, tree: &Tree, typed: &str) -> Result<String> {
+pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
+    let (world, tree) = (&stores.world, &stores.tree);
     let typed = Path::new(typed);
     let whole = if typed.is_absolute() {
         typed.to_owned()

@@ -90,7 +90,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     // Looked up first: a mistyped id changes nothing.
     let mut replaced = args.replaced(&stores)?;
-    let mut memory = args.memory(world, &stores)?;
+    let mut memory = args.memory(&stores)?;
     if !is_persons {
         memory.source.said_by = Some(SaidBy::Assistant);
         memory.source.extractor = Some(Source::NOTED.to_owned());
@@ -129,15 +129,15 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     if args.dry_run {
         return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
     }
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let saved = store.save(memory, &redactor, world.now)?;
-    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
+    let held = stores.note_saved(store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
     // A memory that is not given, or not in the repository, takes nobody's place.
     if held.is_none() && saved.suspects.is_empty() {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
-            neighbours::supersede(world, &stores, older, saved.stored.memory.id, &mut told)?;
+            neighbours::supersede(&stores, older, saved.stored.memory.id, &mut told)?;
         }
     }
     if !is_persons {
@@ -290,13 +290,13 @@ impl Add {
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 
-    fn memory(&self, world: &World, stores: &Stores) -> Result<Memory> {
+    fn memory(&self, stores: &Stores) -> Result<Memory> {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
         }
         let scope = if self.user { Scope::User } else { Scope::Project };
-        let id = MemoryId::new(world.now, crate::world::random()?);
+        let id = MemoryId::new(stores.world.now, crate::world::random()?);
         Ok(Memory {
             scope,
             source: Source {
@@ -307,12 +307,12 @@ impl Add {
             paths: self
                 .path
                 .iter()
-                .map(|path| crate::typed::project_path(world, &stores.tree, path))
+                .map(|path| crate::typed::project_path(&stores, path))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),
             pinned: self.pin,
-            ..Memory::new(id, self.kind, title, body(&self.body)?, world.now)
+            ..Memory::new(id, self.kind, title, body(&self.body)?, stores.world.now)
         })
     }
 }

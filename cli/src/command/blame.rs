@@ -59,14 +59,14 @@ struct Touches {
 /// Runs the command.
 pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let path = crate::typed::project_path(world, &stores.tree, &args.path)?;
+    let path = crate::typed::project_path(&stores, &args.path)?;
     let path = path.trim_end_matches('/').to_owned();
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let mut memories: Vec<Stored> = listing.memories;
     memories.retain(|stored| is_about(&stored.memory, &path));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
-    let sessions = Sessions::open(world, &stores);
+    let sessions = Sessions::open(&stores);
     let touched = sessions.iter().filter_map(|(session, record)| {
         let touches = touches(record, &path)?;
         Some(Touched { session: session.clone(), touches })

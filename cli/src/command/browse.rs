@@ -128,7 +128,7 @@ fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> 
 /// Draws, waits and does what is asked for, until the person leaves.
 fn go_round(
     screen: &mut Screen,
-    source: &mut Source<'_>,
+    source: &mut Source,
     state: &mut BrowseState,
 ) -> Result<Option<MemoryId>> {
     loop {
@@ -167,7 +167,7 @@ const fn is_of_text(key: KeyEvent) -> bool {
 }
 
 /// Reads the preview of the selected row, unless it is there.
-fn preview(source: &Source<'_>, state: &mut BrowseState) {
+fn preview(source: &Source, state: &mut BrowseState) {
     let wanted = state.selected_key();
     let known = state.preview.as_ref().map(|(key, _)| key);
     if known == wanted.as_ref() {
@@ -183,7 +183,7 @@ fn preview(source: &Source<'_>, state: &mut BrowseState) {
 }
 
 /// Searches memories. What is not understood yet, as a phrase that is still typed, is said in the last line.
-fn find(text: Option<String>, source: &Source<'_>, state: &mut BrowseState) {
+fn find(text: Option<String>, source: &Source, state: &mut BrowseState) {
     let Some(text) = text else { return };
     match source.find(&text) {
         Ok(found) => state.found(&text, found),
@@ -194,7 +194,7 @@ fn find(text: Option<String>, source: &Source<'_>, state: &mut BrowseState) {
     }
 }
 
-fn load(tab: Tab, source: &mut Source<'_>, state: &mut BrowseState) -> Result {
+fn load(tab: Tab, source: &mut Source, state: &mut BrowseState) -> Result {
     let (rows, broken) = source.rows(tab)?;
     state.loaded(tab, rows);
     if let Some(broken) = broken {
@@ -207,7 +207,7 @@ fn load(tab: Tab, source: &mut Source<'_>, state: &mut BrowseState) -> Result {
 fn work(
     effect: &Effect,
     screen: &mut Screen,
-    source: &mut Source<'_>,
+    source: &mut Source,
     state: &mut BrowseState,
 ) -> Result {
     if let Effect::Load(tab) = effect {

@@ -68,17 +68,16 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
     if args.dry_run {
-        return args.would(world, &stores, &stored, out);
+        return args.would(&stores, &stored, out);
     }
     let typed = format!("throughline edit {}", stored.memory.id.short());
     let is_persons = world.caller == Caller::Person;
     if !is_persons && (store.is_persons(&stored)? || !args.changes_something()) {
         return Err(person::refused("it is what you said, wrote or kept", &typed));
     }
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let saved = if args.changes_something() {
-        let paths =
-            args.path.iter().map(|path| crate::typed::project_path(world, &stores.tree, path));
+        let paths = args.path.iter().map(|path| crate::typed::project_path(&stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let body = args.body.as_deref().map(body).transpose()?;
         let by = if is_persons { By::Person } else { By::Model };
@@ -88,9 +87,9 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
             store.edit_at(&stored.path, id, by, &redactor, change)
         })?
     } else {
-        editor::edit_by_hand(world, &stores, stored, &redactor)?
+        editor::edit_by_hand(&stores, stored, &redactor)?
     };
-    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
+    let held = stores.note_saved(store, &saved.stored, &redactor)?;
     if args.json {
         return view::saved::json(&saved, held.as_ref(), None, out);
     }
@@ -99,20 +98,13 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
 
 impl Edit {
     /// Says what would be changed.
-    fn would(
-        &self,
-        world: &World,
-        stores: &Stores,
-        stored: &Stored,
-        out: &mut dyn Write,
-    ) -> Result {
+    fn would(&self, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         if !self.changes_something() {
             return Err(Failure::new("nothing is known of a change before your editor made it")
                 .code(exit::USAGE)
                 .hint("Use an option such as --title with --dry-run."));
         }
-        let paths =
-            self.path.iter().map(|path| crate::typed::project_path(world, &stores.tree, path));
+        let paths = self.path.iter().map(|path| crate::typed::project_path(&stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
         self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);

@@ -57,7 +57,7 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     if args.words.is_empty() {
         fixes.sort_by_key(|fix| (Reverse(view::date(&fix.memory)), fix.memory.id));
     } else {
-        let recalled = find(&args.words.join(" "), args.limit, world, &stores);
+        let recalled = find(&args.words.join(" "), args.limit, &stores);
         let place = |fix: &Stored| recalled.hits.iter().position(|hit| hit.id == fix.memory.id);
         fixes.retain(|fix| place(fix).is_some());
         fixes.sort_by_key(place);
@@ -97,11 +97,11 @@ fn is_current(stored: &Stored) -> bool {
 }
 
 /// Finds fixes by words, best first. They may be the text of an error, in which nothing is an operator.
-fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
+fn find(words: &str, limit: usize, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };
-    let recall = world.with_second(&stores.tree, stores.recall());
-    recall.search(&search, world.now)
+    let recall = stores.world.with_second(&stores.tree, stores.recall());
+    recall.search(&search, stores.world.now)
 }
 
 fn show(fixes: &[Stored], out: &mut dyn Write) -> Result {

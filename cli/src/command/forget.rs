@@ -75,7 +75,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     };
     let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
     for (store, stored) in &found {
-        removal::put_aside(world, &stores, store, stored, how, told)?;
+        removal::put_aside(&stores, store, stored, how, told)?;
     }
     for (store, stored) in &aside {
         store.delete_archived(&stored.memory.id.to_string())?;

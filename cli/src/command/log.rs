@@ -58,10 +58,10 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
     if args.follow {
-        return follow(args, wanted, world, &stores, out);
+        return follow(args, wanted, &stores, out);
     }
-    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
-    let items = GivenItems::of(&stores, world, &found)?;
+    let found = receipts::last(&stores.state(), args.limit, wanted);
+    let items = GivenItems::of(&stores, &found)?;
     let lines: Vec<LogEntry<'_>> =
         found.iter().map(|receipt| LogEntry::of(receipt, &items)).collect();
     if args.json {
@@ -81,11 +81,10 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
 fn follow(
     args: &Log,
     wanted: impl Fn(&Receipt) -> bool,
-    world: &World,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
-    let mut follower = Follower::new(&world.dirs.tree(&stores.tree.root));
+    let mut follower = Follower::new(&stores.state());
     let mut is_first = true;
     while programs::has_reader() {
         let mut new = follower.next();
@@ -95,7 +94,7 @@ fn follow(
         }
         is_first = false;
         if !new.is_empty() {
-            let items = GivenItems::of(stores, world, &new)?;
+            let items = GivenItems::of(stores, &new)?;
             for receipt in &new {
                 let entry = LogEntry::of(receipt, &items);
                 let line = match args.json {

@@ -94,8 +94,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         return would(args, &stores, out);
     }
     // Asked for before anything is written.
-    let of_project = stores.redactor_for_writing(world, &stores.project)?;
-    let of_user = stores.redactor_for_writing(world, &stores.user)?;
+    let of_project = stores.redactor_for_writing(&stores.project)?;
+    let of_user = stores.redactor_for_writing(&stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
     for id in &args.id {
         let of_store = match stores.project.restore(id, &of_project) {
@@ -128,7 +128,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         });
         match restored {
             Some(stored) => {
-                stores.note_saved(world, store, &stored, redactor)?;
+                stores.note_saved(store, &stored, redactor)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(told, "Restored {id} to {}", view::path(&stored.path))?;
             }

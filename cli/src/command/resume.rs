@@ -69,7 +69,7 @@ pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
-    let (found, damage) = find(&words, &args.sessions, limit, world, &stores)?;
+    let (found, damage) = find(&words, &args.sessions, limit, &stores)?;
     if let Some(number) = args.run {
         return match found.get(number - 1) {
             Some(found) => start(&found.session, world, out),
@@ -113,7 +113,6 @@ fn find(
     words: &str,
     filter: &SessionFilter,
     limit: usize,
-    world: &World,
     stores: &Stores,
 ) -> Result<(Vec<FoundSession>, Option<String>)> {
     let search = Search {
@@ -123,11 +122,11 @@ fn find(
         limit: TURNS_MAX,
         ..Search::default()
     };
-    if let Some(problem) = search.problem(world.now) {
+    if let Some(problem) = search.problem(stores.world.now) {
         return Err(Failure::new(problem).code(exit::USAGE));
     }
-    let recall = world.with_second(&stores.tree, stores.recall());
-    let recalled = recall.search(&search, world.now);
+    let recall = stores.world.with_second(&stores.tree, stores.recall());
+    let recalled = recall.search(&search, stores.world.now);
     let mut best: Vec<(Hit, BTreeSet<u32>)> = Vec::new();
     for hit in recalled.hits {
         let turn = hit.turn;
@@ -136,13 +135,13 @@ fn find(
             None => best.push((hit, BTreeSet::from([turn]))),
         }
     }
-    let sessions = Sessions::open(world, stores);
+    let sessions = Sessions::open(stores);
     let found = best.into_iter().filter_map(|(hit, turns)| {
         let session = sessions.of(hit.session.as_deref()?)?;
         if !filter.keeps(session) {
             return None;
         }
-        let command = session.is_resumable.then(|| command(session, &world.cwd));
+        let command = session.is_resumable.then(|| command(session, &stores.world.cwd));
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);

@@ -160,40 +160,37 @@ impl Review {
     }
 
     /// Does what the options say, and tells it.
-    fn decide(&self, named: &Named, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    fn decide(&self, named: &Named, stores: &Stores, out: &mut dyn Write) -> Result {
         // A released memory stays where it was found; accepting moves it.
-        named
-            .released
-            .iter()
-            .try_for_each(|stored| verdict::release(world, stores, stored, out))?;
+        named.released.iter().try_for_each(|stored| verdict::release(stores, stored, out))?;
         for stored in &named.accepted {
             let seen = self.has_seen(stored)?;
-            verdict::accept_seen(world, stores, stored, seen, out)?;
+            verdict::accept_seen(stores, stored, seen, out)?;
         }
         for (all, decision) in
             [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
         {
             for Stored { memory, .. } in all {
-                credentials::decide_by_id(world, stores, memory.id, decision, out)?;
+                credentials::decide_by_id(stores, memory.id, decision, out)?;
             }
         }
         for (all, decision) in [(&named.agreed, Claimed::Agree), (&named.refused, Claimed::Refuse)]
         {
             for Stored { memory, .. } in all {
-                claims::decide_by_id(world, stores, memory.id, decision, out)?;
+                claims::decide_by_id(stores, memory.id, decision, out)?;
             }
         }
-        named.rejected.iter().try_for_each(|stored| verdict::reject(world, stores, stored, out))?;
-        named.held.iter().try_for_each(|stored| verdict::hold(world, stores, stored, out))?;
-        named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
+        named.rejected.iter().try_for_each(|stored| verdict::reject(stores, stored, out))?;
+        named.held.iter().try_for_each(|stored| verdict::hold(stores, stored, out))?;
+        named.kept.iter().try_for_each(|stored| learned::confirm(stores, stored, out))?;
         for (all, both) in [(&named.preferred, false), (&named.beside, true)] {
             for Stored { memory, .. } in all {
                 let held = ids_of(&stores.held()?);
-                contradictions::settle_all(world, stores, memory.id, both, &held, out)?;
+                contradictions::settle_all(stores, memory.id, both, &held, out)?;
             }
         }
         if self.drop_rules {
-            made_by_rules::drop_all(world, stores, out)?;
+            made_by_rules::drop_all(stores, out)?;
         }
         if self.accept_all {
             let waiting = stores.project.drafts()?.memories;
@@ -204,7 +201,7 @@ impl Review {
                 // Each of these needs a look of its own.
                 match stored.memory.held_for {
                     Some(HeldFor::Credential) => verdict::tell_left(stored, out)?,
-                    _ => verdict::accept_or_leave(world, stores, stored, out)?,
+                    _ => verdict::accept_or_leave(stores, stored, out)?,
                 }
             }
         }
@@ -284,9 +281,9 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     // With JSON, what waits by then is printed.
     let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
-    args.decide(&named, world, &stores, told)?;
+    args.decide(&named, &stores, told)?;
     if args.json {
-        return print_json(world, &stores, out);
+        return print_json(&stores, out);
     }
     if args.says_what() {
         return Ok(());
@@ -295,8 +292,8 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.held()?;
     let claimed = claims::all(&stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let items = learned::items(world, &stores, &waiting, &asked_apart)?;
-    let pairs = contradictions::pairs(world, &stores, &asked_apart)?;
+    let items = learned::items(&stores, &waiting, &asked_apart)?;
+    let pairs = contradictions::pairs(&stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
     let by_rules = made_by_rules::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
@@ -307,12 +304,12 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     show_held(&stores, &held, out)?;
     made_by_rules::list(&by_rules, out)?;
     if world.interactive && world.is_seen {
-        if !credentials::go_through(world, &stores, &proposed, out)?
-            || !claims::go_through(world, &stores, &claimed, out)?
+        if !credentials::go_through(&stores, &proposed, out)?
+            || !claims::go_through(&stores, &claimed, out)?
         {
             return Ok(());
         }
-        return dialogue::run(world, &stores, questions(&stores, held, pairs, items)?, out);
+        return dialogue::run(&stores, questions(&stores, held, pairs, items)?, out);
     }
     credentials::list(&proposed, out)?;
     claims::list(&stores, &claimed, out)?;
@@ -322,16 +319,16 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Prints what waits for a decision.
-fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let claimed = claims::all(stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let mut learned = learned::items(world, stores, &waiting, &asked_apart)?;
+    let mut learned = learned::items(stores, &waiting, &asked_apart)?;
     learned.retain(|item| !item.waits);
     let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-    let pairs = contradictions::pairs(world, stores, &asked_apart)?;
+    let pairs = contradictions::pairs(stores, &asked_apart)?;
     let mut views: Vec<Waiting<'_>> = waiting
         .iter()
         .filter(|stored| !is_held(stored.memory.id))
@@ -386,18 +383,18 @@ pub struct Counts {
 }
 
 /// Counts what this command would show.
-pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
+pub fn counts(stores: &Stores) -> Result<Counts> {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let claimed = claims::all(stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let items = learned::items(world, stores, &waiting, &asked_apart)?;
+    let items = learned::items(stores, &waiting, &asked_apart)?;
     let count = |is_it: fn(&learned::Item) -> bool| items.iter().filter(|item| is_it(item)).count();
     Ok(Counts {
         new: count(|item| item.new && !item.waits),
         waiting: count(|item| item.waits),
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
-        contradictions: contradictions::pairs(world, stores, &asked_apart)?.len(),
+        contradictions: contradictions::pairs(stores, &asked_apart)?.len(),
         held: held.len(),
         secrets: credentials::proposals(stores)?.len(),
         by_claude: claimed.len(),

@@ -58,7 +58,7 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         turns.into_iter().filter_map(|turn| turn.map(Shown::Turn).or_else(&mut memory)).collect();
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
-    let known = Known::open(world, &stores);
+    let known = Known::open(&stores);
     if args.json {
         let views = found.iter().map(|shown| match shown {
             Shown::Memory(stored) => {

@@ -85,9 +85,9 @@ impl Change {
 pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     if args.open {
-        return open(args, world, &stores, out);
+        return open(args, &stores, out);
     }
-    let days = days(args, world, &stores)?;
+    let days = days(args, &stores)?;
     if args.json {
         return view::json(&days, out);
     }
@@ -106,8 +106,8 @@ pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Lists what sessions left open.
-fn open(args: &Timeline, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let open = open_items(&session_records::read(&world.dirs.project(stores.tree.project)));
+fn open(args: &Timeline, stores: &Stores, out: &mut dyn Write) -> Result {
+    let open = open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
     if args.json {
         return view::json(&open, out);
     }
@@ -137,13 +137,13 @@ fn open(args: &Timeline, world: &World, stores: &Stores, out: &mut dyn Write) ->
 /// Columns of the kind of an open item.
 const OPEN_COLUMNS: usize = 8;
 
-fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
+fn days(args: &Timeline, stores: &Stores) -> Result<Vec<Day>> {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
         let day = clock::date(at);
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
-    let sessions = Sessions::open(world, stores);
+    let sessions = Sessions::open(stores);
     for (session, record) in sessions.iter().filter(|(session, _)| args.sessions.keeps(session)) {
         let rejected = &record.rejected;
         let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };

@@ -89,7 +89,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
     if args.no_release && !args.json {
         return Ok(());
     }
-    release(args, world, &Stores::at(world, tree)?, is_new, out)
+    release(args, &Stores::at(world, tree)?, is_new, out)
 }
 
 /// Shows what a person would be asked about, and changes nothing.
@@ -106,7 +106,7 @@ fn show_unanswered(
         view::would(&[told], args.json, out)?;
         return Err(ask::unanswered("nothing was vouched for"));
     };
-    release(args, world, &Stores::at(world, tree)?, false, out)
+    release(args, &Stores::at(world, tree)?, false, out)
 }
 
 /// Says what would be vouched for, released or withdrawn.
@@ -144,17 +144,11 @@ struct ReleasedMemory<'a> {
 }
 
 /// Shows what is from the repository, and releases what was shown.
-fn release(
-    args: &Trust,
-    world: &World,
-    stores: &Stores,
-    is_new: bool,
-    out: &mut dyn Write,
-) -> Result {
+fn release(args: &Trust, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.json {
         if args.yes {
-            release_all(world, stores, &unreleased)?;
+            release_all(stores, &unreleased)?;
         }
         let views = unreleased.iter().map(|stored| ReleasedMemory {
             memory: MemoryView::from(stored).labelled(!args.yes),
@@ -178,20 +172,20 @@ fn release(
     }
     writeln!(out)?;
     out.flush()?;
-    if !args.yes && !world.interactive {
+    if !args.yes && !stores.world.interactive {
         writeln!(
             out,
             "`throughline trust --yes` releases them as they are now. Until then each is labelled \"{LABEL}\"."
         )?;
         return Ok(());
     }
-    if !args.yes && !ask::confirm(world, "Release them as they are shown?", false)? {
-        return Err(ask::declined(world, "Nothing was released."));
+    if !args.yes && !ask::confirm(&stores.world, "Release them as they are shown?", false)? {
+        return Err(ask::declined(&stores.world, "Nothing was released."));
     }
-    release_all(world, stores, &unreleased)?;
+    release_all(stores, &unreleased)?;
     writeln!(out, "Released: {count}")?;
     // Where files are read for want of an index, nobody knows which of them were released.
-    if !matches!(Index::open(&world.dirs.tree(&stores.tree.root).index), Ok(Some(_))) {
+    if !matches!(Index::open(&stores.state().index), Ok(Some(_))) {
         writeln!(
             out,
             "`throughline sync` makes their index; until then they count as not released."
@@ -201,13 +195,11 @@ fn release(
 }
 
 /// Releases memories, so that the next hook gives them without their label.
-fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
+fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     let store = &stores.project;
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
     let redactor = store.redactor(&stores.settings);
-    memories
-        .iter()
-        .try_for_each(|stored| stores.note_saved(world, store, stored, &redactor).map(drop))
+    memories.iter().try_for_each(|stored| stores.note_saved(store, stored, &redactor).map(drop))
 }
 
 /// Returns the features of the working tree at a folder.

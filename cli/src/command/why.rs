@@ -73,7 +73,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         && let Ok((_, stored)) = stores.find(id)
     {
         let detail = Detail { others: args.limit, scores: args.scores };
-        return memory::run(&stored, detail, args.json, world, &stores, out);
+        return memory::run(&stored, detail, args.json, &stores, out);
     }
     if !args.query.is_empty() {
         return trace::run(
@@ -81,7 +81,6 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
             trial,
             Detail { others: args.limit, scores: args.scores },
             args.json,
-            world,
             &stores,
             out,
         );
@@ -89,8 +88,8 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     let wanted = |receipt: &Receipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
-    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
-    let items = GivenItems::of(&stores, world, &found)?;
+    let found = receipts::last(&stores.state(), args.limit, wanted);
+    let items = GivenItems::of(&stores, &found)?;
     if args.json {
         let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
         return view::json(&receipts, out);

@@ -100,10 +100,10 @@ pub struct Latency {
 }
 
 /// Reads the memories of both stores and all receipts, and adds them up.
-pub fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
+pub fn numbers(stores: &Stores) -> Result<Numbers> {
     let (project, user) = (stores.project.list()?, stores.user.list()?);
-    let given = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
-    numbers_of(&project, &user, &given, world, stores)
+    let given = receipts::last(&stores.state(), usize::MAX, |_| true);
+    numbers_of(&project, &user, &given, stores)
 }
 
 /// Adds up what both stores and the receipts say.
@@ -111,13 +111,12 @@ pub fn numbers_of(
     project: &Listing,
     user: &Listing,
     given: &[Receipt],
-    world: &World,
     stores: &Stores,
 ) -> Result<Numbers> {
-    let counts = stores.counts(project, user, world.now);
+    let counts = stores.counts(project, user, stores.world.now);
     let all: Vec<&Memory> =
         project.memories.iter().chain(&user.memories).map(|stored| &stored.memory).collect();
-    let current = all.iter().filter(|memory| Standing::of(memory, world.now).is_current());
+    let current = all.iter().filter(|memory| Standing::of(memory, stores.world.now).is_current());
     let (mut by_kind, mut by_month) = (BTreeMap::new(), BTreeMap::new());
     for memory in current {
         *by_kind.entry(memory.kind.name()).or_default() += 1;
@@ -128,7 +127,7 @@ pub fn numbers_of(
     let by_id: BTreeMap<MemoryId, &Memory> =
         all.iter().map(|memory| (memory.id, *memory)).collect();
     let mut models: BTreeMap<String, Spent> = BTreeMap::new();
-    for spent in usage::spent(&usage::ledger(&world.dirs)) {
+    for spent in usage::spent(&usage::ledger(&stores.world.dirs)) {
         let sum = models.entry(spent.provider.clone()).or_default();
         sum.provider.clone_from(&spent.provider);
         sum.questions += spent.questions;
@@ -140,7 +139,7 @@ pub fn numbers_of(
             *sum.usage.usd.get_or_insert_default() += usd;
         }
     }
-    let by_memory = outcomes(given, &by_id, world, stores);
+    let by_memory = outcomes(given, &by_id, stores);
     Ok(Numbers {
         memories: counts.current(),
         user_memories: counts.user_memories,
@@ -207,7 +206,6 @@ fn injections<'a>(
 fn outcomes(
     receipts: &[Receipt],
     memories: &BTreeMap<MemoryId, &Memory>,
-    world: &World,
     stores: &Stores,
 ) -> BTreeMap<MemoryId, Outcomes> {
     let mut by_session: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
@@ -219,7 +217,7 @@ fn outcomes(
         }
         of_session.push(receipt);
     }
-    let sessions = Sessions::open(world, stores);
+    let sessions = Sessions::open(stores);
     let records: BTreeMap<&str, &SessionRecord> =
         sessions.iter().map(|(session, record)| (session.session.as_str(), record)).collect();
     let mut outcomes: BTreeMap<MemoryId, Outcomes> = BTreeMap::new();

@@ -164,12 +164,12 @@ struct Outside<'a> {
 /// Runs the command.
 pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let mut summary = summarise(world, &stores)?;
+    let mut summary = summarise(&stores)?;
     // Looking for transcripts takes too long for the overview.
     summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.told();
     summary.problems = summary.find_problems();
     if args.stats {
-        summary.stats = Some(stats::numbers(world, &stores)?);
+        summary.stats = Some(stats::numbers(&stores)?);
     }
     // A model on this machine is offered where none is chosen.
     if summary.llm.is_none() {
@@ -189,7 +189,7 @@ pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
         Err(failure) if failure.code == exit::NOT_SET_UP => return outside(&failure, json, out),
         Err(failure) => return Err(failure),
     };
-    let summary = summarise(world, &Stores::at(world, tree)?)?;
+    let summary = summarise(&Stores::at(world, tree)?)?;
     if json { view::json(&summary, out) } else { show_short(&summary, world, out) }
 }
 
@@ -208,29 +208,33 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
 }
 
 /// Adds up what is known here. No program is run, and no other machine is asked.
-fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
+fn summarise(stores: &Stores) -> Result<Summary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
     let listing = &survey.project;
-    let state = world.dirs.tree(&tree.root);
+    let state = stores.world.dirs.tree(&tree.root);
     let progress = Progress::read(&state.progress);
     let inbox_bytes = background::inbox_bytes(&state);
-    let (settings, problems) = settings_file::load(&world.dirs, Some(tree));
-    let recall = Recall::open(&world.dirs, tree, None);
+    let (settings, problems) = settings_file::load(&stores.world.dirs, Some(tree));
+    let recall = Recall::open(&stores.world.dirs, tree, None);
     let grave = problems.iter().filter(|problem| problem.is_grave);
     let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
-    let (archived_sessions, archive_bytes) = archive(world, tree)?;
-    let counts = stores.counts(listing, &survey.user, world.now);
+    let (archived_sessions, archive_bytes) = archive(&stores.world, tree)?;
+    let counts = stores.counts(listing, &survey.user, stores.world.now);
     let aside = stores.project.archived()?.memories.len() + stores.user.archived()?.memories.len();
     let has_history = archived_sessions > 0;
-    let elsewhere =
-        if has_history { Vec::new() } else { elsewhere::history(&world.dirs, &tree.main_root) };
+    let elsewhere = if has_history {
+        Vec::new()
+    } else {
+        elsewhere::history(&stores.world.dirs, &tree.main_root)
+    };
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
-        missing.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
+        missing
+            .extend(elsewhere::moved(&stores.world.dirs, &tree.main_root).iter().map(Moved::told));
     }
     let from_repository = survey.unreleased_count();
-    let hooks = register::find_hooks(world, &tree.root);
+    let hooks = register::find_hooks(&stores.world, &tree.root);
     let mut summary = Summary {
         set_up: true,
         elsewhere,
@@ -238,13 +242,13 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         root: tree.root.clone(),
         project: tree.project.to_string(),
         folder: stores.project.folder.clone(),
-        mode: match identity::mode(&world.dirs, tree.project)? {
+        mode: match identity::mode(&stores.world.dirs, tree.project)? {
             identity::Mode::Committed => "committed",
             identity::Mode::Private => "private",
         },
-        off: off::until(world).is_some() || world.mode == Mode::Off,
-        off_until: off::until(world).flatten(),
-        off_by_variable: world.mode == Mode::Off,
+        off: off::until(&stores.world).is_some() || stores.world.mode == Mode::Off,
+        off_until: off::until(&stores.world).flatten(),
+        off_by_variable: stores.world.mode == Mode::Off,
         review: settings.review,
         waiting_for_review: counts.held,
         elsewhere_in_project: stores.elsewhere(listing),
@@ -256,43 +260,46 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         arrived: Arrived::last(&state).filter(|_| from_repository > 0),
         memories: counts.project(),
         broken_files: listing.broken.len(),
-        index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
+        index_damage: super::damage::of_indexes(&stores.world, tree, Depth::Headers)
             .map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
         counts,
         archived_sessions,
         unclaimed: Vec::new(),
-        lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
-        unlisted_packs: super::damage::unlisted_packs(&world.dirs.project(tree.project)),
+        lost_sessions: super::damage::lost(&stores.world.dirs.project(tree.project)).len(),
+        unlisted_packs: super::damage::unlisted_packs(&stores.world.dirs.project(tree.project)),
         archive_bytes,
         last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
         unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
         failures: progress.failures,
         failure: progress.failure,
-        warning: log::last_warning(&state, world.warnings_since())
+        warning: log::last_warning(&state, stores.world.warnings_since())
             .map(|warning| format!("{}: {}", warning.at.date(), warning.text)),
-        by_plugin: Plugin::find(world, &tree.root).is_on(),
+        by_plugin: Plugin::find(&stores.world, &tree.root).is_on(),
         hook_gone: checks::gone_program(&hooks),
         hooks_registered: hooks
             .iter()
             .any(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())),
-        server_registered: register::find_server(world, &tree.root)
+        server_registered: register::find_server(&stores.world, &tree.root)
             .is_ok_and(|found| found.is_some()),
         injections: given.len(),
         injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
-        recall: meaning::of(world, tree).to_string(),
+        recall: meaning::of(&stores.world, tree).to_string(),
         second_space: settings
             .embedder
             .as_ref()
-            .map(|embedder| custom_embedder::shown(world, tree, embedder)),
+            .map(|embedder| custom_embedder::shown(&stores.world, tree, embedder)),
         ollama: None,
         llm_cost: settings
             .llm
             .as_ref()
-            .map(|llm| reader::cost(world, &world.dirs.project(tree.project), llm)),
+            .map(|llm| reader::cost(&stores.world, &stores.world.dirs.project(tree.project), llm)),
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
-        latest: latest(survey.project.memories.iter().chain(&survey.user.memories), world.now),
-        to_review: review::counts(world, stores)?,
+        latest: latest(
+            survey.project.memories.iter().chain(&survey.user.memories),
+            stores.world.now,
+        ),
+        to_review: review::counts(stores)?,
         problems: Vec::new(),
         next: "",
         next_means: "",

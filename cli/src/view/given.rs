@@ -9,7 +9,6 @@ use super::{passage, plural};
 use crate::failure::Result;
 use crate::receipts::Receipt;
 use crate::stores::Stores;
-use crate::world::World;
 
 /// Title shown for an id that no longer exists.
 pub const GONE: &str = "(gone since)";
@@ -28,7 +27,7 @@ pub struct GivenItems(HashMap<MemoryId, Item>);
 
 impl GivenItems {
     /// Looks up what receipts name.
-    pub fn of(stores: &Stores, world: &World, receipts: &[Receipt]) -> Result<Self> {
+    pub fn of(stores: &Stores, receipts: &[Receipt]) -> Result<Self> {
         let memories = stores.list()?.memories.into_iter();
         let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
         Ok(Self::among(titles, &stores.recall(), receipts))

@@ -14,7 +14,6 @@ use crate::failure::Result;
 use crate::inspect::damage;
 use crate::stores::{Held, Stores};
 use crate::view;
-use crate::world::World;
 
 /// Facts that are read once for all memories that are shown.
 pub struct Known {
@@ -26,10 +25,10 @@ pub struct Known {
 
 impl Known {
     /// Reads them.
-    pub fn open(world: &World, stores: &Stores) -> Self {
+    pub fn open(stores: &Stores) -> Self {
         Self {
             recall: stores.recall(),
-            lost: damage::lost(&world.dirs.project(stores.tree.project)),
+            lost: damage::lost(&stores.world.dirs.project(stores.tree.project)),
         }
     }
 

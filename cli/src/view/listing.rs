@@ -62,7 +62,7 @@ impl ListFilter {
     }
 
     /// Reads the memories that are asked for.
-    pub fn read(&self, world: &World, stores: &Stores) -> Result<Listed> {
+    pub fn read(&self, stores: &Stores) -> Result<Listed> {
         let (listing, marks) = match self.archived {
             true => {
                 let mut listing = stores.project.archived()?;
@@ -78,9 +78,8 @@ impl ListFilter {
         };
         let Listing { mut memories, broken, .. } = listing;
         let path = self.path.as_deref();
-        let path =
-            path.map(|path| crate::typed::project_path(world, &stores.tree, path)).transpose()?;
-        memories.retain(|stored| self.wants(stored, path.as_deref(), world.now));
+        let path = path.map(|path| crate::typed::project_path(&stores, path)).transpose()?;
+        memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
         memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
         memories.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(Listed { memories, marks, broken })
@@ -90,7 +89,7 @@ impl ListFilter {
 /// Prints the memories that are asked for, or says that there are none.
 pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let Listed { memories, marks, broken } = filter.read(world, &stores)?;
+    let Listed { memories, marks, broken } = filter.read(&stores)?;
     view::warn_broken(&broken);
     if json {
         let views: Vec<MemoryView> =

@@ -22,7 +22,6 @@ use crate::sessions::{Session, Sessions};
 use crate::stores::{Stores, Survey};
 use crate::view::given::GivenItems;
 use crate::view::{self, clock, plain};
-use crate::world::World;
 
 /// Characters of a memory's text; `throughline show` has the rest.
 const BODY_CHARS_MAX: usize = 2_000;
@@ -213,29 +212,31 @@ pub struct Sources {
 
 impl Overall {
     /// Reads everything once.
-    pub fn gather(world: &World, stores: &Stores) -> Result<Self> {
+    pub fn gather(stores: &Stores) -> Result<Self> {
         let survey = stores.survey()?;
         view::warn_broken(&survey.project.broken);
         view::warn_broken(&survey.user.broken);
         let broken = survey.project.broken.len() + survey.user.broken.len();
-        let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
-        let numbers = stats::numbers_of(&survey.project, &survey.user, &receipts, world, stores)?;
+        let receipts = receipts::last(&stores.state(), usize::MAX, |_| true);
+        let numbers = stats::numbers_of(&survey.project, &survey.user, &receipts, stores)?;
         let marked = Marked::of(stores, &survey)?;
         let recall = stores.recall();
         let mut memories = survey.listing().memories;
         memories.retain(|stored| stored.memory.status != Status::Rejected);
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));
-        let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids, world.now);
+        let pairs =
+            contradictions::pairs_among(&memories, stores, &marked.held_ids, stores.world.now);
         let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
-        let sources = Sources { memories, sessions: touching(world, stores), receipts };
+        let sources = Sources { memories, sessions: touching(stores), receipts };
         let given = GivenCounts::count(&sources.receipts);
-        let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall, &world.home);
+        let entries =
+            entries(&sources, &marked, &pairs, &given, &numbers, &recall, &stores.world.home);
         let (files, file_count) = known_files(&sources);
         Ok(Self {
-            made: world.now,
+            made: stores.world.now,
             version: VERSION,
-            root: view::folder(&stores.tree.root, &world.home),
-            mode: match identity::mode(&world.dirs, stores.tree.project)? {
+            root: view::folder(&stores.tree.root, &stores.world.home),
+            mode: match identity::mode(&stores.world.dirs, stores.tree.project)? {
                 identity::Mode::Committed => "committed",
                 identity::Mode::Private => "private",
             },
@@ -243,8 +244,8 @@ impl Overall {
             held: marked.held_ids.len(),
             waiting: marked.waiting.len(),
             broken,
-            ages: ages(&entries, world.now),
-            weeks: weeks(&sources, world.now),
+            ages: ages(&entries, stores.world.now),
+            weeks: weeks(&sources, stores.world.now),
             given_count: given.0.len(),
             given: given.most(&sources, &numbers, &recall),
             contradictions: pairs
@@ -399,8 +400,8 @@ pub fn wish(session: &Session) -> String {
     if is_cut { format!("{text}...") } else { text }
 }
 
-fn touching(world: &World, stores: &Stores) -> Vec<Touching> {
-    let sessions = Sessions::open(world, stores);
+fn touching(stores: &Stores) -> Vec<Touching> {
+    let sessions = Sessions::open(stores);
     let touching = sessions.iter().map(|(session, record)| {
         let files = record.files.iter();
         let files = files.map(|file| (file.path.clone(), (file.edits, file.reads))).collect();

@@ -57,9 +57,9 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let file = match &args.out {
         Some(named) => named_file(&world.cwd.join(named))?,
-        None => world.dirs.tree(&stores.tree.root).report,
+        None => stores.state().report,
     };
-    let overall = Overall::gather(world, &stores)?;
+    let overall = Overall::gather(&stores)?;
     if args.json {
         return view::json(&overall, out);
     }

@@ -14,7 +14,6 @@ use crate::failure::{Failure, Result};
 use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, NAME, paint};
-use crate::world::World;
 
 /// Decision of a person about a change by Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,12 +117,7 @@ pub fn list(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) -> Resul
 }
 
 /// Asks about each; returns whether the person goes on.
-pub fn go_through(
-    world: &World,
-    stores: &Stores,
-    claims: &[Claim<'_>],
-    out: &mut dyn Write,
-) -> Result<bool> {
+pub fn go_through(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) -> Result<bool> {
     let show = |claim: &Claim<'_>, out: &mut dyn Write| {
         view::whole(&claim.stored, out)?;
         writeln!(out, "{}", paint(CARE, view::plain(&claim.why())))?;
@@ -131,13 +125,12 @@ pub fn go_through(
     };
     ask::about_each(claims, out, show, |claim, agrees, out| {
         let decision = if agrees { Decision::Agree } else { Decision::Refuse };
-        decide(world, stores, claim, decision, out)
+        decide(stores, claim, decision, out)
     })
 }
 
 /// Decides about the change to the memory with this id, or the end of it.
 pub fn decide_by_id(
-    world: &World,
     stores: &Stores,
     id: MemoryId,
     decision: Decision,
@@ -149,16 +142,10 @@ pub fn decide_by_id(
         return Err(Failure::new(format!("no change by Claude to {id} waits for you"))
             .hint("`throughline review` lists those that do."));
     };
-    decide(world, stores, claim, decision, out)
+    decide(stores, claim, decision, out)
 }
 
-fn decide(
-    world: &World,
-    stores: &Stores,
-    claim: &Claim<'_>,
-    decision: Decision,
-    out: &mut dyn Write,
-) -> Result {
+fn decide(stores: &Stores, claim: &Claim<'_>, decision: Decision, out: &mut dyn Write) -> Result {
     let Claim { store, change, stored, .. } = claim;
     let id = stored.memory.id;
     match (change.change, decision) {
@@ -179,7 +166,7 @@ fn decide(
         }
         (Asked::Add | Asked::Save, Decision::Refuse)
         | (Asked::Forget | Asked::Remove, Decision::Agree) => {
-            removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
+            removal::put_aside(stores, store, stored, Forget::Archive, out)?;
             return Ok(store.settle(id)?);
         }
         (Asked::Forget | Asked::Remove | Asked::Replace(_), Decision::Refuse) => {
@@ -187,7 +174,7 @@ fn decide(
         }
     }
     let (_, now) = stores.find(&id.to_string())?;
-    stores.note_saved(world, store, &now, &store.redactor(&stores.settings))?;
+    stores.note_saved(store, &now, &store.redactor(&stores.settings))?;
     let done = match decision {
         Decision::Agree => "Agreed",
         Decision::Refuse => "Refused",

@@ -14,7 +14,6 @@ use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::stores::Stores;
 use crate::view;
-use crate::world::World;
 
 /// Pairs of a plain listing.
 const LISTED_MAX: usize = 20;
@@ -41,8 +40,8 @@ pub enum Settled {
 }
 
 /// Returns the pairs that nobody settled yet. What is held back is not among them.
-pub fn pairs(world: &World, stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
-    Ok(pairs_among(&stores.list()?.memories, stores, held, world.now))
+pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
+    Ok(pairs_among(&stores.list()?.memories, stores, held, stores.world.now))
 }
 
 /// Finds them among memories that were read already.
@@ -66,14 +65,13 @@ pub fn pairs_among(
 
 /// Settles all pairs that have this memory on one side: it alone holds, or both do.
 pub fn settle_all(
-    world: &World,
     stores: &Stores,
     id: MemoryId,
     both: bool,
     held: &BTreeSet<MemoryId>,
     out: &mut dyn Write,
 ) -> Result {
-    let mut pairs = pairs(world, stores, held)?;
+    let mut pairs = pairs(stores, held)?;
     pairs.retain(|pair| pair.newer.memory.id == id || pair.older.memory.id == id);
     if pairs.is_empty() {
         return Err(Failure::new(format!("no pair with {} is undecided", id.short())));
@@ -84,19 +82,13 @@ pub fn settle_all(
             (false, true) => Settled::Newer,
             (false, false) => Settled::Older,
         };
-        settle(world, stores, pair, settled, out)?;
+        settle(stores, pair, settled, out)?;
     }
     Ok(())
 }
 
 /// Settles one pair.
-pub fn settle(
-    world: &World,
-    stores: &Stores,
-    pair: &Pair,
-    settled: Settled,
-    out: &mut dyn Write,
-) -> Result {
+pub fn settle(stores: &Stores, pair: &Pair, settled: Settled, out: &mut dyn Write) -> Result {
     let Pair { newer, older, verdict: _ } = pair;
     let (winner, loser) = match settled {
         Settled::Newer => (newer, older),
@@ -105,7 +97,7 @@ pub fn settle(
             let (one, other) = (newer.memory.id, older.memory.id);
             learned::note(&stores.project, |reviewed| reviewed.note_both(one, other))?;
             for stored in [newer, older] {
-                neighbours::refresh(world, stores, stored)?;
+                neighbours::refresh(stores, stored)?;
             }
             writeln!(out, "Both hold.")?;
             return Ok(());
@@ -113,7 +105,7 @@ pub fn settle(
     };
     let drafts = stores.project.drafts()?.memories;
     let waits = drafts.iter().any(|draft| draft.memory.id == loser.memory.id);
-    learned::supersede(world, stores, loser, waits, winner.memory.id, out)
+    learned::supersede(stores, loser, waits, winner.memory.id, out)
 }
 
 /// Lists the pairs for those who cannot be asked.

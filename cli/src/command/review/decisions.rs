@@ -10,7 +10,6 @@ use memory_store::store::{MemoryState, Store};
 use super::in_git;
 use crate::failure::Result;
 use crate::stores::Stores;
-use crate::world::World;
 
 /// Decisions that are remembered; the oldest go.
 const DECISIONS_MAX: usize = 100;
@@ -72,12 +71,7 @@ impl<P> Decisions<P> {
     ///
     /// # Errors
     /// When a file was changed since the decision, or git has what it let into the repository.
-    pub fn undo(
-        &mut self,
-        world: &World,
-        stores: &Stores,
-        out: &mut dyn Write,
-    ) -> Result<Option<P>> {
+    pub fn undo(&mut self, stores: &Stores, out: &mut dyn Write) -> Result<Option<P>> {
         let Some(Decision { place, about, states }) = self.done.pop() else {
             writeln!(out, "Nothing is left to undo.")?;
             return Ok(None);
@@ -93,10 +87,10 @@ impl<P> Decisions<P> {
             let back = store.put_back(before, after)?;
             let redactor = store.redactor(&stores.settings);
             for stored in &back.stored {
-                stores.note_saved(world, store, stored, &redactor)?;
+                stores.note_saved(store, stored, &redactor)?;
             }
             for id in back.gone {
-                stores.note_in(world, store, Change::Gone(id))?;
+                stores.note_in(store, Change::Gone(id))?;
             }
         }
         writeln!(out, "Undone: {about}")?;

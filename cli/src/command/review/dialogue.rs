@@ -18,7 +18,6 @@ use crate::neighbours;
 use crate::stores::{Held, Stores};
 use crate::view::style::{CARE, GOOD, QUIET, STRONG, paint};
 use crate::view::{self, plain};
-use crate::world::World;
 
 /// A question to a person.
 pub enum Question {
@@ -114,7 +113,6 @@ impl Question {
 
 /// Questions and the decisions so far.
 struct Dialogue<'a> {
-    world: &'a World,
     stores: &'a Stores,
     recall: Recall,
     questions: Vec<Question>,
@@ -124,15 +122,10 @@ struct Dialogue<'a> {
 }
 
 /// Asks each question. All decisions so far are carried out whenever the person leaves, or the program ends.
-pub fn run(
-    world: &World,
-    stores: &Stores,
-    questions: Vec<Question>,
-    out: &mut dyn Write,
-) -> Result {
+pub fn run(stores: &Stores, questions: Vec<Question>, out: &mut dyn Write) -> Result {
     let recall = stores.recall();
     let (decided, decisions) = Default::default();
-    let mut dialogue = Dialogue { world, stores, recall, questions, decided, decisions };
+    let mut dialogue = Dialogue { stores, recall, questions, decided, decisions };
     let mut at = 0;
     loop {
         let Some(here) = dialogue.open_from(at)? else {
@@ -236,7 +229,7 @@ impl Dialogue<'_> {
         if let Some(stale) = &item.stale {
             writeln!(out, "{}", paint(CARE, view::why_stale(stale)))?;
         }
-        let near = neighbours::near(&self.recall, self.world, memory);
+        let near = neighbours::near(&self.recall, &self.stores.world, memory);
         near.iter().filter(|near| near.asks()).try_for_each(|near| neighbours::line(near, out))
     }
 
@@ -261,13 +254,13 @@ impl Dialogue<'_> {
 
     /// Carries out a decision; returns whether the question is answered by it.
     fn decide(&mut self, at: usize, word: Word, out: &mut dyn Write) -> Result<bool> {
-        let (world, stores) = (self.world, self.stores);
+        let stores = self.stores;
         let question = &self.questions[at];
         let mut ids = question.ids();
         // The replacement changes as well: it is known before the state to which an undo leads back is read.
         let newer = match (question, word) {
             (Question::Learned(item), Word::Supersede) => {
-                match learned::replacement(world, stores, &item.stored.memory) {
+                match learned::replacement(stores, &item.stored.memory) {
                     Ok(Some(newer)) => Some(newer),
                     Ok(None) => return Ok(false),
                     Err(failure) => return tell(&failure, out).map(|()| false),
@@ -279,24 +272,23 @@ impl Dialogue<'_> {
         let done =
             self.decisions.make(stores, &ids, (at, question.about()), || match (question, word) {
                 (Question::Held(held), Word::Release) => {
-                    verdict::release(world, stores, &held.stored, out).map(|()| true)
+                    verdict::release(stores, &held.stored, out).map(|()| true)
                 }
                 (Question::Held(held), Word::PutAside) => {
                     let store = stores.store_of(&held.stored);
-                    removal::put_aside(world, stores, store, &held.stored, Forget::Archive, out)
+                    removal::put_aside(stores, store, &held.stored, Forget::Archive, out)
                         .map(|()| true)
                 }
                 (Question::Pair(pair), Word::Settle(settled)) => {
-                    contradictions::settle(world, stores, pair, settled, out).map(|()| true)
+                    contradictions::settle(stores, pair, settled, out).map(|()| true)
                 }
                 (Question::Learned(item), Word::Learned(word)) => {
                     let how = (item.waits, item.stale.is_some());
-                    learned::decide(world, stores, &item.stored, how, word, out)
+                    learned::decide(stores, &item.stored, how, word, out)
                 }
                 (Question::Learned(item), Word::Supersede) => {
                     let Some(newer) = newer else { return Ok(false) };
-                    learned::supersede(world, stores, &item.stored, item.waits, newer, out)
-                        .map(|()| true)
+                    learned::supersede(stores, &item.stored, item.waits, newer, out).map(|()| true)
                 }
                 _ => Ok(false),
             });
@@ -312,7 +304,7 @@ impl Dialogue<'_> {
 
     /// Undoes the last decision; returns the place of its question.
     fn undo(&mut self, out: &mut dyn Write) -> Result<Option<usize>> {
-        match self.decisions.undo(self.world, self.stores, out) {
+        match self.decisions.undo(self.stores, out) {
             Ok(Some(at)) => {
                 self.decided.remove(&at);
                 Ok(Some(at))

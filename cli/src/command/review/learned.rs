@@ -19,7 +19,6 @@ use crate::neighbours;
 use crate::stores::Stores;
 use crate::view;
 use crate::view::style::{CARE, NAME, STRONG, paint};
-use crate::world::World;
 
 /// Lines of a plain listing.
 const LISTED_MAX: usize = 50;
@@ -40,10 +39,10 @@ pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
 
 /// Notes that a memory still holds although its files changed or a name is gone, and takes its mark away. The next sync
 /// compares with the files as they are now.
-pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
+pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, stores.world.now))?;
     stores.store_of(stored).keep_unfound(stored.memory.id)?;
-    neighbours::refresh(world, stores, stored)?;
+    neighbours::refresh(stores, stored)?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
     Ok(())
@@ -63,12 +62,7 @@ pub struct Item {
 
 /// The memories that were learned since a person last looked, those that may be out of date,
 /// and at the end those that wait, by kind and best first. What is held back is not among them.
-pub fn items(
-    world: &World,
-    stores: &Stores,
-    waiting: &[Stored],
-    held: &BTreeSet<MemoryId>,
-) -> Result<Vec<Item>> {
+pub fn items(stores: &Stores, waiting: &[Stored], held: &BTreeSet<MemoryId>) -> Result<Vec<Item>> {
     let seen = Reviewed::read(&stores.project.home);
     let recall = stores.recall();
     let unfound = stores.project.unfound()?;
@@ -181,7 +175,6 @@ pub enum LearnedWord {
 
 /// Does what was decided; tells whether the memory is done with.
 pub fn decide(
-    world: &World,
     stores: &Stores,
     stored: &Stored,
     (waits, stale): (bool, bool),
@@ -191,26 +184,26 @@ pub fn decide(
     let id = stored.memory.id;
     match word {
         LearnedWord::Edit => {
-            editor::in_editor(world, &id.to_string(), out)?;
+            editor::in_editor(&stores.world, &id.to_string(), out)?;
             return Ok(false);
         }
-        LearnedWord::Keep if waits => verdict::accept(world, stores, stored, out)?,
-        LearnedWord::Keep if stale => confirm(world, stores, stored, out)?,
+        LearnedWord::Keep if waits => verdict::accept(stores, stored, out)?,
+        LearnedWord::Keep if stale => confirm(stores, stored, out)?,
         LearnedWord::Keep | LearnedWord::Leave => note(&stores.project, |reviewed| {
             reviewed.ids.insert(id);
         })?,
-        LearnedWord::Drop if waits => verdict::reject(world, stores, stored, out)?,
+        LearnedWord::Drop if waits => verdict::reject(stores, stored, out)?,
         LearnedWord::Drop => {
             let store = stores.store_of(stored);
-            removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
+            removal::put_aside(stores, store, stored, Forget::Archive, out)?;
         }
     }
     Ok(true)
 }
 
 /// Asks which memory replaces this one: one of those near it, or any by its id. Enter alone replaces nothing.
-pub fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
-    let near = neighbours::near(&stores.recall(), world, memory);
+pub fn replacement(stores: &Stores, memory: &Memory) -> Result<Option<MemoryId>> {
+    let near = neighbours::near(&stores.recall(), &stores.world, memory);
     let mut choices = vec!["None".to_owned()];
     choices.extend(
         near.iter().map(|near| format!("{} {}", near.id.short(), view::plain(&near.title))),
@@ -235,7 +228,6 @@ pub fn replacement(world: &World, stores: &Stores, memory: &Memory) -> Result<Op
 
 /// Lets another memory stand for this one. Both say so; of a draft, which goes, only the other one does.
 pub fn supersede(
-    world: &World,
     stores: &Stores,
     older: &Stored,
     waits: bool,
@@ -252,26 +244,21 @@ pub fn supersede(
             memory.supersedes.push(older_id);
         }
     };
-    change(world, stores, &newer, link)?;
+    change(stores, &newer, link)?;
     if waits {
-        return verdict::reject(world, stores, older, out);
+        return verdict::reject(stores, older, out);
     }
-    neighbours::supersede(world, stores, older, newer_id, out)?;
+    neighbours::supersede(stores, older, newer_id, out)?;
     note(&stores.project, |reviewed| {
         reviewed.ids.insert(older_id);
     })
 }
 
-fn change(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    change: impl FnOnce(&mut Memory),
-) -> Result {
+fn change(stores: &Stores, stored: &Stored, change: impl FnOnce(&mut Memory)) -> Result {
     let store = stores.store_of(stored);
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let saved =
         store.edit_at(&stored.path, stored.memory.id, By::Person, &redactor, change)?.stored;
-    stores.note_saved(world, store, &saved, &redactor)?;
+    stores.note_saved(store, &saved, &redactor)?;
     Ok(())
 }

@@ -12,7 +12,6 @@ use crate::ask;
 use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view;
-use crate::world::World;
 
 /// Memories that are listed.
 const LISTED_MAX: usize = 10;
@@ -57,20 +56,20 @@ pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
 }
 
 /// Puts them aside, once a person at a terminal confirmed it.
-pub fn drop_all(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
     let memories = all(stores)?;
     if memories.is_empty() {
         writeln!(out, "No memory that rules made is left to look at.")?;
         return Ok(());
     }
     let question = format!("Put {} aside?", view::plural(memories.len(), "memory"));
-    if world.interactive && !ask::confirm(world, &question, false)? {
+    if stores.world.interactive && !ask::confirm(&stores.world, &question, false)? {
         writeln!(out, "Nothing was changed.")?;
         return Ok(());
     }
     for stored in &memories {
         let store = stores.store_of(stored);
-        removal::put_aside(world, stores, store, stored, Forget::Archive, out)?;
+        removal::put_aside(stores, store, stored, Forget::Archive, out)?;
     }
     Ok(())
 }

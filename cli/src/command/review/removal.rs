@@ -10,7 +10,6 @@ use crate::neighbours;
 use crate::stores::Stores;
 use crate::view::plain;
 use crate::view::style::{NAME, paint};
-use crate::world::World;
 
 /// Says that a memory is gone for good.
 pub fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
@@ -21,7 +20,6 @@ pub fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
 
 /// Takes one memory out of recall, and says so.
 pub fn put_aside(
-    world: &World,
     stores: &Stores,
     store: &Store,
     stored: &Stored,
@@ -29,8 +27,13 @@ pub fn put_aside(
     out: &mut dyn Write,
 ) -> Result {
     let memory = &stored.memory;
-    store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-    stores.note(world, stored, Noted::Gone(memory.id))?;
+    store.forget(
+        &memory.id.to_string(),
+        how,
+        &store.redactor(&stores.settings),
+        stores.world.now,
+    )?;
+    stores.note(stored, Noted::Gone(memory.id))?;
     if how == How::Delete {
         tell_deleted(stored, out)?;
     } else {
@@ -42,5 +45,5 @@ pub fn put_aside(
             memory.id.short()
         )?;
     }
-    neighbours::hold_again(world, stores, memory, out)
+    neighbours::hold_again(stores, memory, out)
 }

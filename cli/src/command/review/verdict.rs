@@ -13,7 +13,6 @@ use crate::neighbours;
 use crate::stores::Stores;
 use crate::view::style::{NAME, paint};
 use crate::view::{self, plain};
-use crate::world::World;
 
 /// Finds a memory that is held back by its id, or by `ID@MARK`: as it was when that was told.
 pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
@@ -29,19 +28,19 @@ pub fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
 }
 
 /// Lets out a memory that is held back, by its id or by `ID@MARK`.
-pub fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
-    release(world, stores, &held_by_id(stores, asked)?, out)
+pub fn release_by_id(stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
+    release(stores, &held_by_id(stores, asked)?, out)
 }
 
 /// Lets out a memory as `stored` has it: what came into its file since stays held.
-pub fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+pub fn release(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
     trust::let_out(&store.home, stored, &redactor)?;
     if store.root.is_some() {
         trust::release(store, &[stored])?;
     }
-    stores.note_saved(world, store, stored, &redactor)?;
+    stores.note_saved(store, stored, &redactor)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
@@ -55,21 +54,16 @@ pub fn not_held(stored: &Stored) -> Failure {
 }
 
 /// Takes a held memory into the memory folder.
-pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    accept_seen(world, stores, stored, false, out)
+pub fn accept(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    accept_seen(stores, stored, false, out)
 }
 
 /// Takes a held memory in with all others; one that needs a look of its own stays.
-pub fn accept_or_leave(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    out: &mut dyn Write,
-) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
+pub fn accept_or_leave(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    let redactor = stores.redactor_for_writing(&stores.project)?;
     let mut memory = redactor.redacted(&stored.memory);
     match stores.project.gate(&mut memory, &redactor).is_empty() {
-        true => accept(world, stores, stored, out),
+        true => accept(stores, stored, out),
         false => tell_left(stored, out),
     }
 }
@@ -84,22 +78,16 @@ pub fn tell_left(stored: &Stored, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-pub fn accept_seen(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    seen: bool,
-    out: &mut dyn Write,
-) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
-    let promoted = credentials::promote(world, stores, stored, seen, &redactor)?;
-    stores.note_saved(world, &stores.project, &promoted, &redactor)?;
+pub fn accept_seen(stores: &Stores, stored: &Stored, seen: bool, out: &mut dyn Write) -> Result {
+    let redactor = stores.redactor_for_writing(&stores.project)?;
+    let promoted = credentials::promote(stores, stored, seen, &redactor)?;
+    stores.note_saved(&stores.project, &promoted, &redactor)?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.
         if let Ok((_, older)) = stores.find(&older.to_string())
             && older.memory.superseded_by.is_none()
         {
-            neighbours::supersede(world, stores, &older, promoted.memory.id, out)?;
+            neighbours::supersede(stores, &older, promoted.memory.id, out)?;
         }
     }
     learned::note(&stores.project, |reviewed| {
@@ -111,11 +99,11 @@ pub fn accept_seen(
 }
 
 /// Turns a draft down: it is not learned again.
-pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+pub fn reject(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
-    stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
-    stores.note(world, stored, Noted::Gone(memory.id))?;
+    stores.project.reject(&memory.id.to_string(), &redactor, stores.world.now)?;
+    stores.note(stored, Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
 }
@@ -142,11 +130,11 @@ pub fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
 }
 
 /// Puts an accepted memory back to held.
-pub fn hold(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+pub fn hold(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let project = &stores.project;
     let held = project.hold(stored.memory.id)?;
     let redactor = project.redactor(&stores.settings);
-    stores.note_saved(world, project, &held, &redactor)?;
+    stores.note_saved(project, &held, &redactor)?;
     learned::note(project, |reviewed| {
         reviewed.ids.remove(&held.memory.id);
     })?;
@@ -158,5 +146,5 @@ pub fn hold(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write
         paint(NAME, &id)
     )?;
     // What it replaced is alone in the repository now.
-    neighbours::hold_again(world, stores, &held.memory, out)
+    neighbours::hold_again(stores, &held.memory, out)
 }

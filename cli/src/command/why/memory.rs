@@ -16,7 +16,6 @@ use crate::sessions::{self, TypedPrompt};
 use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
-use crate::world::World;
 
 /// Sessions whose prompts are looked at, the last ones.
 const SESSIONS_MAX: usize = 8;
@@ -83,7 +82,6 @@ pub fn run(
     stored: &Stored,
     detail: Detail,
     json: bool,
-    world: &World,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
@@ -91,16 +89,16 @@ pub fn run(
     let mut recall = stores.recall();
     recall.traces = true;
     let count = detail.others;
-    let archive = sessions::archive(world, stores);
+    let archive = sessions::archive(stores);
     let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, count)?;
     let view = View {
         id,
         title: stored.memory.title.clone(),
-        given: given(world, stores, id, count),
+        given: given(stores, id, count),
         prompts: prompts
             .into_iter()
             .map(|TypedPrompt { at, text: prompt, .. }| {
-                let recalled = recall.prompt(&prompt, None, world.now, &|_| false);
+                let recalled = recall.prompt(&prompt, None, stores.world.now, &|_| false);
                 let traced = recalled.trace.iter().find(|traced| traced.id == id);
                 let silent = recalled.silent.map(trace::reason);
                 asked(at, prompt, traced, silent)
@@ -146,9 +144,9 @@ fn fate(traced: &Traced, prompt: &str) -> String {
     }
 }
 
-fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
+fn given(stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
     let has = |receipt: &Receipt| receipt.memories.iter().any(|given| given.id == id);
-    let found = receipts::last(&world.dirs.tree(&stores.tree.root), RECEIPTS_MAX, has);
+    let found = receipts::last(&stores.state(), RECEIPTS_MAX, has);
     found
         .into_iter()
         .take(count)

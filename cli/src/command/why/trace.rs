@@ -12,7 +12,6 @@ use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, passage, plain};
-use crate::world::World;
 
 #[derive(Serialize)]
 struct TraceView {
@@ -107,18 +106,17 @@ pub fn run(
     trial: Trial,
     detail: Detail,
     json: bool,
-    world: &World,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
     let mut recall = stores.recall();
     recall.traces = true;
     let recalled = match trial {
-        Trial::Prompt => recall.prompt(query, None, world.now, &|_| false),
-        Trial::File => recall.file(query, None, world.now, &|_| false),
-        Trial::Error => recall.error("", query, world.now, &|_| false),
+        Trial::Prompt => recall.prompt(query, None, stores.world.now, &|_| false),
+        Trial::File => recall.file(query, None, stores.world.now, &|_| false),
+        Trial::Error => recall.error("", query, stores.world.now, &|_| false),
     };
-    let (now, nothing) = (world.now, &Already::NOTHING);
+    let (now, nothing) = (stores.world.now, &Already::NOTHING);
     let passages = match trial {
         Trial::Prompt if recalled.hits.len() < MEMORIES_ENOUGH => {
             recall.passages(query, now, nothing)
