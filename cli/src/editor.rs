@@ -1,13 +1,12 @@
 //! The person's editor, and memories in it.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
+use memory_store::fs::disk;
 use memory_store::memory::Scope;
 use memory_store::redact::Redactor;
 use memory_store::store::{Change, Privacy, Saved, Stored, read_bounded, replace};
@@ -43,9 +42,9 @@ fn edits(stores: &Stores, stored: &Stored) -> PathBuf {
 
 /// A new folder of this user alone below another one.
 fn new_folder(below: &Path) -> Result<TempDir> {
-    DirBuilder::new().recursive(true).mode(0o700).create(below).at(below)?;
+    disk::create_folder(below, Privacy::Private)?;
     let mut folder = tempfile::Builder::new();
-    folder.permissions(Permissions::from_mode(0o700)).tempdir_in(below).at(below)
+    folder.permissions(disk::permissions(0o700)).tempdir_in(below).at(below)
 }
 
 /// Opens a copy of the file in an editor, and takes it over, without its secrets, if it still is a memory:

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use clap::Args;
+use memory_store::fs::process;
 
 use crate::failure::{Failure, Result};
 use crate::setup::claude::server::PROGRAM;
@@ -15,10 +16,8 @@ pub struct Mcp {}
 
 /// Becomes the server; only a failure comes back.
 pub fn run(world: &World) -> Result {
-    use std::os::unix::process::CommandExt as _;
-
     let program = world.program(PROGRAM);
-    let error = Command::new(&program).current_dir(&world.cwd).exec();
+    let error = process::replace_with(Command::new(&program).current_dir(&world.cwd));
     Err(Failure::new(format!("{}: {error}", program.display())).hint(format!(
         "The server has to lie beside this program. {}.",
         Installation::find(world).again(&world.home)

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 use dialoguer::Input;
+use memory_store::fs::process;
 use memory_store::recall::{Hit, Search, Tier};
 use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
@@ -235,7 +236,6 @@ fn pick(count: usize) -> Result<Option<usize>> {
 
 /// Becomes Claude Code with a session, in the session's folder.
 fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
-    use std::os::unix::process::CommandExt as _;
     let id = short_session(&session.session);
     if !session.is_resumable {
         return Err(Failure::new(format!("the transcript of session {id} is gone")).hint(format!(
@@ -252,10 +252,9 @@ fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
             .hint(format!("Once it is: {}", command(session, &world.cwd))));
     };
     out.flush()?;
-    let error = Command::new(&program)
-        .args(["--resume", &session.session])
-        .current_dir(&session.folder)
-        .exec();
+    let mut command = Command::new(&program);
+    command.args(["--resume", &session.session]).current_dir(&session.folder);
+    let error = process::replace_with(&mut command);
     Err(Failure::new(format!("{}: {error}", program.display())))
 }
 

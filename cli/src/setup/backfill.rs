@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use memory_store::MemoryId;
 use memory_store::background::{PROGRAM, is_passed_on};
+use memory_store::fs::process;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, Status};
 use memory_store::mode::Mode;
@@ -144,9 +144,7 @@ fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
         .args(["sync", "--project", &tree.project.to_string(), "--background"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Keys typed at this terminal are not meant for it.
-        .process_group(0)
-        .spawn()
-        .map(drop)
+        .stderr(Stdio::null());
+    // Keys typed at this terminal are not meant for it.
+    process::in_own_group(&mut command).spawn().map(drop)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use memory_store::background;
-use memory_store::fs::private_folders;
+use memory_store::fs::{disk, private_folders};
 use memory_store::identity;
 use memory_store::index::Index;
 use memory_store::index::health::Depth;
@@ -205,7 +205,7 @@ fn installed(world: &World) -> Vec<Check> {
         let path = world.program(name);
         if !path.is_file() {
             missing.push(name);
-        } else if !programs::is_executable(&path) {
+        } else if !disk::is_executable(&path) {
             let remedy = format!("Run chmod +x {}", path.display());
             faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
         }

@@ -1,7 +1,6 @@
 //! Our programs beside this one: whether they are there, and whether they run.
 
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -50,9 +49,4 @@ pub fn dry_run(hook: &Path) -> Result<Duration, String> {
         (true, false) => Err(format!("speaks without being asked: {said}")),
         (false, _) => Err(format!("ends with {ended}")),
     }
-}
-
-/// Whether its owner may execute a file.
-pub fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use memory_store::Timestamp;
+use memory_store::fs::disk;
 use memory_store::fs::open_regular::{self, Links};
 
 use crate::failure::{At as _, Failure, Result};
@@ -189,7 +190,7 @@ fn write(path: &Path, like: &Path, text: &str) -> Result {
     let mut builder = tempfile::Builder::new();
     let permissions = fs::metadata(like).map(|found| found.permissions()).ok();
     // A new file gets what the user's mask leaves, as from any editor.
-    let new = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    let new = disk::permissions(0o666);
     builder.permissions(permissions.clone().unwrap_or(new));
     let mut file = builder.prefix(".throughline-").tempfile_in(parent).at(parent)?;
     file.write_all(text.as_bytes()).at(file.path())?;
