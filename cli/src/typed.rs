@@ -2,11 +2,23 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use clap::Args;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+
+/// Options of commands that write.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct WriteOptions {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// A kind, as it is typed.
 pub fn kind(name: &str) -> Result<Kind, String> {

@@ -16,6 +16,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::neighbours;
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
@@ -63,12 +64,8 @@ pub struct Add {
     /// Add it although it seems to repeat or contradict another: both are true
     #[arg(long, hide_short_help = true)]
     both: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// Says how a new memory and its nearest neighbour go together.
@@ -126,7 +123,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
     let store = if args.user { &stores.user } else { &stores.project };
-    if args.dry_run {
+    if args.write.dry_run {
         return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
     }
     let redactor = stores.redactor_for_writing(store)?;
@@ -157,7 +154,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
             "It is a note by Claude, because Claude Code ran this. If you typed it with `!`, the next sync makes it yours."
         )?;
     }
-    if args.json {
+    if args.write.json {
         return view::saved::json(&saved, held.as_ref(), Some(&near), out);
     }
     let done = match saved.change {
@@ -237,8 +234,8 @@ impl Add {
     fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
         told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
-        view::would(&told, self.json, out)?;
-        if self.json {
+        view::would(&told, self.write.json, out)?;
+        if self.write.json {
             return Ok(());
         }
         near.iter().try_for_each(|near| neighbours::line(near, out))
@@ -269,7 +266,11 @@ impl Add {
         let Some(nearest) = near.first().filter(|near| near.asks()) else {
             return Ok(NeighbourWord::Unsaid);
         };
-        if self.json || self.dry_run || !self.supersedes.is_empty() || !world.interactive {
+        if self.write.json
+            || self.write.dry_run
+            || !self.supersedes.is_empty()
+            || !world.interactive
+        {
             return Ok(NeighbourWord::Unsaid);
         }
         neighbours::line(nearest, out)?;

@@ -16,6 +16,7 @@ use crate::editor;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view::{self, changes};
 use crate::world::World;
 
@@ -49,12 +50,8 @@ pub struct Edit {
     /// Ends `--pin`
     #[arg(long)]
     unpin: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// Runs the command.
@@ -62,12 +59,12 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
-    let ids = browse::named_or_chosen(args.id.as_slice(), args.json, Purpose::Edit, world)?;
+    let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
     // Nothing was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
-    if args.dry_run {
+    if args.write.dry_run {
         return args.would(&stores, &stored, out);
     }
     let typed = format!("throughline edit {}", stored.memory.id.short());
@@ -90,7 +87,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         editor::edit_by_hand(&stores, stored, &redactor)?
     };
     let held = stores.note_saved(store, &saved.stored, &redactor)?;
-    if args.json {
+    if args.write.json {
         return view::saved::json(&saved, held.as_ref(), None, out);
     }
     view::saved::show_changed(&saved, held.as_ref(), out)
@@ -113,7 +110,7 @@ impl Edit {
         let told = changes::between(&stored.memory, &redactor.redacted(&changed)).into_iter();
         let told: Vec<String> =
             told.map(|change| format!("change {id}: {}", change.told)).collect();
-        view::would(&told, self.json, out)
+        view::would(&told, self.write.json, out)
     }
 
     fn changes_something(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::changes::line;
 use crate::world::World;
@@ -27,12 +28,8 @@ pub struct Forget {
     /// Delete their files instead of putting them aside; also works for those put aside before
     #[arg(long)]
     delete: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// A memory that was put aside or deleted.
@@ -51,7 +48,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         true => (How::Delete, Purpose::Delete),
         false => (How::Archive, Purpose::Forget),
     };
-    let ids = browse::named_or_chosen(&args.id, args.json, purpose, world)?;
+    let ids = browse::named_or_chosen(&args.id, args.write.json, purpose, world)?;
     let stores = Stores::open(world)?;
     // All are looked up first: a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
@@ -62,18 +59,18 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
             ((_, stored, true), How::Archive) => return Err(is_aside(&stored)),
         }
     }
-    if args.dry_run {
+    if args.write.dry_run {
         let verb = if args.delete { "delete" } else { "put aside" };
         let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
             format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
-        return view::would(&told.collect::<Vec<_>>(), args.json, out);
+        return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
     }
     let left = match world.caller {
         Caller::Person => None,
         Caller::Claude => leave_users_words(world, &mut found, &mut aside)?,
     };
-    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     for (store, stored) in &found {
         removal::put_aside(&stores, store, stored, how, told)?;
     }
@@ -81,7 +78,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
         store.delete_archived(&stored.memory.id.to_string())?;
         removal::tell_deleted(stored, told)?;
     }
-    if args.json {
+    if args.write.json {
         view::json(&gone(found.iter().chain(&aside), how), out)?;
     }
     left.map_or(Ok(()), Err)

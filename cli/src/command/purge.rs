@@ -13,6 +13,7 @@ use super::sync::may_learn;
 use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::typed::WriteOptions;
 use crate::view::style::{GOOD, NAME, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
@@ -36,18 +37,14 @@ pub struct Purge {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl Purge {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
@@ -64,8 +61,8 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     {
         id.clone_from(whole);
     }
-    if args.dry_run {
-        return view::would(&told(&what, &preview), args.json, out);
+    if args.write.dry_run {
+        return view::would(&told(&what, &preview), args.write.json, out);
     }
     if !args.yes && !ask::confirm(world, &question(&what, &preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
@@ -75,7 +72,7 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
             .code(exit::LOCKED)
             .hint("Try again when it is done.")
     })?;
-    if args.json {
+    if args.write.json {
         view::json(&report, out)?;
     } else {
         show(&report, &tree, out)?;

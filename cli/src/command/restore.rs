@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::view::changes::line;
 use crate::view::style::{NAME, paint};
@@ -22,24 +23,20 @@ pub struct Restore {
     /// Ids, or their last characters (`throughline tombstones` lists them)
     #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl Restore {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
 /// Restores one memory.
 pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
-    run(&Restore { id: vec![id.to_owned()], dry_run: false, json: false }, world, out)
+    run(&Restore { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
 /// Outcome for a memory that was to be restored.
@@ -84,13 +81,13 @@ fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
             line(&tombstone.title)
         ));
     }
-    view::would(&told, args.json, out)
+    view::would(&told, args.write.json, out)
 }
 
 /// Runs the command.
 pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    if args.dry_run {
+    if args.write.dry_run {
         return would(args, &stores, out);
     }
     // Asked for before anything is written.
@@ -115,7 +112,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             }
         }
     }
-    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
     // Whose they are is asked once, when all are there: what comes later than that is held.
     for (id, (store, redactor, restored)) in restored {
@@ -139,7 +136,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             )?,
         }
     }
-    if args.json {
+    if args.write.json {
         view::json(&views, out)?;
     }
     failure.map_or(Ok(()), Err)

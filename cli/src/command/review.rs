@@ -20,6 +20,7 @@ use crate::credentials;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::stores::{Held, Stores};
+use crate::typed::WriteOptions;
 use crate::view::changes::line;
 use crate::view::style::{CARE, QUIET, paint};
 use crate::view::{self, MemoryView, plain};
@@ -84,19 +85,15 @@ pub struct Review {
     /// Undo what Claude did to this memory, and keep what you said in force; may be repeated
     #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl Review {
     /// Returns whether it decides something for the person: by its options, or by keys at a terminal.
     pub fn decides(&self, world: &World) -> bool {
-        let asks = world.interactive && !self.json;
-        (self.says_what() || asks) && !self.dry_run
+        let asks = world.interactive && !self.write.json;
+        (self.says_what() || asks) && !self.write.dry_run
     }
 }
 
@@ -268,7 +265,7 @@ impl Review {
         for (verb, memories) in verbs {
             memories.iter().for_each(|stored| tell(verb, stored));
         }
-        view::would(&told, self.json, out)
+        view::would(&told, self.write.json, out)
     }
 }
 
@@ -276,13 +273,13 @@ impl Review {
 pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let named = args.find(&stores)?;
-    if args.dry_run {
+    if args.write.dry_run {
         return args.would(&stores, &named, out);
     }
     // With JSON, what waits by then is printed.
-    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     args.decide(&named, &stores, told)?;
-    if args.json {
+    if args.write.json {
         return print_json(&stores, out);
     }
     if args.says_what() {

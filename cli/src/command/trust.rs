@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::ask;
 use crate::failure::{At as _, Failure, Result};
 use crate::stores::Stores;
+use crate::typed::WriteOptions;
 use crate::view::changes::line;
 use crate::view::style::{QUIET, paint};
 use crate::view::{self, MemoryView};
@@ -41,18 +42,14 @@ pub struct Trust {
     /// Read the memory folder no more; its files stay where they are
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl Trust {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
@@ -62,7 +59,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
     };
-    if args.dry_run {
+    if args.write.dry_run {
         return would(args, world, &folder, out);
     }
     if args.revoke {
@@ -76,17 +73,17 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         Some(tree) => (tree, false),
         None => (vouch(world, &observe(world, &folder)?)?, true),
     };
-    if is_new && !args.json {
+    if is_new && !args.write.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
         writeln!(out, "Its memories are read now; `throughline sync` makes their index.")?;
     }
-    if identity::drop_limits(&world.dirs, tree.project)? && !args.json {
+    if identity::drop_limits(&world.dirs, tree.project)? && !args.write.json {
         writeln!(
             out,
             "The authors that were named here are not asked any more: `pulled` in your settings says what is given."
         )?;
     }
-    if args.no_release && !args.json {
+    if args.no_release && !args.write.json {
         return Ok(());
     }
     release(args, &Stores::at(world, tree)?, is_new, out)
@@ -103,7 +100,7 @@ fn show_unanswered(
     let Some(tree) = known else {
         let observed = observe(world, folder)?;
         let told = format!("vouch for {}", view::path(&observed.root));
-        view::would(&[told], args.json, out)?;
+        view::would(&[told], args.write.json, out)?;
         return Err(ask::unanswered("nothing was vouched for"));
     };
     release(args, &Stores::at(world, tree)?, false, out)
@@ -127,7 +124,7 @@ fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Res
             told.extend(unreleased.iter().map(release));
         }
     }
-    view::would(&told, args.json, out)
+    view::would(&told, args.write.json, out)
 }
 
 /// The world as seen from another folder.
@@ -146,7 +143,7 @@ struct ReleasedMemory<'a> {
 /// Shows what is from the repository, and releases what was shown.
 fn release(args: &Trust, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
-    if args.json {
+    if args.write.json {
         if args.yes {
             release_all(stores, &unreleased)?;
         }
@@ -231,7 +228,7 @@ fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> 
         None => at(world, folder).tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;
-    if args.json {
+    if args.write.json {
         return view::json(&Revoked { revoked: &tree.root }, out);
     }
     writeln!(

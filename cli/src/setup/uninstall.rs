@@ -15,6 +15,7 @@ use super::claude::replace::Run;
 use super::elsewhere::memories;
 use crate::ask;
 use crate::failure::{At as _, Result};
+use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
@@ -43,18 +44,14 @@ pub struct Uninstall {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 impl Uninstall {
     /// Returns whether the command decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
@@ -80,10 +77,10 @@ struct Would {
 
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
-    if args.dry_run {
+    if args.write.dry_run {
         return would(args, world, out);
     }
-    let told: &mut dyn Write = if args.json { &mut std::io::sink() } else { &mut *out };
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     // Asked first: who declines has changed nothing.
     if args.purge && !args.yes {
         show_purge(world, told)?;
@@ -111,7 +108,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
              outside of repositories."
         )?;
     }
-    if args.json {
+    if args.write.json {
         done.failed = failure.iter().map(ToString::to_string).collect();
         view::json(&done, out)?;
     }
@@ -131,7 +128,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let failure = account
         .failure("`throughline uninstall` cannot look into this, and would leave it as it is.");
     let Account { told, by_hand, .. } = account;
-    if args.json {
+    if args.write.json {
         view::json(&Would { would: told, by_hand }, out)?;
     } else {
         view::would(&told, false, out)?;
