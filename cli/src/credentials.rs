@@ -122,13 +122,13 @@ pub fn explain(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
 }
 
 /// A change that takes known secrets out of a memory, with its store.
-pub struct Proposed<'s> {
+pub struct ProposedSecret<'s> {
     store: &'s Store,
     proposal: Proposal,
     redactor: Redactor,
 }
 
-impl Proposed<'_> {
+impl ProposedSecret<'_> {
     /// The memory.
     pub fn stored(&self) -> &Stored {
         &self.proposal.stored
@@ -142,7 +142,7 @@ impl Proposed<'_> {
 }
 
 /// Returns the memories of the user that contain a value which became known as a secret.
-pub fn proposals(stores: &Stores) -> Result<Vec<Proposed<'_>>> {
+pub fn proposals(stores: &Stores) -> Result<Vec<ProposedSecret<'_>>> {
     let mut proposed = Vec::new();
     for store in [&stores.project, &stores.user] {
         let mut redactor = stores.project.redactor(&stores.settings);
@@ -152,14 +152,14 @@ pub fn proposals(stores: &Stores) -> Result<Vec<Proposed<'_>>> {
         }
         let committed = store.root.as_deref().map(Committed::of).unwrap_or_default();
         for proposal in store.proposals(&redactor, &|path| committed.has(path))? {
-            proposed.push(Proposed { store, proposal, redactor: redactor.clone() });
+            proposed.push(ProposedSecret { store, proposal, redactor: redactor.clone() });
         }
     }
     Ok(proposed)
 }
 
 /// Lists proposed changes, without the values.
-pub fn list(proposed: &[Proposed<'_>], out: &mut dyn Write) -> Result {
+pub fn list(proposed: &[ProposedSecret<'_>], out: &mut dyn Write) -> Result {
     if proposed.is_empty() {
         return Ok(());
     }
@@ -185,8 +185,12 @@ pub fn list(proposed: &[Proposed<'_>], out: &mut dyn Write) -> Result {
 }
 
 /// Asks about each proposed change; returns whether the person goes on.
-pub fn go_through(stores: &Stores, proposed: &[Proposed<'_>], out: &mut dyn Write) -> Result<bool> {
-    let show = |one: &Proposed<'_>, out: &mut dyn Write| {
+pub fn go_through(
+    stores: &Stores,
+    proposed: &[ProposedSecret<'_>],
+    out: &mut dyn Write,
+) -> Result<bool> {
+    let show = |one: &ProposedSecret<'_>, out: &mut dyn Write| {
         view::whole(one.stored(), out)?;
         writeln!(out, "{}", paint(CARE, "It contains a value that became known as a secret:"))?;
         for (before, after) in one.changes() {
@@ -216,7 +220,12 @@ pub fn decide_by_id(
     decide(stores, one, decision, out)
 }
 
-fn decide(stores: &Stores, one: &Proposed<'_>, decision: Decision, out: &mut dyn Write) -> Result {
+fn decide(
+    stores: &Stores,
+    one: &ProposedSecret<'_>,
+    decision: Decision,
+    out: &mut dyn Write,
+) -> Result {
     let home = stores.world.dirs.project(stores.tree.project);
     let id = paint(NAME, one.stored().memory.id.short());
     let decided = secrets::decide(

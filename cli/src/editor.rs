@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::credentials;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::stores::Stores;
 use crate::view;
 use crate::world::World;

@@ -13,7 +13,7 @@ use processor::git::blobs::Blob;
 use processor::git::memories::{self, TrackedFile};
 
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 
 /// The folder of memory files, from the root.
 const FOLDER: &str = "memories";
@@ -26,12 +26,12 @@ pub struct SideFile {
     /// Its path from the root, with `/`.
     pub path: String,
     /// Its content.
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// Content of a file.
 #[derive(Debug)]
-pub enum Content {
+pub enum FileContent {
     /// These bytes.
     Bytes(Vec<u8>),
     /// A symbolic link, which is not followed.
@@ -81,22 +81,22 @@ fn collect(root: &Path, below: &str, depth_left: usize, files: &mut Vec<SideFile
         if kind.is_dir() {
             collect(root, &path, depth_left - 1, files)?;
         } else if is_memory_file(&path) {
-            let content = if kind.is_symlink() { Content::Link } else { read(&entry.path()) };
+            let content = if kind.is_symlink() { FileContent::Link } else { read(&entry.path()) };
             files.push(SideFile { path, content });
         }
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Content {
+fn read(path: &Path) -> FileContent {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     let opened = memory_store::fs::open_regular::open(path, Links::Refuse);
     let read = opened.and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
     match read {
-        Ok(_) if bytes.len() > FILE_BYTES_MAX => Content::Unreadable(too_long()),
-        Ok(_) => Content::Bytes(bytes),
-        Err(error) => Content::Unreadable(error.to_string()),
+        Ok(_) if bytes.len() > FILE_BYTES_MAX => FileContent::Unreadable(too_long()),
+        Ok(_) => FileContent::Bytes(bytes),
+        Err(error) => FileContent::Unreadable(error.to_string()),
     }
 }
 
@@ -142,13 +142,13 @@ fn contents(root: &Path, files: Vec<TrackedFile>) -> Result<Vec<SideFile>> {
     let mut sides: Vec<SideFile> = Vec::with_capacity(files.len());
     for file in &files {
         let content = match (file.is_link, file.is_unmerged) {
-            (_, true) => Content::Unmerged,
-            (true, false) => Content::Link,
+            (_, true) => FileContent::Unmerged,
+            (true, false) => FileContent::Link,
             (false, false) => match read.next() {
-                Some(Blob::Content(bytes)) => Content::Bytes(bytes.to_vec()),
-                Some(Blob::TooLarge) => Content::Unreadable(too_long()),
+                Some(Blob::Content(bytes)) => FileContent::Bytes(bytes.to_vec()),
+                Some(Blob::TooLarge) => FileContent::Unreadable(too_long()),
                 Some(Blob::Missing | Blob::Later) | None => {
-                    Content::Unreadable("git does not have its content".to_owned())
+                    FileContent::Unreadable("git does not have its content".to_owned())
                 }
             },
         };

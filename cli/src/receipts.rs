@@ -20,7 +20,7 @@ const DAYS_OF_SESSION: usize = 2;
 /// One injection, as its line says it. Fields that are missing were written by another version.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Receipt {
+pub struct InjectionReceipt {
     /// When.
     pub at: Timestamp,
     /// The hook event.
@@ -31,7 +31,7 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Memories and turns that were given.
-    pub memories: Vec<Given>,
+    pub memories: Vec<GivenEntry>,
     /// Tokens of the text.
     pub tokens: u64,
     /// Microseconds that the hook took.
@@ -42,7 +42,7 @@ pub struct Receipt {
 
 /// A memory that was given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Given {
+pub struct GivenEntry {
     /// The memory.
     pub id: MemoryId,
     /// Why.
@@ -60,10 +60,14 @@ pub struct Given {
 }
 
 /// Reads the last receipts of a working tree, newest first.
-pub fn last(tree: &TreeDir, count: usize, wanted: impl Fn(&Receipt) -> bool) -> Vec<Receipt> {
+pub fn last(
+    tree: &TreeDir,
+    count: usize,
+    wanted: impl Fn(&InjectionReceipt) -> bool,
+) -> Vec<InjectionReceipt> {
     let mut found = Vec::new();
     for file in files(tree) {
-        let mut of_day: Vec<Receipt> = read(&file);
+        let mut of_day: Vec<InjectionReceipt> = read(&file);
         of_day.retain(&wanted);
         found.extend(of_day.into_iter().rev());
         if found.len() >= count {
@@ -76,7 +80,7 @@ pub fn last(tree: &TreeDir, count: usize, wanted: impl Fn(&Receipt) -> bool) -> 
 
 /// Reads the receipts of one session, oldest first, from the last days alone and the ends of their files: for who may
 /// not wait.
-pub fn of_session(tree: &TreeDir, session: &str) -> Vec<Receipt> {
+pub fn of_session(tree: &TreeDir, session: &str) -> Vec<InjectionReceipt> {
     let mut found = Vec::new();
     for file in files(tree).into_iter().take(DAYS_OF_SESSION).rev() {
         let text = tail(&file).unwrap_or_default();
@@ -84,7 +88,7 @@ pub fn of_session(tree: &TreeDir, session: &str) -> Vec<Receipt> {
         let lines = text.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         let lines = lines.filter(|line| line.contains(session));
-        found.extend(lines.filter_map(|line| serde_json::from_str::<Receipt>(line).ok()));
+        found.extend(lines.filter_map(|line| serde_json::from_str::<InjectionReceipt>(line).ok()));
     }
     found.retain(|receipt| receipt.session == session);
     found
@@ -129,7 +133,7 @@ impl Follower {
     }
 
     /// Returns what is new, oldest first.
-    pub fn next(&mut self) -> Vec<Receipt> {
+    pub fn next(&mut self) -> Vec<InjectionReceipt> {
         let mut found = Vec::new();
         for file in files(&self.tree)
             .into_iter()
@@ -146,7 +150,7 @@ impl Follower {
     }
 
     /// Reads the lines of the file that are complete by now. A file that cannot be read has none; it may be read later.
-    fn rest(&mut self) -> Vec<Receipt> {
+    fn rest(&mut self) -> Vec<InjectionReceipt> {
         let Ok(mut file) = File::open(&self.file) else { return Vec::new() };
         let len = file.metadata().map_or(0, |meta| meta.len());
         // A purge writes the file anew.
@@ -168,7 +172,7 @@ impl Follower {
 }
 
 /// Reads one day's receipts, oldest first. Lines that make no sense are left out.
-fn read(file: &Path) -> Vec<Receipt> {
+fn read(file: &Path) -> Vec<InjectionReceipt> {
     let Ok(file) = File::open(file) else { return Vec::new() };
     BufReader::new(file.take(DAY_BYTES_MAX))
         .split(b'\n')

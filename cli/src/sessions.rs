@@ -22,7 +22,7 @@ use crate::view::style::{CARE, paint};
 
 /// A session.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Session {
+pub struct PastSession {
     /// Its id.
     pub session: String,
     /// The time of its first record.
@@ -56,7 +56,7 @@ pub struct SessionFilter {
 
 impl SessionFilter {
     /// Returns whether the filter keeps a session.
-    pub fn keeps(&self, session: &Session) -> bool {
+    pub fn keeps(&self, session: &PastSession) -> bool {
         self.keeps_speaker(session.speaker)
     }
 
@@ -80,11 +80,11 @@ pub fn archive(stores: &Stores) -> Archive {
 }
 
 /// The sessions of a project, from their records.
-pub struct Sessions {
-    all: Vec<(Session, SessionRecord)>,
+pub struct PastSessions {
+    all: Vec<(PastSession, SessionRecord)>,
 }
 
-impl Sessions {
+impl PastSessions {
     /// Reads them, newest first.
     pub fn open(stores: &Stores) -> Self {
         let home = stores.world.dirs.project(stores.tree.project);
@@ -97,17 +97,17 @@ impl Sessions {
             .collect();
         let records = session_records::read(&home).into_iter();
         let records = records.filter(|record| record.agent.is_none());
-        let all = records.map(|record| (Session::of(&record, &transcripts), record)).collect();
+        let all = records.map(|record| (PastSession::of(&record, &transcripts), record)).collect();
         Self { all }
     }
 
     /// Returns them with their records, newest first.
-    pub fn iter(&self) -> impl Iterator<Item = &(Session, SessionRecord)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(PastSession, SessionRecord)> {
         self.all.iter()
     }
 
     /// Returns one session; `None` where it has no record.
-    pub fn of(&self, session: &str) -> Option<&Session> {
+    pub fn of(&self, session: &str) -> Option<&PastSession> {
         self.iter().map(|(known, _)| known).find(|known| known.session == session)
     }
 }
@@ -180,7 +180,7 @@ pub fn typed_prompts(
     Ok(prompts)
 }
 
-impl Session {
+impl PastSession {
     /// Returns the session that a record is of. `transcripts` are the ids of sessions whose transcripts are there.
     fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
         let id = record.session.as_str();

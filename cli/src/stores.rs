@@ -38,7 +38,7 @@ pub struct Stores {
 }
 
 /// A memory file that is held back.
-pub struct Held {
+pub struct HeldFile {
     /// The file.
     pub stored: Stored,
     /// Why it is held.
@@ -52,7 +52,7 @@ fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
     judged.gives(&stored.path, stored.stamp, from_repository)
 }
 
-impl Held {
+impl HeldFile {
     /// The file, if it is held by what its store gives.
     fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
         let why = trust.judgement(&stored, redactor).held?;
@@ -215,25 +215,25 @@ impl Stores {
     }
 
     /// Reads all memory files of both stores, once, and what the indexes say of them.
-    pub fn survey(&self) -> Result<Survey<'_>> {
+    pub fn survey(&self) -> Result<StoreSurvey<'_>> {
         let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
         let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
         let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
         let judged = self.recall().judged();
         let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
-        Ok(Survey { stores: self, project, user, trust, user_trust, judged, pulled })
+        Ok(StoreSurvey { stores: self, project, user, trust, user_trust, judged, pulled })
     }
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
-    pub fn held(&self) -> Result<Vec<Held>> {
+    pub fn held(&self) -> Result<Vec<HeldFile>> {
         self.survey()?.held()
     }
 
     /// Tells why one memory is held back, if it is.
-    pub fn held_as(&self, stored: &Stored) -> Result<Option<Held>> {
+    pub fn held_as(&self, stored: &Stored) -> Result<Option<HeldFile>> {
         let store = self.store_of(stored);
         let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
-        Ok(Held::of(stored.clone(), &trust, &redactor))
+        Ok(HeldFile::of(stored.clone(), &trust, &redactor))
     }
 
     /// The memories that are from the repository, by id, without those that look like an order.
@@ -316,7 +316,7 @@ impl Stores {
 }
 
 /// Both stores as they were read at one time.
-pub struct Survey<'a> {
+pub struct StoreSurvey<'a> {
     stores: &'a Stores,
     /// The project's files.
     pub project: Listing,
@@ -331,7 +331,7 @@ pub struct Survey<'a> {
     pulled: HashSet<OsString>,
 }
 
-impl Survey<'_> {
+impl StoreSurvey<'_> {
     /// Whether a memory is from the repository.
     pub fn is_pulled(&self, stored: &Stored) -> bool {
         self.pulled.contains(stored.path.as_os_str())
@@ -339,7 +339,7 @@ impl Survey<'_> {
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts. Only those
     /// are judged of which no index says that it gives them.
-    pub fn held(&self) -> Result<Vec<Held>> {
+    pub fn held(&self) -> Result<Vec<HeldFile>> {
         let mut held = Vec::new();
         for (store, listing, trust) in [
             (&self.stores.project, &self.project, &self.trust),
@@ -350,9 +350,11 @@ impl Survey<'_> {
                 let is_pulled = self.is_pulled(stored);
                 is_pulled && trust.holds_unreleased() || !is_given(stored, &self.judged, is_pulled)
             });
-            held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), trust, &redactor)));
+            held.extend(
+                unclear.filter_map(|stored| HeldFile::of(stored.clone(), trust, &redactor)),
+            );
         }
-        held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
+        held.sort_by(|HeldFile { stored: a, .. }, HeldFile { stored: b, .. }| {
             (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
         });
         Ok(held)

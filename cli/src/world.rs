@@ -23,7 +23,7 @@ use processor::sync::SyncOptions;
 
 use crate::caller::Caller;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::setup::claude::places::ClaudeDirs;
 use crate::setup::elsewhere;
 

@@ -30,7 +30,7 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
 #[derive(Debug, Args)]
-pub struct Add {
+pub struct AddArgs {
     /// The memory in one sentence; it is also its title
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
@@ -79,7 +79,7 @@ enum NeighbourWord {
 }
 
 /// Runs the command.
-pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     let is_persons = world.caller == Caller::Person;
     if args.user && !is_persons {
         return Err(person::refused("`--user` decides for all of your projects", TYPED));
@@ -229,7 +229,7 @@ pub fn body(typed: &str) -> Result<String> {
     Ok(text)
 }
 
-impl Add {
+impl AddArgs {
     /// Says what would be added, and which memories are near.
     fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];

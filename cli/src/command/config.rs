@@ -21,7 +21,7 @@ pub mod values;
 /// Shows the settings in effect and where each comes from, or chooses who reads sessions.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Config {
+pub struct ConfigArgs {
     #[command(subcommand)]
     what: Option<ConfigAction>,
     /// Let this Ollama model help to extract memories
@@ -41,7 +41,7 @@ pub struct Config {
     json: bool,
 }
 
-impl Config {
+impl ConfigArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         match &self.what {
@@ -60,7 +60,7 @@ impl Config {
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
     /// Chooses who reads sessions to find what is worth remembering
-    Llm(Reading),
+    Llm(LlmArgs),
     /// Prints the value of a setting; exit code 1 where it is not set
     Get {
         /// The setting, for example start_tokens or llm.model
@@ -98,7 +98,7 @@ enum ConfigAction {
 }
 
 #[derive(Debug, Args)]
-struct Reading {
+struct LlmArgs {
     #[command(subcommand)]
     reader: ReaderChoice,
     /// Tokens that a day may cost; 0 for no bound
@@ -165,7 +165,7 @@ struct SettingLine {
 }
 
 /// Runs the command.
-pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ConfigArgs, world: &World, out: &mut dyn Write) -> Result {
     let reading = match &args.what {
         Some(ConfigAction::Llm(reading)) => Some(reading),
         Some(ConfigAction::Get { key, json }) => return values::get(key, *json, world, out),
@@ -201,7 +201,7 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
     if json { show(json, world, out) } else { Ok(()) }
 }
 
-fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
+fn read_by(reading: &LlmArgs, world: &World, out: &mut dyn Write) -> Result {
     let host = |host: &Option<String>| host.clone().unwrap_or_default();
     let llm = match &reading.reader {
         ReaderChoice::Rules if reading.dry_run => {

@@ -22,7 +22,7 @@ use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
 #[derive(Debug, Args)]
-pub struct Edit {
+pub struct EditArgs {
     /// The id, or its last characters; without it, a list to choose from at a terminal
     #[arg(add = crate::complete::ids())]
     id: Option<String>,
@@ -55,7 +55,7 @@ pub struct Edit {
 }
 
 /// Runs the command.
-pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
@@ -93,7 +93,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
-impl Edit {
+impl EditArgs {
     /// Says what would be changed.
     fn would(&self, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         if !self.changes_something() {

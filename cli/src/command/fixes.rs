@@ -28,7 +28,7 @@ const CURE_LINES_MAX: usize = 3;
 /// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool
 /// calls of sessions showed.
 #[derive(Debug, Args)]
-pub struct Fixes {
+pub struct FixesArgs {
     /// Words of the error
     words: Vec<String>,
     /// At most this many
@@ -48,7 +48,7 @@ enum FixView<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);

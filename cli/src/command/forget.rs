@@ -21,7 +21,7 @@ use crate::world::World;
 
 /// Puts memories aside: they are neither given nor learned again until `throughline restore`.
 #[derive(Debug, Args)]
-pub struct Forget {
+pub struct ForgetArgs {
     /// Ids, or their last characters; without any, a list to choose from at a terminal
     #[arg(add = crate::complete::ids())]
     id: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Forget {
 
 /// A memory that was put aside or deleted.
 #[derive(Serialize)]
-struct Gone<'a> {
+struct ForgottenMemory<'a> {
     id: MemoryId,
     short: String,
     title: &'a str,
@@ -43,7 +43,7 @@ struct Gone<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     let (how, purpose) = match args.delete {
         true => (How::Delete, Purpose::Delete),
         false => (How::Archive, Purpose::Forget),
@@ -119,8 +119,11 @@ fn leave_users_words<'s>(
     }))
 }
 
-fn gone<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>, how: How) -> Vec<Gone<'a>> {
-    all.map(|(_, stored)| Gone {
+fn gone<'a>(
+    all: impl Iterator<Item = &'a (&'a Store, Stored)>,
+    how: How,
+) -> Vec<ForgottenMemory<'a>> {
+    all.map(|(_, stored)| ForgottenMemory {
         id: stored.memory.id,
         short: stored.memory.id.short(),
         title: &stored.memory.title,

@@ -10,21 +10,21 @@ use memory_store::layout::Tree;
 use serde::Serialize;
 
 use super::projects;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
 /// Makes this working tree part of another project on this machine, so that both share their memories.
 #[derive(Debug, Args)]
-pub struct Link {
+pub struct LinkArgs {
     /// A working tree of the project, or the start of the project's id
     project: String,
     #[command(flatten)]
     write: WriteOptions,
 }
 
-impl Link {
+impl LinkArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -39,7 +39,7 @@ struct Linked<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
     // An id has no slash.
     let project = if named.is_dir() || args.project.contains('/') {

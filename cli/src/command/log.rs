@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::why;
 use crate::failure::Result;
-use crate::receipts::{self, Follower, Receipt};
+use crate::receipts::{self, Follower, InjectionReceipt};
 use crate::stores::Stores;
 use crate::view::given::GivenItems;
 use crate::view::style::{NAME, QUIET, paint};
@@ -27,7 +27,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
 /// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
 #[derive(Debug, Args)]
-pub struct Log {
+pub struct LogArgs {
     /// At most this many
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
@@ -46,15 +46,15 @@ pub struct Log {
 #[derive(Serialize)]
 pub struct LogEntry<'a> {
     #[serde(flatten)]
-    receipt: &'a Receipt,
+    receipt: &'a InjectionReceipt,
     /// Titles of the memories, and the names and first lines of the passages, in the order they were given in.
     pub titles: Vec<&'a str>,
 }
 
 /// Runs the command.
-pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let wanted = |receipt: &Receipt| {
+    let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
     if args.follow {
@@ -70,7 +70,7 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     if lines.is_empty() {
         writeln!(out, "{}", why::nothing(args.session.as_deref()))?;
     }
-    let at = |receipt: &Receipt| clock::ago(receipt.at, world.now);
+    let at = |receipt: &InjectionReceipt| clock::ago(receipt.at, world.now);
     lines
         .iter()
         .try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(at(entry.receipt), wrap::room()))?))
@@ -79,8 +79,8 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
 /// Prints the last receipts of the newest day, oldest first, and then each as it comes. Ends when the reader of the output
 /// is gone.
 fn follow(
-    args: &Log,
-    wanted: impl Fn(&Receipt) -> bool,
+    args: &LogArgs,
+    wanted: impl Fn(&InjectionReceipt) -> bool,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
@@ -124,7 +124,7 @@ pub fn occasion(event: &str) -> &str {
 
 impl<'a> LogEntry<'a> {
     /// Looks up the titles of what a receipt names.
-    pub fn of(receipt: &'a Receipt, items: &'a GivenItems) -> Self {
+    pub fn of(receipt: &'a InjectionReceipt, items: &'a GivenItems) -> Self {
         let given = receipt.memories.iter();
         Self { receipt, titles: given.map(|given| items.title(given.id)).collect() }
     }

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use super::{Args as CommandLine, help};
 use crate::exit;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 
 /// Writes manual pages into a folder, as an installer does; without one, prints the page of `throughline`.
 #[derive(Debug, Args)]

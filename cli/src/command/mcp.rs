@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// Serves memory to a model over standard input and output (`throughline-mcp`).
 #[derive(Debug, Args)]
-pub struct Mcp {}
+pub struct McpArgs {}
 
 /// Becomes the server; only a failure comes back.
 pub fn run(world: &World) -> Result {

@@ -17,7 +17,7 @@ pub mod duration;
 
 /// Silences everything: hooks say and note nothing, nothing is learned.
 #[derive(Debug, Args)]
-pub struct Off {
+pub struct OffArgs {
     /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
     #[arg(long = "for", value_name = "DURATION", value_parser = self::duration::parse)]
     duration_ms: Option<i64>,
@@ -25,7 +25,7 @@ pub struct Off {
     write: WriteOptions,
 }
 
-impl Off {
+impl OffArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -43,7 +43,7 @@ pub struct Silence {
 }
 
 /// Runs the command.
-pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     let until = args.duration_ms.map(|span_ms| Timestamp(world.now.0.saturating_add(span_ms)));
     if args.write.dry_run {
         let end = until.map_or("`throughline on`".to_owned(), clock::time);

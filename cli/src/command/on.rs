@@ -7,19 +7,19 @@ use clap::Args;
 use memory_store::mode::Mode;
 
 use super::off::Silence;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
 
 /// Ends `throughline off`
 #[derive(Debug, Args)]
-pub struct On {
+pub struct OnArgs {
     #[command(flatten)]
     write: WriteOptions,
 }
 
-impl On {
+impl OnArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -27,7 +27,7 @@ impl On {
 }
 
 /// Runs the command.
-pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &OnArgs, world: &World, out: &mut dyn Write) -> Result {
     let file = world.dirs.off_file();
     if args.write.dry_run {
         let told = file.exists().then(|| "end the silence".to_owned());

@@ -21,7 +21,7 @@ const TOKEN_CHARS: usize = 4;
 
 /// Prints the project's brief: what somebody new should know, most valuable first.
 #[derive(Debug, Args)]
-pub struct Pack {
+pub struct PackArgs {
     /// At most this many tokens (a quarter of the characters)
     #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
     tokens: usize,
@@ -57,7 +57,7 @@ const SECTIONS: [(Kind, &str); 10] = [
 const OPEN: (Kind, &str) = (Kind::Task, "Open");
 
 /// Runs the command.
-pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &PackArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);

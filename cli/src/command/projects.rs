@@ -22,7 +22,7 @@ use crate::world::World;
 ///
 /// `search --all` searches all of them; `share on` lets Claude do so from other projects.
 #[derive(Debug, Args)]
-pub struct Projects {
+pub struct ProjectsArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -72,7 +72,7 @@ impl ProjectView {
 }
 
 /// Runs the command.
-pub fn run(args: &Projects, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ProjectsArgs, world: &World, out: &mut dyn Write) -> Result {
     let here = Tree::find(&world.dirs, &world.cwd);
     let known = identity::list(&world.dirs)?;
     let views: Vec<ProjectView> =

@@ -24,7 +24,7 @@ const NAMED_MAX: usize = 20;
 /// Removes archived turns and all that was made of them, for good.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true)))]
-pub struct Purge {
+pub struct PurgeArgs {
     /// Of this session, by the start of its id
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
@@ -41,7 +41,7 @@ pub struct Purge {
     write: WriteOptions,
 }
 
-impl Purge {
+impl PurgeArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -49,7 +49,7 @@ impl Purge {
 }
 
 /// Runs the command.
-pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
     let mut what = args.what();
@@ -184,7 +184,7 @@ fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
     })
 }
 
-impl Purge {
+impl PurgeArgs {
     fn what(&self) -> What {
         match (&self.session, self.before) {
             (Some(session), _) => What::Session(session.clone()),

@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
 #[derive(Debug, Args)]
-pub struct Restore {
+pub struct RestoreArgs {
     /// Ids, or their last characters (`throughline tombstones` lists them)
     #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Restore {
     write: WriteOptions,
 }
 
-impl Restore {
+impl RestoreArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -36,7 +36,7 @@ impl Restore {
 
 /// Restores one memory.
 pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
-    run(&Restore { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
+    run(&RestoreArgs { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
 /// Outcome for a memory that was to be restored.
@@ -58,7 +58,7 @@ fn not_aside(id: &str) -> Failure {
 }
 
 /// Says what would be brought back.
-fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
+fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {
         let archived = [&stores.project, &stores.user]
@@ -85,7 +85,7 @@ fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
 }
 
 /// Runs the command.
-pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     if args.write.dry_run {
         return would(args, &stores, out);

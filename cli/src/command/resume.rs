@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::search::incomplete;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::sessions::{Session, SessionFilter, Sessions};
+use crate::sessions::{PastSession, PastSessions, SessionFilter};
 use crate::setup::claude::client;
 use crate::stores::Stores;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
@@ -32,7 +32,7 @@ const INDENT: usize = 4;
 ///
 /// At a terminal it asks which one to resume. Filters may stand among the words, as with `search`.
 #[derive(Debug, Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// Words that were said
     words: Vec<String>,
     /// Start Claude Code with the best session, or with that of this number
@@ -52,7 +52,7 @@ pub struct Resume {
 #[derive(Serialize)]
 struct FoundSession {
     #[serde(flatten)]
-    session: Session,
+    session: PastSession,
     /// How many of its turns fit.
     turns: usize,
     /// The turn that fits best, from 1 on, and the place in it.
@@ -65,7 +65,7 @@ struct FoundSession {
 }
 
 /// Runs the command.
-pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ResumeArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
@@ -136,7 +136,7 @@ fn find(
             None => best.push((hit, BTreeSet::from([turn]))),
         }
     }
-    let sessions = Sessions::open(stores);
+    let sessions = PastSessions::open(stores);
     let found = best.into_iter().filter_map(|(hit, turns)| {
         let session = sessions.of(hit.session.as_deref()?)?;
         if !filter.keeps(session) {
@@ -156,7 +156,7 @@ fn find(
 const SAID_CHARS_MAX: usize = 200;
 
 /// Returns the command that starts a session again, typed in `here`.
-pub fn command(session: &Session, here: &Path) -> String {
+pub fn command(session: &PastSession, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {
         return resume;
@@ -235,7 +235,7 @@ fn pick(count: usize) -> Result<Option<usize>> {
 }
 
 /// Becomes Claude Code with a session, in the session's folder.
-fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
+fn start(session: &PastSession, world: &World, out: &mut dyn Write) -> Result {
     let id = short_session(&session.session);
     if !session.is_resumable {
         return Err(Failure::new(format!("the transcript of session {id} is gone")).hint(format!(

@@ -13,13 +13,13 @@ use memory_store::trust::Trust;
 use processor::secrets::Decision;
 use serde::Serialize;
 
-use self::claims::{Claim, Decision as Claimed};
-use self::contradictions::Pair;
-use self::dialogue::Question;
+use self::claims::{ChangeVerdict as Claimed, ClaudeChange};
+use self::contradictions::UndecidedPair;
+use self::dialogue::ReviewQuestion;
 use crate::credentials;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::stores::{Held, Stores};
+use crate::stores::{HeldFile, Stores};
 use crate::typed::WriteOptions;
 use crate::view::changes::line;
 use crate::view::style::{CARE, QUIET, paint};
@@ -42,7 +42,7 @@ pub mod verdict;
 /// repository), or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
 /// decisions, and accepting asks once more. The options decide about single memories, also in scripts.
 #[derive(Debug, Args)]
-pub struct Review {
+pub struct ReviewArgs {
     /// Accept this pending memory; may be repeated. One that contains something which looks like a credential needs
     /// `ID@MARK`, as the list prints it: its text is still the one that was shown
     #[arg(long, value_name = "ID", add = crate::complete::ids())]
@@ -89,7 +89,7 @@ pub struct Review {
     write: WriteOptions,
 }
 
-impl Review {
+impl ReviewArgs {
     /// Returns whether it decides something for the person: by its options, or by keys at a terminal.
     pub fn decides(&self, world: &World) -> bool {
         let asks = world.interactive && !self.write.json;
@@ -98,7 +98,7 @@ impl Review {
 }
 
 /// The memories that options name.
-struct Named {
+struct NamedMemories {
     released: Vec<Stored>,
     accepted: Vec<Stored>,
     rejected: Vec<Stored>,
@@ -115,9 +115,9 @@ struct Named {
     beside: Vec<Stored>,
 }
 
-impl Review {
+impl ReviewArgs {
     /// Looks all up first: a mistyped id changes nothing.
-    fn find(&self, stores: &Stores) -> Result<Named> {
+    fn find(&self, stores: &Stores) -> Result<NamedMemories> {
         let accepted = waiting(stores, &unmarked(&self.accept))?;
         let rejected = waiting(stores, &self.reject)?;
         if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
@@ -141,7 +141,7 @@ impl Review {
         let find = |ids: &[String]| {
             ids.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<Vec<Stored>>>()
         };
-        Ok(Named {
+        Ok(NamedMemories {
             released,
             accepted,
             rejected,
@@ -157,7 +157,7 @@ impl Review {
     }
 
     /// Does what the options say, and tells it.
-    fn decide(&self, named: &Named, stores: &Stores, out: &mut dyn Write) -> Result {
+    fn decide(&self, named: &NamedMemories, stores: &Stores, out: &mut dyn Write) -> Result {
         // A released memory stays where it was found; accepting moves it.
         named.released.iter().try_for_each(|stored| verdict::release(stores, stored, out))?;
         for stored in &named.accepted {
@@ -239,7 +239,7 @@ impl Review {
     }
 
     /// Says what would become of the memories that were named; of no other one.
-    fn would(&self, stores: &Stores, named: &Named, out: &mut dyn Write) -> Result {
+    fn would(&self, stores: &Stores, named: &NamedMemories, out: &mut dyn Write) -> Result {
         let mut told = Vec::new();
         let mut tell = |verb: &str, stored: &Stored| {
             let memory = &stored.memory;
@@ -270,7 +270,7 @@ impl Review {
 }
 
 /// Runs the command.
-pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let named = args.find(&stores)?;
     if args.write.dry_run {
@@ -326,29 +326,29 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
     let pairs = contradictions::pairs(stores, &asked_apart)?;
-    let mut views: Vec<Waiting<'_>> = waiting
-        .iter()
-        .filter(|stored| !is_held(stored.memory.id))
-        .map(|stored| Waiting::new(stored, None))
-        .chain(learned.iter().map(|item| Waiting {
-            new: item.new,
-            stale: item.stale.as_ref().map(ToString::to_string),
-            ..Waiting::new(&item.stored, None)
-        }))
-        .chain(
-            by_rules
-                .iter()
-                .map(|stored| Waiting { made_by_rules: true, ..Waiting::new(stored, None) }),
-        )
-        .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
-        .chain(claimed.iter().map(|claim| Waiting {
-            by_claude: Some(claim.why()),
-            ..Waiting::new(claim.stored(), None)
-        }))
-        .collect();
-    for Pair { newer, older, verdict } in &pairs {
+    let mut views: Vec<WaitingView<'_>> =
+        waiting
+            .iter()
+            .filter(|stored| !is_held(stored.memory.id))
+            .map(|stored| WaitingView::new(stored, None))
+            .chain(learned.iter().map(|item| WaitingView {
+                new: item.new,
+                stale: item.stale.as_ref().map(ToString::to_string),
+                ..WaitingView::new(&item.stored, None)
+            }))
+            .chain(by_rules.iter().map(|stored| WaitingView {
+                made_by_rules: true,
+                ..WaitingView::new(stored, None)
+            }))
+            .chain(held.iter().map(|held| WaitingView::new(&held.stored, Some(held))))
+            .chain(claimed.iter().map(|claim| WaitingView {
+                by_claude: Some(claim.why()),
+                ..WaitingView::new(claim.stored(), None)
+            }))
+            .collect();
+    for UndecidedPair { newer, older, verdict } in &pairs {
         let at = views.iter().position(|view| view.id == newer.memory.id).unwrap_or_else(|| {
-            views.push(Waiting::new(newer, None));
+            views.push(WaitingView::new(newer, None));
             views.len() - 1
         });
         let sides =
@@ -360,7 +360,7 @@ fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
 
 /// How many memories there are to look at, by the reason.
 #[derive(Debug, Default, Serialize)]
-pub struct Counts {
+pub struct ReviewCounts {
     /// Learned since a person last looked.
     pub new: usize,
     /// Waiting to be taken in.
@@ -380,14 +380,15 @@ pub struct Counts {
 }
 
 /// Counts what this command would show.
-pub fn counts(stores: &Stores) -> Result<Counts> {
+pub fn counts(stores: &Stores) -> Result<ReviewCounts> {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let claimed = claims::all(stores)?;
     let asked_apart = elsewhere(&held, &claimed);
     let items = learned::items(stores, &waiting, &asked_apart)?;
-    let count = |is_it: fn(&learned::Item) -> bool| items.iter().filter(|item| is_it(item)).count();
-    Ok(Counts {
+    let count =
+        |is_it: fn(&learned::LearnedItem) -> bool| items.iter().filter(|item| is_it(item)).count();
+    Ok(ReviewCounts {
         new: count(|item| item.new && !item.waits),
         waiting: count(|item| item.waits),
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
@@ -401,7 +402,7 @@ pub fn counts(stores: &Stores) -> Result<Counts> {
 
 /// A memory that waits, and why it is held back if it is.
 #[derive(Serialize)]
-struct Waiting<'a> {
+struct WaitingView<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -437,10 +438,10 @@ struct HeldView {
     release: String,
 }
 
-impl<'a> Waiting<'a> {
-    fn new(stored: &'a Stored, held: Option<&Held>) -> Self {
+impl<'a> WaitingView<'a> {
+    fn new(stored: &'a Stored, held: Option<&HeldFile>) -> Self {
         let memory = MemoryView::from(stored).held(held.is_some());
-        let held_back = held.map(|Held { why, release, .. }| HeldView {
+        let held_back = held.map(|HeldFile { why, release, .. }| HeldView {
             reason: match &why.order {
                 Some(order) => order.reason.to_string(),
                 None => why.to_string(),
@@ -463,7 +464,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
+fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result {
     if held.is_empty() {
         return Ok(());
     }
@@ -473,7 +474,7 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
         held.len()
     )?;
     let counting = stores.counting()?;
-    for Held { stored, why, release } in held {
+    for HeldFile { stored, why, release } in held {
         view::line(&stored.memory, out)?;
         writeln!(out, "        {}", paint(CARE, plain(&why.to_string())))?;
         if !counting.contains(&stored.path) {
@@ -561,24 +562,24 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
 /// Lists the questions to a person: about each memory that is held back, each contradiction, then each that was learned.
 fn questions(
     stores: &Stores,
-    held: Vec<Held>,
-    pairs: Vec<Pair>,
-    items: Vec<learned::Item>,
-) -> Result<Vec<Question>> {
+    held: Vec<HeldFile>,
+    pairs: Vec<UndecidedPair>,
+    items: Vec<learned::LearnedItem>,
+) -> Result<Vec<ReviewQuestion>> {
     // Another one would be put aside by the id of those that do not count.
     let counting = stores.counting()?;
     let held = held.into_iter().filter(|held| counting.contains(&held.stored.path));
-    let held = held.map(|held| Question::Held(Box::new(held)));
-    let pairs = pairs.into_iter().map(|pair| Question::Pair(Box::new(pair)));
-    let items = items.into_iter().map(|item| Question::Learned(Box::new(item)));
+    let held = held.map(|held| ReviewQuestion::Held(Box::new(held)));
+    let pairs = pairs.into_iter().map(|pair| ReviewQuestion::Pair(Box::new(pair)));
+    let items = items.into_iter().map(|item| ReviewQuestion::Learned(Box::new(item)));
     Ok(held.chain(pairs).chain(items).collect())
 }
 
 /// Returns the memories that are asked about as held, or for what Claude did to them.
-fn elsewhere(held: &[Held], claimed: &[Claim<'_>]) -> BTreeSet<MemoryId> {
+fn elsewhere(held: &[HeldFile], claimed: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     ids_of(held).into_iter().chain(claims::ids(claimed)).collect()
 }
 
-fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {
+fn ids_of(held: &[HeldFile]) -> BTreeSet<MemoryId> {
     held.iter().map(|held| held.stored.memory.id).collect()
 }

@@ -38,7 +38,7 @@ const FITTING_MAX: usize = 40;
 /// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
 /// A search that begins with a dash comes after `--`.
 #[derive(Debug, Args)]
-pub struct Search {
+pub struct SearchArgs {
     /// Words; in single quotes when there is a -word or a "phrase" among them
     #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
@@ -160,7 +160,7 @@ impl HitView {
 }
 
 /// Runs the command.
-pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.all {
         return in_all_projects(args, world, out);
     }
@@ -203,7 +203,7 @@ struct FoundInProject {
 
 /// Searches all projects of this user that have a working tree, the current one first. The user's own memories are listed
 /// once.
-fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
     let known = identity::list(&world.dirs)?;
@@ -305,7 +305,7 @@ fn index_thinking(world: &World, tree: &Tree) -> Result {
     report.map(drop).map_err(|error| Failure::new(format!("{error:#}")))
 }
 
-impl Search {
+impl SearchArgs {
     /// Searches one project. With `--full`, passages are replaced by their whole turns.
     fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Recalled {
         let recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
@@ -378,7 +378,7 @@ fn found(recalled: Recalled) -> FoundDocument {
     }
 }
 
-fn show(recalled: &Recalled, args: &Search, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     let (asked, full) = (args.text.join(" "), args.full);
     let is_limited = args.limit.is_some() || full;
     if let Some(degraded) = &recalled.degraded {

@@ -13,14 +13,14 @@ use crate::world::World;
 
 /// Lists what was removed and is not learned again; `throughline restore` lifts it.
 #[derive(Debug, Args)]
-pub struct Tombstones {
+pub struct TombstonesArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &Tombstones, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &TombstonesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut all: Vec<Tombstone> = Vec::new();
     for store in [&stores.project, &stores.user] {

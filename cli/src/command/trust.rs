@@ -13,7 +13,7 @@ use memory_store::trust::{self, LABEL};
 use serde::Serialize;
 
 use crate::ask;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::stores::Stores;
 use crate::typed::WriteOptions;
 use crate::view::changes::line;
@@ -30,7 +30,7 @@ use crate::world::World;
 /// that is changed later is from the repository again. What looks like an order to Claude is held back until
 /// `throughline review --release`.
 #[derive(Debug, Args)]
-pub struct Trust {
+pub struct TrustArgs {
     /// The working tree; without it, the current one
     dir: Option<PathBuf>,
     /// Release without asking
@@ -46,7 +46,7 @@ pub struct Trust {
     write: WriteOptions,
 }
 
-impl Trust {
+impl TrustArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -54,7 +54,7 @@ impl Trust {
 }
 
 /// Runs the command.
-pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
     let folder = match &args.dir {
         Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
@@ -91,7 +91,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
 
 /// Shows what a person would be asked about, and changes nothing.
 fn show_unanswered(
-    args: &Trust,
+    args: &TrustArgs,
     world: &World,
     folder: &Path,
     known: Option<Tree>,
@@ -107,7 +107,7 @@ fn show_unanswered(
 }
 
 /// Says what would be vouched for, released or withdrawn.
-fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
+fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, folder);
     let root = tree.as_ref().map_or_else(|| world.root_of(folder), |tree| tree.root.clone());
     let mut told = Vec::new();
@@ -141,7 +141,7 @@ struct ReleasedMemory<'a> {
 }
 
 /// Shows what is from the repository, and releases what was shown.
-fn release(args: &Trust, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
+fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
     if args.write.json {
         if args.yes {
@@ -222,7 +222,7 @@ fn vouch(world: &World, observed: &Observed) -> Result<Tree> {
     Ok(identity::vouch(&world.dirs, observed, None, crate::world::random()?, world.now)?)
 }
 
-fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
+fn revoke(args: &TrustArgs, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let tree = match Tree::locate(&world.dirs, &folder) {
         Some(place) => place.tree(),
         None => at(world, folder).tree()?,

@@ -26,7 +26,7 @@ const UNRELEASED: &str = "Unreleased";
 /// Says what is new: compares the version that runs with the changelog installed beside it. It asks no network, and
 /// never runs by itself.
 #[derive(Debug, Args)]
-pub struct Upgrade {
+pub struct UpgradeArgs {
     /// At most this many changes of a version
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = crate::typed::count)]
     limit: usize,
@@ -57,7 +57,7 @@ struct Release {
 }
 
 /// Runs the command.
-pub fn run(args: &Upgrade, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &UpgradeArgs, world: &World, out: &mut dyn Write) -> Result {
     let running = env!("CARGO_PKG_VERSION");
     let installed = installed(world);
     let text = installed.as_ref().map_or(BUILT_IN, |(_, text)| text);

@@ -6,10 +6,10 @@ use clap::Args;
 use memory_store::short_session;
 use serde_json::{Value, json};
 
-use self::reasons::Occasion;
-use self::trace::{Detail, Trial};
+use self::reasons::InjectionOccasion;
+use self::trace::{TraceDetail, Trial};
 use crate::failure::Result;
-use crate::receipts::{self, Receipt};
+use crate::receipts::{self, InjectionReceipt};
 use crate::stores::Stores;
 use crate::view::given::GivenItems;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
@@ -38,7 +38,7 @@ pub fn nothing(session: Option<&str>) -> String {
 /// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and why not more. With
 /// the id of a memory, when it was given, and how it did at the last prompts.
 #[derive(Debug, Args)]
-pub struct Why {
+pub struct WhyArgs {
     /// A prompt to try, or the id of a memory
     query: Vec<String>,
     /// Take the text as the path of a file that Claude reads or edits
@@ -62,7 +62,7 @@ pub struct Why {
 }
 
 /// Runs the command.
-pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let trial = match (args.file, args.error) {
         (true, _) => Trial::File,
@@ -72,20 +72,20 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
-        let detail = Detail { others: args.limit, scores: args.scores };
+        let detail = TraceDetail { others: args.limit, scores: args.scores };
         return memory::run(&stored, detail, args.json, &stores, out);
     }
     if !args.query.is_empty() {
         return trace::run(
             &args.query.join(" "),
             trial,
-            Detail { others: args.limit, scores: args.scores },
+            TraceDetail { others: args.limit, scores: args.scores },
             args.json,
             &stores,
             out,
         );
     }
-    let wanted = |receipt: &Receipt| {
+    let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
     let found = receipts::last(&stores.state(), args.limit, wanted);
@@ -115,7 +115,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Returns a receipt with the titles of the memories, and with the text, the speaker and the place of each passage.
-fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
+fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();
     for (value, given) in given.zip(&receipt.memories) {
@@ -138,8 +138,13 @@ fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
 const INDENT: usize = 2;
 
 /// Prints an injection with the reasons.
-pub fn show(receipt: &Receipt, items: &GivenItems, scores: bool, out: &mut dyn Write) -> Result {
-    let occasion = Occasion::of_event(&receipt.event);
+pub fn show(
+    receipt: &InjectionReceipt,
+    items: &GivenItems,
+    scores: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let occasion = InjectionOccasion::of_event(&receipt.event);
     let what = items.counted(receipt);
     // Not every client of the MCP server has a session.
     let session = match plain(short_session(&receipt.session)) {

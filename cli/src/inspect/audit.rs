@@ -17,7 +17,7 @@ use crate::world::World;
 ///
 /// Git's history is not read: `gitleaks git` looks through it.
 #[derive(Debug, Args)]
-pub struct Audit {
+pub struct AuditArgs {
     /// Clean the files first
     #[arg(long)]
     fix: bool,
@@ -29,7 +29,7 @@ pub struct Audit {
     json: bool,
 }
 
-impl Audit {
+impl AuditArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         self.fix && !self.dry_run
@@ -37,7 +37,7 @@ impl Audit {
 }
 
 /// Runs the command.
-pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &AuditArgs, world: &World, out: &mut dyn Write) -> Result {
     let fixes = args.fix && !args.dry_run;
     if fixes {
         may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;

@@ -9,7 +9,7 @@ use memory_store::layout::{ProjectDir, Tree};
 use processor::collect::archive::Archive;
 use processor::collect::expired::Expired;
 
-use super::doctor::check::Check;
+use super::doctor::check::HealthCheck;
 use crate::world::World;
 
 /// Finds the first damage of the indexes that are there: the project's, what was thought in it, and the user's.
@@ -34,10 +34,10 @@ pub fn unlisted_packs(home: &ProjectDir) -> Vec<String> {
 
 /// The checks of `doctor` on the archive: a fault for each session that is lost and each file that cannot be read, and a
 /// word on each file that was put aside.
-pub fn archive(home: &ProjectDir) -> Vec<Check> {
+pub fn archive(home: &ProjectDir) -> Vec<HealthCheck> {
     const NAME: &str = "archive";
     let lost = lost(home);
-    let mut checks: Vec<Check> = lost
+    let mut checks: Vec<HealthCheck> = lost
         .iter()
         .map(|(path, session)| {
             let seen = format!(
@@ -47,7 +47,7 @@ pub fn archive(home: &ProjectDir) -> Vec<Check> {
             let remedy = format!(
                 "Put the file back from a backup, or let its memories go, too: `throughline purge --session {session}`."
             );
-            Check::care(NAME, seen, remedy)
+            HealthCheck::care(NAME, seen, remedy)
         })
         .collect();
     let archive = Archive::open(home);
@@ -58,27 +58,33 @@ pub fn archive(home: &ProjectDir) -> Vec<Check> {
     checks.extend(damaged.into_iter().map(|seen| {
         let remedy =
             "Run `throughline sync`, which puts aside what is damaged and reads its transcript again.";
-        Check::bad(NAME, seen, remedy)
+        HealthCheck::bad(NAME, seen, remedy)
     }));
     checks.extend(unlisted_packs(home).into_iter().map(|why| {
         let remedy =
             "Make it readable, or put it back from a backup. Without it its sessions are lost.";
-        Check::bad(NAME, why, remedy)
+        HealthCheck::bad(NAME, why, remedy)
     }));
     checks.extend(archive.packs_aside().into_iter().map(|path| {
         let seen = format!("{} is damaged and was put aside", path.display());
         let remedy = "What can be read of it was written again. Put it back from a backup where a session is lost, else \
                       remove it.";
-        Check::care(NAME, seen, remedy)
+        HealthCheck::care(NAME, seen, remedy)
     }));
     checks.extend(archive.aside().into_iter().map(|(name, path)| {
         let was_read = archive.path(&name).exists();
         let seen = format!("{} is damaged and was put aside", path.display());
         match was_read {
-            true => Check::care(NAME, seen, "Its session was read again; the file can be removed."),
-            false => {
-                Check::care(NAME, seen, "What can be had of it is not read yet; keep the file.")
-            }
+            true => HealthCheck::care(
+                NAME,
+                seen,
+                "Its session was read again; the file can be removed.",
+            ),
+            false => HealthCheck::care(
+                NAME,
+                seen,
+                "What can be had of it is not read yet; keep the file.",
+            ),
         }
     }));
     checks

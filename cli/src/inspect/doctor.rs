@@ -13,7 +13,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use self::check::{Check, State};
+use self::check::{CheckState, HealthCheck};
 use super::migrations;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -23,7 +23,7 @@ use crate::world::World;
 
 /// Checks every part, from Claude Code's settings to the index, and says how to mend what is broken.
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Show the formats of the stores, the migrations that ran or are pending, and backups
     #[arg(long)]
     migrations: bool,
@@ -35,7 +35,7 @@ pub struct Doctor {
     json: bool,
 }
 
-impl Doctor {
+impl DoctorArgs {
     /// Returns whether it decides something for the person: a backup replaces what they have.
     pub const fn decides(&self) -> bool {
         self.restore.is_some()
@@ -43,7 +43,7 @@ impl Doctor {
 }
 
 /// Runs the command.
-pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &DoctorArgs, world: &World, out: &mut dyn Write) -> Result {
     match &args.restore {
         Some(name) => migrations::restore(name, world, args.json, out),
         None if args.migrations => migrations::report(world, args.json, out),
@@ -52,13 +52,13 @@ pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Prints checks; fails where one is bad.
-pub fn tell(checks: &[Check], json: bool, out: &mut dyn Write) -> Result {
+pub fn tell(checks: &[HealthCheck], json: bool, out: &mut dyn Write) -> Result {
     if json {
         view::json(&checks, out)?;
     } else {
         checks.iter().try_for_each(|check| show(check, out))?;
     }
-    let broken = checks.iter().filter(|check| check.state == State::Bad).count();
+    let broken = checks.iter().filter(|check| check.state == CheckState::Bad).count();
     if broken == 0 {
         return Ok(());
     }
@@ -69,11 +69,11 @@ pub fn tell(checks: &[Check], json: bool, out: &mut dyn Write) -> Result {
         .hint("Each line above says what helps."))
 }
 
-fn show(check: &Check, out: &mut dyn Write) -> Result {
+fn show(check: &HealthCheck, out: &mut dyn Write) -> Result {
     let mark = match check.state {
-        State::Good => paint(GOOD, "ok   "),
-        State::Care => paint(CARE, "care "),
-        State::Bad => paint(BAD, "bad  "),
+        CheckState::Good => paint(GOOD, "ok   "),
+        CheckState::Care => paint(CARE, "care "),
+        CheckState::Bad => paint(BAD, "bad  "),
     };
     writeln!(out, "{mark} {:<12} {}", check.name, view::plain(&check.seen))?;
     if let Some(remedy) = &check.remedy {

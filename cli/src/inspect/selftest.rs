@@ -13,9 +13,9 @@ use memory_store::layout::MODELS_VARIABLE;
 use serde_json::{Value, json};
 
 use super::doctor;
-use super::doctor::check::Check;
+use super::doctor::check::HealthCheck;
 use crate::answer;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 use crate::world::World;
 
 /// How long a program may take.
@@ -40,14 +40,14 @@ const SESSION: &str = "5e1f7e57-0000-4000-8000-000000000001";
 
 /// Tries the whole chain on a made-up session, in a temporary home; nothing of yours is read or changed.
 #[derive(Debug, Args)]
-pub struct Selftest {
+pub struct SelftestArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &Selftest, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &SelftestArgs, world: &World, out: &mut dyn Write) -> Result {
     let chain = Chain::new(world)?;
     let checks = chain.checks();
     doctor::tell(&checks, args.json, out)
@@ -78,7 +78,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Takes each step; what follows a broken one is tried all the same, for it names more of what is wrong.
-    fn checks(&self) -> Vec<Check> {
+    fn checks(&self) -> Vec<HealthCheck> {
         const SET_UP: [&str; 5] = ["init", "--yes", "--private", "--no-register", "--no-sync"];
         let from = self.transcripts.as_os_str();
         vec![
@@ -107,7 +107,11 @@ impl<'a> Chain<'a> {
     }
 
     /// Takes one step and says how long it took.
-    fn check(&self, name: &'static str, step: impl FnOnce() -> Result<String, String>) -> Check {
+    fn check(
+        &self,
+        name: &'static str,
+        step: impl FnOnce() -> Result<String, String>,
+    ) -> HealthCheck {
         let start = Instant::now();
         let seen = step();
         let took = match start.elapsed() {
@@ -115,8 +119,8 @@ impl<'a> Chain<'a> {
             took => format!("{:.1} s", took.as_secs_f64()),
         };
         match seen {
-            Ok(seen) => Check::good(name, format!("{seen} ({took})")),
-            Err(why) => Check::bad(
+            Ok(seen) => HealthCheck::good(name, format!("{seen} ({took})")),
+            Err(why) => HealthCheck::bad(
                 name,
                 why,
                 "Install all programs of one version again, then try `throughline doctor`.",
@@ -125,7 +129,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Runs a hook as Claude Code would; one that is to give the memory has to.
-    fn hook(&self, name: &'static str, program: &str, fields: Value, gives: bool) -> Check {
+    fn hook(&self, name: &'static str, program: &str, fields: Value, gives: bool) -> HealthCheck {
         let event: String = program.split('-').map(capitalised).collect();
         let mut payload = json!({
             "session_id": "5e1f7e57-0000-4000-8000-000000000002", "hook_event_name": event, "cwd": self.root,

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::command::{blame, log};
 use crate::failure::Result;
-use crate::receipts::{self, Receipt};
-use crate::sessions::Sessions;
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::PastSessions;
 use crate::stores::Stores;
 use crate::view::style::{QUIET, STRONG, paint};
 use crate::view::{self, clock, plural};
@@ -110,7 +110,7 @@ pub fn numbers(stores: &Stores) -> Result<Numbers> {
 pub fn numbers_of(
     project: &Listing,
     user: &Listing,
-    given: &[Receipt],
+    given: &[InjectionReceipt],
     stores: &Stores,
 ) -> Result<Numbers> {
     let counts = stores.counts(project, user, stores.world.now);
@@ -155,7 +155,7 @@ pub fn numbers_of(
     })
 }
 
-fn latencies(receipts: &[Receipt]) -> BTreeMap<String, Latency> {
+fn latencies(receipts: &[InjectionReceipt]) -> BTreeMap<String, Latency> {
     let mut by_event: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for receipt in receipts {
         by_event.entry(&receipt.event).or_default().push(receipt.micros);
@@ -183,7 +183,7 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 }
 
 fn injections<'a>(
-    receipts: &[Receipt],
+    receipts: &[InjectionReceipt],
     outcomes: impl Iterator<Item = &'a Outcomes>,
 ) -> Injections {
     let mut outcome = Outcomes::default();
@@ -204,11 +204,11 @@ fn injections<'a>(
 
 /// Returns what the last sessions did after each memory that they were given.
 fn outcomes(
-    receipts: &[Receipt],
+    receipts: &[InjectionReceipt],
     memories: &BTreeMap<MemoryId, &Memory>,
     stores: &Stores,
 ) -> BTreeMap<MemoryId, Outcomes> {
-    let mut by_session: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
+    let mut by_session: BTreeMap<&str, Vec<&InjectionReceipt>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for receipt in receipts {
         let of_session = by_session.entry(&receipt.session).or_default();
@@ -217,7 +217,7 @@ fn outcomes(
         }
         of_session.push(receipt);
     }
-    let sessions = Sessions::open(stores);
+    let sessions = PastSessions::open(stores);
     let records: BTreeMap<&str, &SessionRecord> =
         sessions.iter().map(|(session, record)| (session.session.as_str(), record)).collect();
     let mut outcomes: BTreeMap<MemoryId, Outcomes> = BTreeMap::new();

@@ -24,14 +24,14 @@ use serde::Serialize;
 use super::doctor::{checks, custom_embedder, meaning, ollama};
 use super::stats::{self, Numbers};
 use crate::command::off;
-use crate::command::review::{self, Counts};
+use crate::command::review::{self, ReviewCounts};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::receipts;
 use crate::setup::claude::plugin::Plugin;
 use crate::setup::claude::register;
-use crate::setup::elsewhere::{self, Elsewhere, Moved};
-use crate::setup::reader::{self, Cost};
+use crate::setup::elsewhere::{self, Elsewhere, MovedFolder};
+use crate::setup::reader::{self, ReadingCost};
 use crate::stores::Stores;
 use crate::view::style::{CARE, GOOD, NAME, QUIET, STRONG, paint};
 use crate::view::{self, clock, wrap};
@@ -46,7 +46,7 @@ const LABEL_COLUMNS: usize = 12;
 
 /// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
 #[derive(Debug, Args)]
-pub struct Status {
+pub struct StatusArgs {
     /// Add numbers: memories by month, what was given and what came of it, times of hooks, cost of models
     #[arg(long)]
     stats: bool,
@@ -57,7 +57,7 @@ pub struct Status {
 
 /// State of the project, and how fresh it is.
 #[derive(Serialize)]
-struct Summary {
+struct StatusSummary {
     set_up: bool,
     /// The working tree.
     root: PathBuf,
@@ -128,12 +128,12 @@ struct Summary {
     second_space: Option<String>,
     llm: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    llm_cost: Option<Cost>,
+    llm_cost: Option<ReadingCost>,
     ollama: Option<String>,
     /// Memories in force that came last, the newest first.
-    latest: Vec<Named>,
+    latest: Vec<LatestMemory>,
     /// Counts of what `throughline review` shows.
-    to_review: Counts,
+    to_review: ReviewCounts,
     /// Matters that a person should do something about, each as a sentence.
     problems: Vec<String>,
     /// A command to try.
@@ -146,7 +146,7 @@ struct Summary {
 
 /// A memory by its title.
 #[derive(Serialize)]
-struct Named {
+struct LatestMemory {
     id: MemoryId,
     short: String,
     kind: Kind,
@@ -162,7 +162,7 @@ struct Outside<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut summary = summarise(&stores)?;
     // Looking for transcripts takes too long for the overview.
@@ -208,7 +208,7 @@ fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
 }
 
 /// Adds up what is known here. No program is run, and no other machine is asked.
-fn summarise(stores: &Stores) -> Result<Summary> {
+fn summarise(stores: &Stores) -> Result<StatusSummary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
     let listing = &survey.project;
@@ -230,12 +230,13 @@ fn summarise(stores: &Stores) -> Result<Summary> {
     };
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
-        missing
-            .extend(elsewhere::moved(&stores.world.dirs, &tree.main_root).iter().map(Moved::told));
+        missing.extend(
+            elsewhere::moved(&stores.world.dirs, &tree.main_root).iter().map(MovedFolder::told),
+        );
     }
     let from_repository = survey.unreleased_count();
     let hooks = register::find_hooks(&stores.world, &tree.root);
-    let mut summary = Summary {
+    let mut summary = StatusSummary {
         set_up: true,
         elsewhere,
         missing,
@@ -311,12 +312,12 @@ fn summarise(stores: &Stores) -> Result<Summary> {
 }
 
 /// Returns the memories in force that came last.
-fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec<Named> {
+fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec<LatestMemory> {
     let memories = memories.map(|stored| &stored.memory);
     let mut memories: Vec<_> =
         memories.filter(|memory| Standing::of(memory, now) == Standing::InForce).collect();
     memories.sort_by_key(|memory| (Reverse(view::date(memory)), memory.id));
-    let named = memories.into_iter().take(LATEST_MAX).map(|memory| Named {
+    let named = memories.into_iter().take(LATEST_MAX).map(|memory| LatestMemory {
         id: memory.id,
         short: memory.id.short(),
         kind: memory.kind,
@@ -325,7 +326,7 @@ fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec
     named.collect()
 }
 
-impl Summary {
+impl StatusSummary {
     fn find_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.off {
@@ -350,7 +351,7 @@ impl Summary {
         problems.extend(self.elsewhere.iter().map(Elsewhere::told));
         problems.extend(self.unclaimed.iter().map(|unclaimed| format!("{unclaimed}.")));
         problems.extend(self.settings_problems.iter().cloned());
-        problems.extend(self.llm_cost.iter().flat_map(Cost::warnings));
+        problems.extend(self.llm_cost.iter().flat_map(ReadingCost::warnings));
         if self.broken_files > 0 {
             let files = view::plural(self.broken_files, "file");
             problems.push(format!("{files} cannot be read: `throughline doctor`."));
@@ -381,7 +382,7 @@ impl Summary {
 
     /// Returns the command that helps most now, and its purpose.
     fn find_next(&self) -> (&'static str, &'static str) {
-        let Counts { waiting, stale, contradictions, held, new, .. } = self.to_review;
+        let ReviewCounts { waiting, stale, contradictions, held, new, .. } = self.to_review;
         if self.off_by_variable {
             ("unset THROUGHLINE", "end the silence of this environment")
         } else if self.off {
@@ -451,8 +452,8 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
 }
 
 /// Says how many memories the project has, and where those are that a review took in.
-fn told_memories(summary: &Summary) -> String {
-    let Summary { counts, memories, folder, mode, .. } = summary;
+fn told_memories(summary: &StatusSummary) -> String {
+    let StatusSummary { counts, memories, folder, mode, .. } = summary;
     let there = counts.in_repository + counts.private;
     let folder = folder.display();
     match counts.held {
@@ -462,7 +463,7 @@ fn told_memories(summary: &Summary) -> String {
 }
 
 /// Names the memories that are not in force here, by the reason.
-fn told_rest(summary: &Summary) -> String {
+fn told_rest(summary: &StatusSummary) -> String {
     let parts = [
         (summary.counts.replaced, "replaced"),
         (summary.counts.expired, "expired"),
@@ -474,7 +475,7 @@ fn told_rest(summary: &Summary) -> String {
     if parts.is_empty() { String::new() } else { format!("besides: {}", parts.join(", ")) }
 }
 
-fn show(summary: &Summary, out: &mut dyn Write) -> Result {
+fn show(summary: &StatusSummary, out: &mut dyn Write) -> Result {
     writeln!(out, "{}", paint(STRONG, view::path(&summary.root)))?;
     let mut line = |name: &str, text: String| -> Result {
         writeln!(out, "  {name:<12} {}", view::plain(&text))?;
@@ -533,7 +534,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         (None, Some(offer)) => line("extraction", format!("{} {offer}", reader::WITHOUT_MODEL))?,
         (None, None) => line("extraction", reader::WITHOUT_MODEL.to_owned())?,
     }
-    for told in summary.llm_cost.iter().flat_map(Cost::lines) {
+    for told in summary.llm_cost.iter().flat_map(ReadingCost::lines) {
         line("", told)?;
     }
     for problem in &summary.problems {
@@ -545,7 +546,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn show_short(summary: &Summary, world: &World, out: &mut dyn Write) -> Result {
+fn show_short(summary: &StatusSummary, world: &World, out: &mut dyn Write) -> Result {
     let counts = &summary.counts;
     let kept = match (summary.mode, counts.held) {
         ("private", _) => "private".to_owned(),
@@ -565,7 +566,7 @@ fn show_short(summary: &Summary, world: &World, out: &mut dyn Write) -> Result {
     };
     line("Known", &format!("{known}{yours}"))?;
     let widest = summary.latest.iter().map(|named| named.kind.name().len()).max();
-    for (number, Named { short, kind, title, .. }) in summary.latest.iter().enumerate() {
+    for (number, LatestMemory { short, kind, title, .. }) in summary.latest.iter().enumerate() {
         let kind = format!("{:<1$}", kind.name(), widest.unwrap_or_default());
         let room = wrap::room().saturating_sub(LABEL_COLUMNS + short.len() + kind.len() + 4);
         let title = wrap::cut(&view::plain(title), room);

@@ -26,7 +26,7 @@ const ID_CHARS: usize = 12;
 
 /// A project that was in a folder which is gone.
 #[derive(Debug)]
-pub struct Moved {
+pub struct MovedFolder {
     /// Argument of `throughline link`.
     id: String,
     was: PathBuf,
@@ -34,7 +34,7 @@ pub struct Moved {
     memories: usize,
 }
 
-impl Moved {
+impl MovedFolder {
     /// Says what happened, and how to mend it.
     pub fn told(&self) -> String {
         let Self { id, was, memories } = self;
@@ -52,7 +52,7 @@ impl Moved {
 
 /// The projects that were elsewhere, whose folders are all gone, and which a folder may be: it has the same name, or
 /// the same history.
-pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<Moved> {
+pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<MovedFolder> {
     let gone = identity::list(dirs).unwrap_or_default().into_iter();
     let gone: Vec<_> = gone
         .map(|known| known.identity)
@@ -68,7 +68,7 @@ pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<Moved> {
         identity.resembles(&observed)
             || identity.paths.iter().any(|path| path.file_name() == root.file_name())
     });
-    let moved = alike.map(|identity| Moved {
+    let moved = alike.map(|identity| MovedFolder {
         memories: memories(&dirs.project(identity.project).private_memories),
         id: identity.project.to_string()[..ID_CHARS].to_owned(),
         was: identity.paths.last().cloned().unwrap_or_default(),

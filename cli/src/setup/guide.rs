@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::claude::document::Document;
-use super::claude::places::Scope;
-use super::claude::record::{Place, Purpose, Record, put_in};
+use super::claude::document::JsonDocument;
+use super::claude::places::SettingsScope;
+use super::claude::record::{InsertionPlace, InsertionRecord, Purpose, put_in};
 use super::claude::{guide, rules};
 use super::merge_setup;
 use crate::exit;
@@ -35,7 +35,13 @@ impl Guide {
     }
 
     /// Returns the files that it is written into; `by_plugin` where the plugin brings hooks, server and a skill.
-    pub fn files(self, by_plugin: bool, world: &World, scope: Scope, root: &Path) -> Vec<PathBuf> {
+    pub fn files(
+        self,
+        by_plugin: bool,
+        world: &World,
+        scope: SettingsScope,
+        root: &Path,
+    ) -> Vec<PathBuf> {
         match self {
             Self::Skill if by_plugin => Vec::new(),
             Self::Skill => vec![guide::skill(world, scope, root)],
@@ -63,7 +69,7 @@ pub fn put_all(
     wanted: &[Guide],
     by_plugin: bool,
     world: &World,
-    scope: Scope,
+    scope: SettingsScope,
     root: &Path,
     out: &mut dyn Write,
 ) -> Result {
@@ -81,10 +87,10 @@ pub fn put_all(
             Guide::Agents => ("paragraph  ", guide::agents(root), guide::insert_paragraph(root)?),
             Guide::Rules => {
                 let path = world.claude.settings(scope, root);
-                let mut record = Record::read(&world.dirs);
-                let place = Place { path: &path, purpose: Purpose::Rules, scope, root };
+                let mut record = InsertionRecord::read(&world.dirs);
+                let place = InsertionPlace { path: &path, purpose: Purpose::Rules, scope, root };
                 let prefix = if by_plugin { rules::OF_PLUGIN } else { rules::OF_SERVER };
-                let insert = |document: &Document| rules::insert(document, prefix);
+                let insert = |document: &JsonDocument| rules::insert(document, prefix);
                 let changed = put_in(&mut record, &place, world.now, insert)?;
                 record.write(&world.dirs)?;
                 ("allow rules", path, changed)

@@ -16,12 +16,12 @@ use processor::collect::discover;
 use serde::Serialize;
 
 use super::backfill::{self, Backfill};
-use super::claude::places::Scope;
-use super::claude::register::{self, Registered, register};
-use super::elsewhere::{self, Moved};
-use super::init_options::Init;
+use super::claude::places::SettingsScope;
+use super::claude::register::{self, RegisterReport, register};
+use super::elsewhere::{self, MovedFolder};
+use super::init_options::InitArgs;
 use super::installation::Installation;
-use super::plan::Plan;
+use super::plan::SetupPlan;
 use super::reader::{self, WITHOUT_MODEL};
 use super::{guide, old_sessions, preview, settings};
 use crate::ask;
@@ -52,7 +52,7 @@ struct SetUp {
     /// The folder of memory files.
     folder: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
-    registered: Option<Registered>,
+    registered: Option<RegisterReport>,
     /// Whether Claude Code's plugin brings hooks and server.
     by_plugin: bool,
     /// Result of learning from transcripts that were there already.
@@ -61,19 +61,19 @@ struct SetUp {
 }
 
 /// Runs the command.
-pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &InitArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     guide::check(&args.guides, args.no_register)?;
     // Where nobody can be asked, the plan is that of `--yes`, and is only shown.
     let is_unanswered = !args.yes && !args.preview && !world.interactive;
-    let args = &Init { yes: args.yes || is_unanswered, ..args.clone() };
+    let args = &InitArgs { yes: args.yes || is_unanswered, ..args.clone() };
     let only_shows = args.dry_run || is_unanswered;
     let shown = |message: &str| match args.dry_run {
         true => Ok(()),
         false => Err(ask::unanswered(message)),
     };
     if args.register_only {
-        let scope = args.settings.unwrap_or(Scope::User);
+        let scope = args.settings.unwrap_or(SettingsScope::User);
         if only_shows {
             view::would(&registrations(args, world, scope, &root), args.json, out)?;
             return shown("nothing was registered");
@@ -92,7 +92,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if args.preview {
         return preview::run(world, &processor::git::observe(&root), args.json, out);
     }
-    let plan = Plan::of(args, world, &root)?;
+    let plan = SetupPlan::of(args, world, &root)?;
     if only_shows {
         match args.json {
             true => view::json(&plan, out)?,
@@ -114,7 +114,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Lists what `--register-only` writes.
-fn registrations(args: &Init, world: &World, scope: Scope, root: &Path) -> Vec<String> {
+fn registrations(args: &InitArgs, world: &World, scope: SettingsScope, root: &Path) -> Vec<String> {
     let hooks = world.claude.settings(scope, root);
     let servers = world.claude.servers(scope, root);
     let mut told = vec![
@@ -126,7 +126,7 @@ fn registrations(args: &Init, world: &World, scope: Scope, root: &Path) -> Vec<S
     told
 }
 
-fn set_up(args: &Init, world: &World, plan: &Plan, out: &mut dyn Write) -> Result<SetUp> {
+fn set_up(args: &InitArgs, world: &World, plan: &SetupPlan, out: &mut dyn Write) -> Result<SetUp> {
     let (observed, mode, scope) = (&plan.observed, plan.memories, plan.scope);
     let root = &observed.root;
     if mode == identity::Mode::Committed {
@@ -241,7 +241,7 @@ fn check_found(world: &World, root: &Path) -> Result {
 }
 
 /// Decides about sessions that may be another project's, as an option says.
-fn decide_earlier(args: &Init, world: &World, plan: &Plan, tree: &Tree) -> Result {
+fn decide_earlier(args: &InitArgs, world: &World, plan: &SetupPlan, tree: &Tree) -> Result {
     match args.earlier {
         Some(decision) => sync::decide(world, tree, decision, plan.earlier.newest),
         None => Ok(()),
@@ -260,7 +260,7 @@ fn show_similar(
     world: &World,
     tree: &Tree,
     observed: &Observed,
-    moved: &[Moved],
+    moved: &[MovedFolder],
     out: &mut dyn Write,
 ) -> Result {
     for moved in moved {
@@ -284,11 +284,11 @@ fn show_similar(
 fn show_registered(
     world: &World,
     root: &Path,
-    scope: Scope,
-    registered: &Registered,
+    scope: SettingsScope,
+    registered: &RegisterReport,
     out: &mut dyn Write,
 ) -> Result {
-    let Registered { settings, settings_changed, servers, servers_changed, .. } = registered;
+    let RegisterReport { settings, settings_changed, servers, servers_changed, .. } = registered;
     if !settings_changed && !servers_changed {
         writeln!(out, "  {} and {} are as they were.", settings.display(), servers.display())?;
     }
@@ -300,7 +300,7 @@ fn show_registered(
         let again = Installation::find(world).again(&world.home);
         warnings.push(format!("Missing: {}. {again}.", missing.join(", ")));
     }
-    if scope == Scope::Local && !processor::git::is_ignored(root, settings) {
+    if scope == SettingsScope::Local && !processor::git::is_ignored(root, settings) {
         let file = settings.display();
         warnings.push(format!("Keep {file} out of git: it names a path of this machine."));
     }

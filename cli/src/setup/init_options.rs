@@ -4,15 +4,15 @@ use clap::Args;
 use memory_store::identity;
 use memory_store::layout::{Place, STORE_DIR, Tree};
 
-use super::claude::places::Scope;
+use super::claude::places::SettingsScope;
 use super::guide::Guide;
-use super::reader::Reader;
+use super::reader::ReaderName;
 use crate::command::sync::EarlierSessions;
 use crate::world::World;
 
 /// Sets this project up: memory folder, hooks, MCP server; then reads existing transcripts.
 #[derive(Clone, Debug, Args)]
-pub struct Init {
+pub struct InitArgs {
     /// Keep memories in your data directory instead of the repository
     #[arg(long)]
     pub private: bool,
@@ -36,7 +36,7 @@ pub struct Init {
     /// Whose settings of Claude Code get the hooks: yours for all projects (user, the default), yours in this project
     /// (local), or everybody's in it (project)
     #[arg(long, value_enum, value_name = "SCOPE")]
-    pub settings: Option<Scope>,
+    pub settings: Option<SettingsScope>,
     /// Leave Claude Code's settings alone
     #[arg(long)]
     pub no_register: bool,
@@ -65,13 +65,13 @@ pub struct Init {
     pub keep_all: bool,
     /// Reader that looks for memories in sessions: rules (nobody, the default), ollama, ollama:MODEL or claude
     #[arg(long, value_name = "READER", conflicts_with = "register_only")]
-    pub llm: Option<Reader>,
+    pub llm: Option<ReaderName>,
     /// Ask nothing and do it; sessions are read by nobody unless --llm names a reader
     #[arg(long, short = 'y')]
     pub yes: bool,
 }
 
-impl Init {
+impl InitArgs {
     /// Returns whether it decides something for the person: it trusts memory files that are there, names the reader of
     /// sessions, decides whose earlier sessions are, or moves memories. A folder without memories is set up for whoever asks.
     pub fn decides(&self, world: &World) -> bool {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use processor::git::driver;
 
-use super::claude::replace::{self, Next, Run, check_inside, replace};
+use super::claude::replace::{self, NextText, RunMode, check_inside, replace};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::inspect::doctor::check::Check;
+use crate::inspect::doctor::check::HealthCheck;
 use crate::world::World;
 
 /// The line of `.gitattributes`.
@@ -41,10 +41,10 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
     let replaced = replace(&path, None, |_, text| {
         let text = text.unwrap_or_default();
         if has_line(text) {
-            return Ok(Next::Keep);
+            return Ok(NextText::Keep);
         }
         // Where the last line has no end, ours has none, so that it can go without a trace.
-        Ok(Next::Write(match text {
+        Ok(NextText::Write(match text {
             text if text.is_empty() || text.ends_with('\n') => format!("{text}{LINE}\n"),
             text => format!("{text}\n{LINE}"),
         }))
@@ -53,16 +53,16 @@ pub fn insert(world: &World, root: &Path) -> Result<bool> {
 }
 
 /// Takes the line out of `.gitattributes`; returns that file where it changed.
-pub fn remove_line(root: &Path, run: Run) -> Result<Option<PathBuf>> {
+pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     let path = attributes(root);
     if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
         return Ok(None);
     }
     let replaced = replace::change(&path, run, |_, text| {
         Ok(match text.filter(|text| has_line(text)).map(without_line) {
-            None => Next::Keep,
-            Some(rest) if rest.is_empty() => Next::Remove,
-            Some(rest) => Next::Write(rest),
+            None => NextText::Keep,
+            Some(rest) if rest.is_empty() => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
         })
     })?;
     Ok(replaced.map(|_| path))
@@ -72,12 +72,12 @@ pub fn remove_line(root: &Path, run: Run) -> Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// When git leaves it there.
-pub fn remove_driver(root: &Path, run: Run) -> Result<Option<PathBuf>> {
+pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
     if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
         return Ok(None);
     }
     let path = config(root);
-    match run == Run::Dry || driver::unregister(root) {
+    match run == RunMode::Dry || driver::unregister(root) {
         true => Ok(Some(path)),
         false => {
             Err(Failure::new(format!("{}: git does not remove the merge driver", path.display()))
@@ -87,25 +87,25 @@ pub fn remove_driver(root: &Path, run: Run) -> Result<Option<PathBuf>> {
 }
 
 /// Tells whether git merges memory files with the driver; `None` where nobody asked for that.
-pub fn check(world: &World, root: &Path) -> Option<Check> {
+pub fn check(world: &World, root: &Path) -> Option<HealthCheck> {
     const NAME: &str = "merge driver";
     const REMEDY: &str = "Run `throughline init --with merge-driver`.";
     let text = replace::read(&attributes(root)).ok().flatten();
     let has_line = text.is_some_and(|text| has_line(&text));
     match (has_line, driver::registered(root)) {
         (false, None) => None,
-        (true, None) => Some(Check::care(
+        (true, None) => Some(HealthCheck::care(
             NAME,
             "not registered on this machine: memory files are merged by lines",
             REMEDY,
         )),
         (false, Some(_)) => {
-            Some(Check::care(NAME, "registered, but .gitattributes names it not", REMEDY))
+            Some(HealthCheck::care(NAME, "registered, but .gitattributes names it not", REMEDY))
         }
         (true, Some(found)) if found != command(world) && is_ours(&found) => {
-            Some(Check::care(NAME, format!("registered as {found}"), REMEDY))
+            Some(HealthCheck::care(NAME, format!("registered as {found}"), REMEDY))
         }
-        (true, Some(_)) => Some(Check::good(NAME, "registered in this repository")),
+        (true, Some(_)) => Some(HealthCheck::good(NAME, "registered in this repository")),
     }
 }
 

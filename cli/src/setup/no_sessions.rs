@@ -5,7 +5,7 @@ use memory_store::layout::Tree;
 use processor::collect::discover::Discovery;
 use processor::collect::{configurations, discover};
 
-use super::elsewhere::{self, Elsewhere, Moved};
+use super::elsewhere::{self, Elsewhere, MovedFolder};
 use crate::failure::Result;
 use crate::view::{self, plural};
 use crate::world::World;
@@ -16,7 +16,7 @@ pub fn reasons(world: &World, tree: &Tree) -> Result<Vec<String>> {
     let mut reasons = found.unclaimed.told();
     reasons.extend(found.warnings.iter().cloned());
     reasons.extend(elsewhere::history(&world.dirs, &tree.main_root).iter().map(Elsewhere::told));
-    reasons.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(Moved::told));
+    reasons.extend(elsewhere::moved(&world.dirs, &tree.main_root).iter().map(MovedFolder::told));
     if reasons.is_empty() {
         reasons.push(match found.transcripts.len() {
             0 => nothing_found(world, &found),

@@ -13,10 +13,10 @@ use processor::git::ignore_rule;
 use serde::Serialize;
 
 use super::claude::hooks::HOOKS;
-use super::claude::places::Scope;
+use super::claude::places::SettingsScope;
 use super::claude::plugin::Plugin;
 use super::claude::register;
-use super::init_options::Init;
+use super::init_options::InitArgs;
 use super::reader::{self, Chosen, Offers};
 use super::settings;
 use crate::failure::{Failure, Result};
@@ -28,7 +28,7 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 /// A project before `init`, and the steps that `init` is going to take.
 #[derive(Serialize)]
-pub struct Plan {
+pub struct SetupPlan {
     root: PathBuf,
     /// The project that this working tree joins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct Plan {
     before: Option<identity::Mode>,
     /// The settings of Claude Code that get the hooks.
     #[serde(skip)]
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// Transcripts of the project.
     #[serde(skip)]
     pub found: Vec<Transcript>,
@@ -86,9 +86,9 @@ pub struct Plan {
     pub earlier: Unclaimed,
 }
 
-impl Plan {
+impl SetupPlan {
     /// Looks at a project and plans the steps that `args` ask for. Writes nothing.
-    pub fn of(args: &Init, world: &World, root: &Path) -> Result<Self> {
+    pub fn of(args: &InitArgs, world: &World, root: &Path) -> Result<Self> {
         let observed = processor::git::observe(root);
         let known = identity::known(&world.dirs, &observed)?;
         let root = observed.root.clone();
@@ -109,7 +109,7 @@ impl Plan {
             Plugin::On { .. } | Plugin::NotInstalled { .. } | Plugin::Off => None,
         };
         let registered = registered(world, &root);
-        let scope = args.settings.or(registered).unwrap_or(Scope::User);
+        let scope = args.settings.or(registered).unwrap_or(SettingsScope::User);
         let registers = !args.no_register && plugin.is_none();
         let chosen = match &args.llm {
             Some(reader) => Some(reader::look_at(world, reader, true)?),
@@ -261,14 +261,14 @@ impl Plan {
 }
 
 /// Returns the settings that have our hooks already.
-fn registered(world: &World, root: &Path) -> Option<Scope> {
+fn registered(world: &World, root: &Path) -> Option<SettingsScope> {
     let files = register::find_hooks(world, root);
-    let has_hooks = |scope: &Scope| {
+    let has_hooks = |scope: &SettingsScope| {
         let settings = world.claude.settings(*scope, root);
         let is_ours = |hooks: &Vec<_>| !hooks.is_empty();
         files.iter().any(|file| file.path == settings && file.hooks.as_ref().is_ok_and(is_ours))
     };
-    Scope::ALL.into_iter().find(has_hooks)
+    SettingsScope::ALL.into_iter().find(has_hooks)
 }
 
 /// Returns what happens to the memories of a project that keeps them in another place from now on.

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::elsewhere;
 use super::reader::WITHOUT_MODEL;
 use crate::command::{handoff, sync};
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::sessions::{self, TypedPrompt};
 use crate::view::style::{CARE, QUIET, STRONG, paint};
 use crate::view::{self, clock, plain, wrap};
@@ -38,7 +38,7 @@ const ANSWER_CHARS_MAX: usize = 300;
 
 /// Texts that a session would be given.
 #[derive(Debug, Default, Serialize)]
-pub struct Preview {
+pub struct InitPreview {
     /// Transcripts that were read.
     pub transcripts: usize,
     /// Sessions of this path that would not be learned from, and the command that decides about them.
@@ -64,7 +64,7 @@ pub struct Example {
 }
 
 /// Reads the history and asks it. Nothing stays of it.
-pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
+pub fn of(world: &World, observed: &Observed) -> Result<InitPreview> {
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::new(format!("no temporary folder: {error}"))
             .hint("Set TMPDIR to a folder that you may write.")
@@ -83,7 +83,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
     let found = processor::collect::discover::transcripts(&dirs, &tree)?;
     let (transcripts, unclaimed) = (found.transcripts.len(), found.unclaimed.told());
     if transcripts == 0 {
-        return Ok(Preview { unclaimed, ..Preview::default() });
+        return Ok(InitPreview { unclaimed, ..InitPreview::default() });
     }
     let shown = sync::shown();
     let options =
@@ -96,7 +96,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
     let examples = examples(&recall, prompts, world.now);
     folder.close().at(&std::env::temp_dir())?;
     let handoff = left.sessions.into_iter().next();
-    Ok(Preview { transcripts, unclaimed, handoff, examples })
+    Ok(InitPreview { transcripts, unclaimed, handoff, examples })
 }
 
 /// Returns the prompts that earlier sessions answer best, newest first.
@@ -146,7 +146,7 @@ fn shared_terms(one: &str, other: &str) -> usize {
 }
 
 /// Prints what would be told.
-pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
+pub fn show(preview: &InitPreview, out: &mut dyn Write) -> Result {
     for unclaimed in &preview.unclaimed {
         writeln!(out, "{} {}", paint(CARE, "!"), plain(unclaimed))?;
     }

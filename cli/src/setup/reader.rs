@@ -33,7 +33,7 @@ const CLAUDE_PROVIDER: &str = "claude";
 
 /// A choice that was made on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum ReaderName {
     /// No model: rules find standing wishes alone.
     Rules,
     /// A model of Ollama; without a name, the first one.
@@ -42,7 +42,7 @@ pub enum Reader {
     Claude,
 }
 
-impl std::str::FromStr for Reader {
+impl std::str::FromStr for ReaderName {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
@@ -101,16 +101,16 @@ pub fn is_chosen(world: &World) -> bool {
 ///
 /// # Errors
 /// When no model answers, or Claude Code cannot be asked.
-pub fn look_at(world: &World, reader: &Reader, is_said: bool) -> Result<Chosen> {
+pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chosen> {
     let llm = match reader {
-        Reader::Rules => return Ok(Chosen::Rules(is_said)),
-        Reader::Ollama(Some(model)) => {
+        ReaderName::Rules => return Ok(Chosen::Rules(is_said)),
+        ReaderName::Ollama(Some(model)) => {
             let llm = settings::ollama_model(model);
             settings::consents(world, &llm, &[])?;
             llm
         }
-        Reader::Ollama(None) => settings::ollama_model(&first_model(world, "", &[])?),
-        Reader::Claude => {
+        ReaderName::Ollama(None) => settings::ollama_model(&first_model(world, "", &[])?),
+        ReaderName::Claude => {
             let llm = settings::claude_model(CLAUDE_MODEL);
             refuse_claude(world, &llm).map_err(|failure| {
                 failure.during("Claude Code cannot read sessions here".to_owned())
@@ -163,7 +163,7 @@ struct Offer {
     /// What follows from it.
     means: String,
     #[serde(skip)]
-    reader: Reader,
+    reader: ReaderName,
 }
 
 /// Readers that can be had, and why others cannot.
@@ -183,7 +183,7 @@ impl Offers {
                 offers.extend(models.unwrap_or_default().into_iter().next().map(|model| Offer {
                     label: format!("{model} by Ollama"),
                     means: "nothing leaves this machine".to_owned(),
-                    reader: Reader::Ollama(Some(model)),
+                    reader: ReaderName::Ollama(Some(model)),
                 }))
             }
             Err(why) => refused.push(format!("The Ollama of OLLAMA_HOST is not asked: {why}")),
@@ -193,7 +193,7 @@ impl Offers {
             None => offers.push(Offer {
                 label: format!("Claude Code's small model ({CLAUDE_MODEL})"),
                 means: claude_means(world, found, &llm),
-                reader: Reader::Claude,
+                reader: ReaderName::Claude,
             }),
             Some(why) => refused.push(format!("Claude Code cannot be asked: {why}")),
         }
@@ -201,7 +201,7 @@ impl Offers {
             label: "Nobody".to_owned(),
             means: "nothing is written into the repository until you choose a model, or use `throughline add`"
                 .to_owned(),
-            reader: Reader::Rules,
+            reader: ReaderName::Rules,
         });
         Self { offers, refused }
     }
@@ -223,10 +223,10 @@ impl Offers {
     }
 
     /// Asks for one; `None` where the person leaves the question.
-    pub fn ask(&self) -> Result<Option<Reader>> {
+    pub fn ask(&self) -> Result<Option<ReaderName>> {
         let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
         // Pressing enter alone sends nothing away.
-        let safe = self.offers.iter().position(|offer| offer.reader != Reader::Claude);
+        let safe = self.offers.iter().position(|offer| offer.reader != ReaderName::Claude);
         let at = ask::select("Who reads your sessions?", &labels, safe.unwrap_or_default())?;
         Ok(at.and_then(|at| self.offers.get(at)).map(|offer| offer.reader.clone()))
     }
@@ -267,7 +267,7 @@ fn usd(amount: f64) -> String {
 
 /// Cost of reading, and its bounds.
 #[derive(Debug, Serialize)]
-pub struct Cost {
+pub struct ReadingCost {
     /// Today, by the model that is set.
     pub today: Spent,
     /// Tokens that a day may cost.
@@ -292,7 +292,7 @@ pub struct Cost {
 }
 
 /// Adds up the cost of reading so far.
-pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
+pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
     let spent = usage::spent(&usage::ledger(&world.dirs));
     let provider = format!("{}/{}", llm.provider, llm.model);
     let today = today(&spent, world.now, &provider);
@@ -301,7 +301,7 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
     let waiting = processor::mining::waiting(home);
     let strain = || llm::pause::strain(llm, world.ollama_host.as_deref(), &world.machine);
     let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());
-    Cost {
+    ReadingCost {
         today,
         tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
         usd_per_day: llm.usd_bound(),
@@ -320,7 +320,7 @@ fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
     Spent { provider: provider.to_owned(), ..usage::of_day(spent, &now.date(), Some(provider)) }
 }
 
-impl Cost {
+impl ReadingCost {
     /// Returns it in lines for people.
     pub fn lines(&self) -> Vec<String> {
         let mut bounds = Vec::new();
@@ -411,10 +411,10 @@ mod tests {
 
     #[test]
     fn a_reader_is_named_on_the_command_line() {
-        assert_eq!("rules".parse(), Ok(Reader::Rules));
-        assert_eq!("ollama".parse(), Ok(Reader::Ollama(None)));
-        assert_eq!("ollama:qwen3:8b".parse(), Ok(Reader::Ollama(Some("qwen3:8b".to_owned()))));
-        assert_eq!("claude".parse(), Ok(Reader::Claude));
-        assert!("gpt".parse::<Reader>().is_err() && "rules:x".parse::<Reader>().is_err());
+        assert_eq!("rules".parse(), Ok(ReaderName::Rules));
+        assert_eq!("ollama".parse(), Ok(ReaderName::Ollama(None)));
+        assert_eq!("ollama:qwen3:8b".parse(), Ok(ReaderName::Ollama(Some("qwen3:8b".to_owned()))));
+        assert_eq!("claude".parse(), Ok(ReaderName::Claude));
+        assert!("gpt".parse::<ReaderName>().is_err() && "rules:x".parse::<ReaderName>().is_err());
     }
 }

@@ -12,7 +12,7 @@ use processor::llm::host::Server;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
 use crate::world::World;
 

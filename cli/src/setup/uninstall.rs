@@ -11,10 +11,10 @@ use memory_store::store::readme;
 use serde::Serialize;
 
 use self::account::{Account, ByHand};
-use super::claude::replace::Run;
+use super::claude::replace::RunMode;
 use super::elsewhere::memories;
 use crate::ask;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 use crate::typed::WriteOptions;
 use crate::view;
 use crate::world::World;
@@ -35,7 +35,7 @@ const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 /// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
 /// gone.
 #[derive(Debug, Args)]
-pub struct Uninstall {
+pub struct UninstallArgs {
     /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
     /// your own memories and those of private projects, your settings. Memories in repositories and the programs' own
     /// files stay. It is shown before it is asked for, and nothing is done unless you agree
@@ -48,7 +48,7 @@ pub struct Uninstall {
     write: WriteOptions,
 }
 
-impl Uninstall {
+impl UninstallArgs {
     /// Returns whether the command decides something for the person.
     pub fn decides(&self) -> bool {
         !self.write.dry_run
@@ -70,13 +70,13 @@ struct Done {
 
 /// Report of a dry run.
 #[derive(Serialize)]
-struct Would {
+struct UninstallPreview {
     would: Vec<String>,
     by_hand: Vec<ByHand>,
 }
 
 /// Runs the command.
-pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.write.dry_run {
         return would(args, world, out);
     }
@@ -89,7 +89,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         }
     }
     let roots = parts::roots(world)?;
-    let mut account = Account::new(Run::Real);
+    let mut account = Account::new(RunMode::Real);
     parts::take_out(world, &roots, &mut account);
     account.told.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
     show_by_hand(&account.by_hand, told)?;
@@ -116,9 +116,9 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Says what would be taken out and deleted.
-fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
     let roots = parts::roots(world)?;
-    let mut account = Account::new(Run::Dry);
+    let mut account = Account::new(RunMode::Dry);
     parts::take_out(world, &roots, &mut account);
     if args.purge {
         let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
@@ -129,7 +129,7 @@ fn would(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         .failure("`throughline uninstall` cannot look into this, and would leave it as it is.");
     let Account { told, by_hand, .. } = account;
     if args.write.json {
-        view::json(&Would { would: told, by_hand }, out)?;
+        view::json(&UninstallPreview { would: told, by_hand }, out)?;
     } else {
         view::would(&told, false, out)?;
         show_by_hand(&by_hand, out)?;

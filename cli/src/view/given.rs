@@ -7,7 +7,7 @@ use memory_store::recall::{Hit, Recall};
 
 use super::{passage, plural};
 use crate::failure::Result;
-use crate::receipts::Receipt;
+use crate::receipts::InjectionReceipt;
 use crate::stores::Stores;
 
 /// Title shown for an id that no longer exists.
@@ -15,7 +15,7 @@ pub const GONE: &str = "(gone since)";
 
 /// Something that was given.
 #[derive(Debug)]
-struct Item {
+struct GivenText {
     title: String,
     /// The passage, unless it is a memory.
     passage: Option<Hit>,
@@ -23,11 +23,11 @@ struct Item {
 
 /// Memories and passages that were given, by id.
 #[derive(Debug, Default)]
-pub struct GivenItems(HashMap<MemoryId, Item>);
+pub struct GivenItems(HashMap<MemoryId, GivenText>);
 
 impl GivenItems {
     /// Looks up what receipts name.
-    pub fn of(stores: &Stores, receipts: &[Receipt]) -> Result<Self> {
+    pub fn of(stores: &Stores, receipts: &[InjectionReceipt]) -> Result<Self> {
         let memories = stores.list()?.memories.into_iter();
         let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
         Ok(Self::among(titles, &stores.recall(), receipts))
@@ -37,16 +37,16 @@ impl GivenItems {
     pub fn among(
         memories: impl Iterator<Item = (MemoryId, String)>,
         recall: &Recall,
-        receipts: &[Receipt],
+        receipts: &[InjectionReceipt],
     ) -> Self {
-        let memories = memories.map(|(id, title)| (id, Item { title, passage: None }));
-        let mut items: HashMap<MemoryId, Item> = memories.collect();
+        let memories = memories.map(|(id, title)| (id, GivenText { title, passage: None }));
+        let mut items: HashMap<MemoryId, GivenText> = memories.collect();
         for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
             if !items.contains_key(&given.id)
                 && let Some(hit) = recall.passage(given.id)
             {
                 let title = passage::quotation(&hit);
-                items.insert(given.id, Item { title, passage: Some(hit) });
+                items.insert(given.id, GivenText { title, passage: Some(hit) });
             }
         }
         Self(items)
@@ -68,7 +68,7 @@ impl GivenItems {
     }
 
     /// Returns how many memories and passages a receipt names; without any it was the handoff alone.
-    pub fn counted(&self, receipt: &Receipt) -> String {
+    pub fn counted(&self, receipt: &InjectionReceipt) -> String {
         let is_passage = |id: MemoryId| self.passage(id).is_some();
         let passages = receipt.memories.iter().filter(|given| is_passage(given.id)).count();
         match (receipt.memories.len() - passages, passages) {

@@ -12,18 +12,18 @@ use super::MemoryView;
 use super::style::{CARE, paint};
 use crate::failure::Result;
 use crate::inspect::damage;
-use crate::stores::{Held, Stores};
+use crate::stores::{HeldFile, Stores};
 use crate::view;
 
 /// Facts that are read once for all memories that are shown.
-pub struct Known {
+pub struct MemoryFacts {
     /// The index.
     pub recall: Recall,
     /// Sessions whose evidence is lost.
     lost: Vec<(PathBuf, String)>,
 }
 
-impl Known {
+impl MemoryFacts {
     /// Reads them.
     pub fn open(stores: &Stores) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Known {
         if stored.memory.status == Status::Archived {
             return Ok(());
         }
-        if let Some(Held { why, release, .. }) = stores.held_as(stored)? {
+        if let Some(HeldFile { why, release, .. }) = stores.held_as(stored)? {
             let why = format!("held back: {}", view::plain(&why.to_string()));
             writeln!(
                 out,

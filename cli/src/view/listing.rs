@@ -18,7 +18,7 @@ use super::MemoryView;
 use super::style::{CARE, paint};
 use crate::failure::Result;
 use crate::setup::elsewhere;
-use crate::stores::{Stores, Survey};
+use crate::stores::{StoreSurvey, Stores};
 use crate::view;
 use crate::world::World;
 
@@ -46,11 +46,11 @@ pub struct ListFilter {
 }
 
 /// Memories that are listed, and their marks.
-pub struct Listed {
+pub struct ListedMemories {
     /// The memories, newest first.
     pub memories: Vec<Stored>,
     /// The files that have a mark.
-    pub marks: Marks,
+    pub marks: ListMarks,
     /// Memory files that cannot be read.
     pub broken: Vec<memory_store::Error>,
 }
@@ -62,17 +62,17 @@ impl ListFilter {
     }
 
     /// Reads the memories that are asked for.
-    pub fn read(&self, stores: &Stores) -> Result<Listed> {
+    pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
         let (listing, marks) = match self.archived {
             true => {
                 let mut listing = stores.project.archived()?;
                 listing.memories.extend(stores.user.archived()?.memories);
-                (listing, Marks::default())
+                (listing, ListMarks::default())
             }
             false => {
                 let survey = stores.survey()?;
                 let recall = stores.recall();
-                let marks = Marks::of(&survey, &recall)?;
+                let marks = ListMarks::of(&survey, &recall)?;
                 (survey.listing(), marks)
             }
         };
@@ -82,14 +82,14 @@ impl ListFilter {
         memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
         memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
         memories.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(Listed { memories, marks, broken })
+        Ok(ListedMemories { memories, marks, broken })
     }
 }
 
 /// Prints the memories that are asked for, or says that there are none.
 pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let Listed { memories, marks, broken } = filter.read(&stores)?;
+    let ListedMemories { memories, marks, broken } = filter.read(&stores)?;
     view::warn_broken(&broken);
     if json {
         let views: Vec<MemoryView> =
@@ -129,15 +129,15 @@ pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
 
 /// The files that are listed with a mark.
 #[derive(Default)]
-pub struct Marks {
+pub struct ListMarks {
     /// Arguments of `throughline review --release`, for each that is held back.
     held: HashMap<OsString, String>,
     pulled: HashSet<OsString>,
     stale: HashMap<OsString, Staleness>,
 }
 
-impl Marks {
-    fn of(survey: &Survey, recall: &Recall) -> Result<Self> {
+impl ListMarks {
+    fn of(survey: &StoreSurvey, recall: &Recall) -> Result<Self> {
         let stale = survey.project.memories.iter().filter_map(|stored| {
             let staleness = recall.staleness(stored.memory.id)?;
             Some((stored.path.clone().into_os_string(), staleness))
@@ -185,7 +185,7 @@ impl Marks {
     }
 }
 
-fn view_of<'a>(stored: &'a Stored, marks: &Marks) -> MemoryView<'a> {
+fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
     MemoryView::from(stored)
         .held(marks.is_held(stored))
         .labelled(marks.is_pulled(stored))

@@ -49,7 +49,7 @@ pub fn folder(path: &Path, home: &Path) -> String {
 
 /// Findings of a dry run, in JSON.
 #[derive(Serialize)]
-struct Would<'a> {
+struct DryRunView<'a> {
     /// Actions that would be taken, in words.
     would: &'a [String],
 }
@@ -57,7 +57,7 @@ struct Would<'a> {
 /// Says what would be done.
 pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
     if json {
-        return self::json(&Would { would: told }, out);
+        return self::json(&DryRunView { would: told }, out);
     }
     for told in told {
         writeln!(out, "Would {told}.")?;

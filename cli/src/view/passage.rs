@@ -64,7 +64,7 @@ pub fn show(hit: &Hit, indent: usize, out: &mut dyn Write) -> Result {
 
 /// A turn that is opened.
 #[derive(Debug, Serialize)]
-pub struct Turn {
+pub struct WholeTurn {
     /// The session.
     session: String,
     /// Its number in the session, from 1.
@@ -84,7 +84,7 @@ fn parse(name: &str) -> Option<(&str, u32)> {
     is_session.then_some((session, turn))
 }
 
-impl Turn {
+impl WholeTurn {
     /// Opens the turn that a `SESSION:TURN` or the id of a passage names; `None` where the text is neither.
     pub fn named(name: &str, recall: &Recall, home: &ProjectDir) -> Option<Result<Self>> {
         let hit = match parse(name) {

@@ -6,7 +6,7 @@ use memory_store::counts;
 use memory_store::short_session;
 use memory_store::store::Stored;
 
-use super::filters::{Standing, Traits};
+use super::filters::{StandingFilter, Traits};
 use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
 use crate::command::log::LogEntry;
@@ -16,12 +16,12 @@ use crate::command::review::verdict;
 use crate::command::{restore, search, why};
 use crate::editor;
 use crate::failure::{Failure, Result};
-use crate::receipts::{self, Receipt};
-use crate::sessions::Sessions;
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::PastSessions;
 use crate::stores::Stores;
 use crate::view::given::GivenItems;
-use crate::view::known::Known;
-use crate::view::listing::{self, ListFilter, Marks};
+use crate::view::known::MemoryFacts;
+use crate::view::listing::{self, ListFilter, ListMarks};
 use crate::view::style::{CARE, NAME, QUIET, paint};
 use crate::view::{self, clock, plain, plural};
 use crate::world::World;
@@ -36,25 +36,25 @@ const PROMPTS_COLUMNS: usize = 11;
 const TIME_COLUMNS: usize = 15;
 
 /// Stores and index that the rows are read from, and what was read of them.
-pub struct Source {
+pub struct BrowseSource {
     stores: Stores,
-    known: Known,
+    known: MemoryFacts,
     memories: Vec<Stored>,
-    marks: Marks,
-    receipts: Vec<Receipt>,
+    marks: ListMarks,
+    receipts: Vec<InjectionReceipt>,
     items: GivenItems,
     decisions: Decisions<MemoryId>,
 }
 
-impl Source {
+impl BrowseSource {
     /// Opens the stores.
     pub fn open(world: &World) -> Result<Self> {
         let stores = Stores::open(world)?;
         Ok(Self {
-            known: Known::open(&stores),
+            known: MemoryFacts::open(&stores),
             stores,
             memories: Vec::new(),
-            marks: Marks::default(),
+            marks: ListMarks::default(),
             receipts: Vec::new(),
             items: GivenItems::default(),
             decisions: Decisions::default(),
@@ -73,7 +73,7 @@ impl Source {
     fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
         // Opened anew, so that what others did meanwhile is seen.
         self.stores = Stores::open(&self.stores.world)?;
-        self.known = Known::open(&self.stores);
+        self.known = MemoryFacts::open(&self.stores);
         let listed = ListFilter::every(false).read(&self.stores)?;
         let aside = ListFilter::every(true).read(&self.stores)?;
         let broken = listed.broken.len() + aside.broken.len();
@@ -101,10 +101,10 @@ impl Source {
         view::marked_line(memory, &marks, &mut line)?;
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         let standing = match counts::Standing::of(memory, self.stores.world.now) {
-            _ if is_aside => Standing::Aside,
-            counts::Standing::InForce => Standing::Active,
-            counts::Standing::Held => Standing::Waits,
-            counts::Standing::Replaced | counts::Standing::Expired => Standing::Replaced,
+            _ if is_aside => StandingFilter::Aside,
+            counts::Standing::InForce => StandingFilter::Active,
+            counts::Standing::Held => StandingFilter::Waits,
+            counts::Standing::Replaced | counts::Standing::Expired => StandingFilter::Replaced,
         };
         let paths: Vec<String> = memory.paths.iter().map(|path| path.path.clone()).collect();
         let words = [&*strip_ansi_codes(&line), &*memory.tags.join(" "), &*paths.join(" ")];
@@ -123,7 +123,7 @@ impl Source {
     }
 
     fn session_rows(&self) -> Result<Vec<BrowseRow>> {
-        let sessions = Sessions::open(&self.stores);
+        let sessions = PastSessions::open(&self.stores);
         let rows = sessions.iter().map(|(session, _)| {
             let branch = match session.branch.as_str() {
                 "" => String::new(),

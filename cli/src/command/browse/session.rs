@@ -10,7 +10,7 @@ use crate::command::log::LogEntry;
 use crate::command::resume;
 use crate::failure::Result;
 use crate::receipts;
-use crate::sessions::{self, Sessions};
+use crate::sessions::{self, PastSessions};
 use crate::stores::Stores;
 use crate::view::given::GivenItems;
 use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
@@ -25,7 +25,7 @@ const INJECTIONS_MAX: usize = 20;
 
 /// Prints a session.
 pub fn show(id: &str, stores: &Stores, out: &mut dyn Write) -> Result {
-    let (archive, sessions) = (sessions::archive(stores), Sessions::open(stores));
+    let (archive, sessions) = (sessions::archive(stores), PastSessions::open(stores));
     let records = sessions::transcript_records(&archive, id);
     let Some((session, records)) = sessions.of(id).zip(records) else {
         writeln!(out, "{}", paint(CARE, "It cannot be read; `throughline doctor` says why."))?;

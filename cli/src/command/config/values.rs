@@ -10,7 +10,7 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use crate::editor::{editor, editor_command};
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::inspect::migrations;
 use crate::setup::settings;
 use crate::view;

@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use super::graph::Network;
 use super::timings::{self, Timing};
-use crate::command::review::contradictions::{self, Pair};
+use crate::command::review::contradictions::{self, UndecidedPair};
 use crate::command::{VERSION, blame};
 use crate::failure::Result;
 use crate::inspect::stats::{self, Numbers, Outcomes};
-use crate::receipts::{self, Receipt};
-use crate::sessions::{Session, Sessions};
-use crate::stores::{Stores, Survey};
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::{PastSession, PastSessions};
+use crate::stores::{StoreSurvey, Stores};
 use crate::view::given::GivenItems;
 use crate::view::{self, clock, plain};
 
@@ -80,7 +80,7 @@ pub struct Overall {
     /// Memories, files and sessions, and how they belong together.
     pub graph: Network,
     /// All memories, newest first.
-    pub memories: Vec<Entry>,
+    pub memories: Vec<ReportEntry>,
 }
 
 /// Memories of a kind by age, in the order of [`AGES`].
@@ -146,7 +146,7 @@ pub struct KnownFile {
 
 /// A memory as a report shows it. Its texts are safe to show: control characters and marks of direction are gone.
 #[derive(Serialize)]
-pub struct Entry {
+pub struct ReportEntry {
     /// Its id.
     pub id: MemoryId,
     /// Its short id.
@@ -195,19 +195,19 @@ pub struct Entry {
 /// A session, and the files that it touched: how often it edited and read each.
 pub struct Touching {
     /// The session.
-    pub session: Session,
+    pub session: PastSession,
     /// Edits and reads by file, as memories name it.
     pub files: BTreeMap<String, (usize, usize)>,
 }
 
 /// Everything read at one time.
-pub struct Sources {
+pub struct ReportSources {
     /// Memories that count, whatever their state.
     pub memories: Vec<Stored>,
     /// Sessions, newest first.
     pub sessions: Vec<Touching>,
     /// Receipts, newest first.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<InjectionReceipt>,
 }
 
 impl Overall {
@@ -226,8 +226,9 @@ impl Overall {
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));
         let pairs =
             contradictions::pairs_among(&memories, stores, &marked.held_ids, stores.world.now);
-        let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
-        let sources = Sources { memories, sessions: touching(stores), receipts };
+        let pairs: Vec<UndecidedPair> =
+            pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
+        let sources = ReportSources { memories, sessions: touching(stores), receipts };
         let given = GivenCounts::count(&sources.receipts);
         let entries =
             entries(&sources, &marked, &pairs, &given, &numbers, &recall, &stores.world.home);
@@ -262,12 +263,12 @@ impl Overall {
     }
 
     /// The memories that may be true no longer.
-    pub fn stale(&self) -> impl Iterator<Item = &Entry> {
+    pub fn stale(&self) -> impl Iterator<Item = &ReportEntry> {
         self.memories.iter().filter(|entry| entry.stale.is_some())
     }
 
     /// The memory with this id.
-    pub fn find(&self, id: MemoryId) -> Option<&Entry> {
+    pub fn find(&self, id: MemoryId) -> Option<&ReportEntry> {
         self.memories.iter().find(|entry| entry.id == id)
     }
 }
@@ -281,7 +282,7 @@ struct Marked {
 }
 
 impl Marked {
-    fn of(stores: &Stores, survey: &Survey) -> Result<Self> {
+    fn of(stores: &Stores, survey: &StoreSurvey) -> Result<Self> {
         let held = survey.held()?;
         let files = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = files.filter(|stored| survey.is_pulled(stored));
@@ -299,7 +300,7 @@ impl Marked {
 struct GivenCounts(BTreeMap<MemoryId, (usize, Timestamp)>);
 
 impl GivenCounts {
-    fn count(receipts: &[Receipt]) -> Self {
+    fn count(receipts: &[InjectionReceipt]) -> Self {
         let mut given: BTreeMap<MemoryId, (usize, Timestamp)> = BTreeMap::new();
         for receipt in receipts {
             for memory in &receipt.memories {
@@ -311,7 +312,7 @@ impl GivenCounts {
         Self(given)
     }
 
-    fn most(&self, sources: &Sources, numbers: &Numbers, recall: &Recall) -> Vec<GivenMost> {
+    fn most(&self, sources: &ReportSources, numbers: &Numbers, recall: &Recall) -> Vec<GivenMost> {
         let mut most: Vec<_> = self.0.iter().collect();
         most.sort_by_key(|(id, (times, last))| (Reverse((*times, *last)), **id));
         most.truncate(GIVEN_MAX);
@@ -331,14 +332,14 @@ impl GivenCounts {
 }
 
 fn entries(
-    sources: &Sources,
+    sources: &ReportSources,
     marked: &Marked,
-    pairs: &[Pair],
+    pairs: &[UndecidedPair],
     given: &GivenCounts,
     numbers: &Numbers,
     recall: &Recall,
     home: &Path,
-) -> Vec<Entry> {
+) -> Vec<ReportEntry> {
     let mut against: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for pair in pairs {
         let (newer, older) = (pair.newer.memory.id, pair.older.memory.id);
@@ -360,7 +361,7 @@ fn entries(
             (!contradicts.is_empty(), "contradicted"),
         ];
         let (body, cut) = shortened(&memory.body, BODY_CHARS_MAX);
-        Entry {
+        ReportEntry {
             id: memory.id,
             short: memory.id.short(),
             kind: memory.kind,
@@ -393,7 +394,7 @@ fn shortened(text: &str, chars_max: usize) -> (String, bool) {
 }
 
 /// Returns the subject of a session.
-pub fn wish(session: &Session) -> String {
+pub fn wish(session: &PastSession) -> String {
     let subject = session.subject();
     let line = subject.trim().lines().next().unwrap_or_default();
     let (text, is_cut) = shortened(line, WISH_CHARS_MAX);
@@ -401,7 +402,7 @@ pub fn wish(session: &Session) -> String {
 }
 
 fn touching(stores: &Stores) -> Vec<Touching> {
-    let sessions = Sessions::open(stores);
+    let sessions = PastSessions::open(stores);
     let touching = sessions.iter().map(|(session, record)| {
         let files = record.files.iter();
         let files = files.map(|file| (file.path.clone(), (file.edits, file.reads))).collect();
@@ -410,7 +411,7 @@ fn touching(stores: &Stores) -> Vec<Touching> {
     touching.collect()
 }
 
-fn ages(entries: &[Entry], now: Timestamp) -> Vec<KindAges> {
+fn ages(entries: &[ReportEntry], now: Timestamp) -> Vec<KindAges> {
     let mut ages = Kind::ALL.map(|kind| KindAges { kind, counts: [0; AGES.len()] });
     for entry in entries {
         let days = (now.0.saturating_sub(entry.created.0)) / DAY_MS;
@@ -422,7 +423,7 @@ fn ages(entries: &[Entry], now: Timestamp) -> Vec<KindAges> {
     ages.into_iter().filter(|of_kind| of_kind.counts.iter().any(|count| *count > 0)).collect()
 }
 
-fn weeks(sources: &Sources, now: Timestamp) -> Vec<Week> {
+fn weeks(sources: &ReportSources, now: Timestamp) -> Vec<Week> {
     let mut weeks: BTreeMap<String, Week> = clock::last_weeks(now, WEEKS_MAX)
         .into_iter()
         .map(|week| (week.clone(), Week { week, ..Week::default() }))
@@ -454,7 +455,7 @@ pub fn stands(memory: &Memory) -> bool {
 }
 
 /// The files about which most is known, and how many there are.
-fn known_files(sources: &Sources) -> (Vec<KnownFile>, usize) {
+fn known_files(sources: &ReportSources) -> (Vec<KnownFile>, usize) {
     let mut by_path: BTreeMap<&str, BTreeSet<MemoryId>> = BTreeMap::new();
     let standing = sources.memories.iter().map(|stored| &stored.memory);
     for memory in standing.filter(|memory| stands(memory)) {

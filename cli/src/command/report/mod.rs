@@ -20,7 +20,7 @@ use memory_store::store::{Privacy, replace};
 use processor::programs;
 
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::stores::Stores;
 use crate::view;
 use crate::world::World;

@@ -17,7 +17,7 @@ use crate::view::style::{CARE, NAME, paint};
 
 /// Decision of a person about a change by Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ChangeVerdict {
     /// The change holds: what Claude wrote is the person's from now on, and what it asked for is done.
     Agree,
     /// What the person said holds: what Claude wrote goes.
@@ -25,7 +25,7 @@ pub enum Decision {
 }
 
 /// A change by Claude that waits for the person.
-pub struct Claim<'s> {
+pub struct ClaudeChange<'s> {
     store: &'s Store,
     change: PendingChange,
     stored: Stored,
@@ -33,7 +33,7 @@ pub struct Claim<'s> {
     newer: Option<Stored>,
 }
 
-impl Claim<'_> {
+impl ClaudeChange<'_> {
     /// Returns the memory: as a tool call wrote it, or as the person said it.
     pub const fn stored(&self) -> &Stored {
         &self.stored
@@ -77,27 +77,27 @@ impl Claim<'_> {
 }
 
 /// Returns the changes by Claude that wait for the person.
-pub fn all(stores: &Stores) -> Result<Vec<Claim<'_>>> {
+pub fn all(stores: &Stores) -> Result<Vec<ClaudeChange<'_>>> {
     let mut all = Vec::new();
     for store in [&stores.project, &stores.user] {
         let claims = store.claims()?;
         let files = claims.files.into_iter().map(|(change, stored)| (change, stored, None));
         for (change, stored, newer) in files.chain(claims.asked) {
-            all.push(Claim { store, change, stored, newer });
+            all.push(ClaudeChange { store, change, stored, newer });
         }
     }
     Ok(all)
 }
 
 /// Returns the memories that are asked about here, and so not elsewhere.
-pub fn ids(claims: &[Claim<'_>]) -> BTreeSet<MemoryId> {
+pub fn ids(claims: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     let newer = claims.iter().filter_map(|claim| claim.newer.as_ref());
-    let all = claims.iter().map(Claim::stored).chain(newer);
+    let all = claims.iter().map(ClaudeChange::stored).chain(newer);
     all.map(|stored| stored.memory.id).collect()
 }
 
 /// Lists them.
-pub fn list(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) -> Result {
+pub fn list(stores: &Stores, claims: &[ClaudeChange<'_>], out: &mut dyn Write) -> Result {
     if claims.is_empty() {
         return Ok(());
     }
@@ -117,14 +117,18 @@ pub fn list(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) -> Resul
 }
 
 /// Asks about each; returns whether the person goes on.
-pub fn go_through(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) -> Result<bool> {
-    let show = |claim: &Claim<'_>, out: &mut dyn Write| {
+pub fn go_through(
+    stores: &Stores,
+    claims: &[ClaudeChange<'_>],
+    out: &mut dyn Write,
+) -> Result<bool> {
+    let show = |claim: &ClaudeChange<'_>, out: &mut dyn Write| {
         view::whole(&claim.stored, out)?;
         writeln!(out, "{}", paint(CARE, view::plain(&claim.why())))?;
         Ok(claim.words())
     };
     ask::about_each(claims, out, show, |claim, agrees, out| {
-        let decision = if agrees { Decision::Agree } else { Decision::Refuse };
+        let decision = if agrees { ChangeVerdict::Agree } else { ChangeVerdict::Refuse };
         decide(stores, claim, decision, out)
     })
 }
@@ -133,7 +137,7 @@ pub fn go_through(stores: &Stores, claims: &[Claim<'_>], out: &mut dyn Write) ->
 pub fn decide_by_id(
     stores: &Stores,
     id: MemoryId,
-    decision: Decision,
+    decision: ChangeVerdict,
     out: &mut dyn Write,
 ) -> Result {
     let claims = all(stores)?;
@@ -145,14 +149,19 @@ pub fn decide_by_id(
     decide(stores, claim, decision, out)
 }
 
-fn decide(stores: &Stores, claim: &Claim<'_>, decision: Decision, out: &mut dyn Write) -> Result {
-    let Claim { store, change, stored, .. } = claim;
+fn decide(
+    stores: &Stores,
+    claim: &ClaudeChange<'_>,
+    decision: ChangeVerdict,
+    out: &mut dyn Write,
+) -> Result {
+    let ClaudeChange { store, change, stored, .. } = claim;
     let id = stored.memory.id;
     match (change.change, decision) {
-        (Asked::Add | Asked::Save | Asked::Edit, Decision::Agree) => {
+        (Asked::Add | Asked::Save | Asked::Edit, ChangeVerdict::Agree) => {
             store.confirm_written(stored)?
         }
-        (Asked::Edit, Decision::Refuse) => {
+        (Asked::Edit, ChangeVerdict::Refuse) => {
             let redactor = store.redactor_for_writing(&stores.settings)?;
             if !store.restore_former_text(stored, &redactor)? {
                 let id = id.short();
@@ -160,24 +169,24 @@ fn decide(stores: &Stores, claim: &Claim<'_>, decision: Decision, out: &mut dyn 
                     .hint(format!("`throughline edit {id}` changes it, `throughline forget {id}` puts it aside.")));
             }
         }
-        (Asked::Replace(by), Decision::Agree) => {
+        (Asked::Replace(by), ChangeVerdict::Agree) => {
             let redactor = store.redactor_for_writing(&stores.settings)?;
             store.agree_to_replace(stored, by, &redactor)?;
         }
-        (Asked::Add | Asked::Save, Decision::Refuse)
-        | (Asked::Forget | Asked::Remove, Decision::Agree) => {
+        (Asked::Add | Asked::Save, ChangeVerdict::Refuse)
+        | (Asked::Forget | Asked::Remove, ChangeVerdict::Agree) => {
             removal::put_aside(stores, store, stored, Forget::Archive, out)?;
             return Ok(store.settle(id)?);
         }
-        (Asked::Forget | Asked::Remove | Asked::Replace(_), Decision::Refuse) => {
+        (Asked::Forget | Asked::Remove | Asked::Replace(_), ChangeVerdict::Refuse) => {
             store.settle(id)?
         }
     }
     let (_, now) = stores.find(&id.to_string())?;
     stores.note_saved(store, &now, &store.redactor(&stores.settings))?;
     let done = match decision {
-        Decision::Agree => "Agreed",
-        Decision::Refuse => "Refused",
+        ChangeVerdict::Agree => "Agreed",
+        ChangeVerdict::Refuse => "Refused",
     };
     writeln!(out, "{done}: {} {}", paint(NAME, id.short()), view::plain(&now.memory.title))?;
     Ok(())

@@ -19,7 +19,7 @@ use crate::view;
 const LISTED_MAX: usize = 20;
 
 /// Two memories of which most likely only one is needed.
-pub struct Pair {
+pub struct UndecidedPair {
     /// The later one.
     pub newer: Stored,
     /// The earlier one.
@@ -30,7 +30,7 @@ pub struct Pair {
 
 /// Says which side of a pair holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum PairVerdict {
     /// Both do.
     Both,
     /// The newer one alone.
@@ -40,7 +40,7 @@ pub enum Settled {
 }
 
 /// Returns the pairs that nobody settled yet. What is held back is not among them.
-pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
+pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<UndecidedPair>> {
     Ok(pairs_among(&stores.list()?.memories, stores, held, stores.world.now))
 }
 
@@ -50,7 +50,7 @@ pub fn pairs_among(
     stores: &Stores,
     held: &BTreeSet<MemoryId>,
     now: Timestamp,
-) -> Vec<Pair> {
+) -> Vec<UndecidedPair> {
     let reviewed = Reviewed::read(&stores.project.home);
     let counting = all.iter().filter(|stored| !held.contains(&stored.memory.id));
     let memories: BTreeMap<MemoryId, &Stored> =
@@ -58,7 +58,7 @@ pub fn pairs_among(
     let pairs = undecided(memories.values().map(|stored| &stored.memory), &reviewed, now);
     let pair = |id: MemoryId| memories.get(&id).map(|&stored| stored.clone());
     let pairs = pairs.into_iter().filter_map(|it| {
-        Some(Pair { newer: pair(it.newer)?, older: pair(it.older)?, verdict: it.verdict })
+        Some(UndecidedPair { newer: pair(it.newer)?, older: pair(it.older)?, verdict: it.verdict })
     });
     pairs.collect()
 }
@@ -78,9 +78,9 @@ pub fn settle_all(
     }
     for pair in &pairs {
         let settled = match (both, pair.newer.memory.id == id) {
-            (true, _) => Settled::Both,
-            (false, true) => Settled::Newer,
-            (false, false) => Settled::Older,
+            (true, _) => PairVerdict::Both,
+            (false, true) => PairVerdict::Newer,
+            (false, false) => PairVerdict::Older,
         };
         settle(stores, pair, settled, out)?;
     }
@@ -88,12 +88,17 @@ pub fn settle_all(
 }
 
 /// Settles one pair.
-pub fn settle(stores: &Stores, pair: &Pair, settled: Settled, out: &mut dyn Write) -> Result {
-    let Pair { newer, older, verdict: _ } = pair;
+pub fn settle(
+    stores: &Stores,
+    pair: &UndecidedPair,
+    settled: PairVerdict,
+    out: &mut dyn Write,
+) -> Result {
+    let UndecidedPair { newer, older, verdict: _ } = pair;
     let (winner, loser) = match settled {
-        Settled::Newer => (newer, older),
-        Settled::Older => (older, newer),
-        Settled::Both => {
+        PairVerdict::Newer => (newer, older),
+        PairVerdict::Older => (older, newer),
+        PairVerdict::Both => {
             let (one, other) = (newer.memory.id, older.memory.id);
             learned::note(&stores.project, |reviewed| reviewed.note_both(one, other))?;
             for stored in [newer, older] {
@@ -109,20 +114,20 @@ pub fn settle(stores: &Stores, pair: &Pair, settled: Settled, out: &mut dyn Writ
 }
 
 /// Lists the pairs for those who cannot be asked.
-pub fn list(pairs: &[Pair], out: &mut dyn Write) -> Result {
+pub fn list(pairs: &[UndecidedPair], out: &mut dyn Write) -> Result {
     if pairs.is_empty() {
         return Ok(());
     }
     let differ = "that may contradict each other; sessions are given the newer one, labelled";
     let repeat = "of which one repeats the other";
     for (what, repeats) in [(differ, false), (repeat, true)] {
-        let is_it = |pair: &&Pair| pair.verdict.repeats() == repeats;
-        let pairs: Vec<&Pair> = pairs.iter().filter(is_it).collect();
+        let is_it = |pair: &&UndecidedPair| pair.verdict.repeats() == repeats;
+        let pairs: Vec<&UndecidedPair> = pairs.iter().filter(is_it).collect();
         if pairs.is_empty() {
             continue;
         }
         writeln!(out, "{} {what}:\n", count(pairs.len()))?;
-        for Pair { newer, older, verdict } in pairs.iter().take(LISTED_MAX) {
+        for UndecidedPair { newer, older, verdict } in pairs.iter().take(LISTED_MAX) {
             view::line(&newer.memory, out)?;
             view::marked_line(
                 &older.memory,

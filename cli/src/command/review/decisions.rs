@@ -17,11 +17,11 @@ const DECISIONS_MAX: usize = 100;
 /// Decisions, each with the place in a view that it was made at.
 #[derive(Debug)]
 pub struct Decisions<P> {
-    done: Vec<Decision<P>>,
+    done: Vec<UndoableDecision<P>>,
 }
 
 #[derive(Debug)]
-struct Decision<P> {
+struct UndoableDecision<P> {
     place: P,
     /// Description for a person, as `bread1 Bread is baked at night`.
     about: String,
@@ -54,7 +54,7 @@ impl<P> Decisions<P> {
         if before != after {
             let ([project, user], [project_after, user_after]) = (before, after);
             let states = [(project, project_after), (user, user_after)];
-            self.done.push(Decision { place, about, states });
+            self.done.push(UndoableDecision { place, about, states });
             if self.done.len() > DECISIONS_MAX {
                 self.done.remove(0);
             }
@@ -72,7 +72,7 @@ impl<P> Decisions<P> {
     /// # Errors
     /// When a file was changed since the decision, or git has what it let into the repository.
     pub fn undo(&mut self, stores: &Stores, out: &mut dyn Write) -> Result<Option<P>> {
-        let Some(Decision { place, about, states }) = self.done.pop() else {
+        let Some(UndoableDecision { place, about, states }) = self.done.pop() else {
             writeln!(out, "Nothing is left to undo.")?;
             return Ok(None);
         };

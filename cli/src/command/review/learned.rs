@@ -49,7 +49,7 @@ pub fn confirm(stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result 
 }
 
 /// One memory to look at.
-pub struct Item {
+pub struct LearnedItem {
     /// The memory.
     pub stored: Stored,
     /// Whether it waits to be taken in, and stands nowhere yet.
@@ -62,7 +62,11 @@ pub struct Item {
 
 /// The memories that were learned since a person last looked, those that may be out of date,
 /// and at the end those that wait, by kind and best first. What is held back is not among them.
-pub fn items(stores: &Stores, waiting: &[Stored], held: &BTreeSet<MemoryId>) -> Result<Vec<Item>> {
+pub fn items(
+    stores: &Stores,
+    waiting: &[Stored],
+    held: &BTreeSet<MemoryId>,
+) -> Result<Vec<LearnedItem>> {
     let seen = Reviewed::read(&stores.project.home);
     let recall = stores.recall();
     let unfound = stores.project.unfound()?;
@@ -73,7 +77,7 @@ pub fn items(stores: &Stores, waiting: &[Stored], held: &BTreeSet<MemoryId>) -> 
         let new = is_learned && !seen.ids.contains(&memory.id);
         let is_unfound = || unfound.contains(&memory.id);
         let stale = recall.staleness(memory.id).or_else(|| is_unfound().then(Staleness::unfound));
-        Item { stored, waits, new, stale }
+        LearnedItem { stored, waits, new, stale }
     };
     let standing = stores.project.list()?.memories.into_iter().filter(|stored| {
         stored.memory.status == Status::Active
@@ -86,7 +90,7 @@ pub fn items(stores: &Stores, waiting: &[Stored], held: &BTreeSet<MemoryId>) -> 
     // One that a person left private is not asked about again.
     let waiting = waiting.iter().filter(|stored| !seen.ids.contains(&stored.memory.id));
     let waiting = waiting.map(|stored| item(stored.clone(), true));
-    let mut items: Vec<Item> = waiting.chain(standing).collect();
+    let mut items: Vec<LearnedItem> = waiting.chain(standing).collect();
     items.retain(|item| !held.contains(&item.stored.memory.id));
     items.sort_by(|one_item, other_item| {
         let (one, other) = (&one_item.stored.memory, &other_item.stored.memory);
@@ -103,7 +107,7 @@ fn rank(kind: Kind) -> usize {
 }
 
 /// Lists what was learned and stands already, for those who cannot be asked.
-pub fn list(items: &[Item], out: &mut dyn Write) -> Result {
+pub fn list(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     list_stale(items, out)?;
     let learned: Vec<&Memory> = items
         .iter()
@@ -135,7 +139,7 @@ pub fn list(items: &[Item], out: &mut dyn Write) -> Result {
 }
 
 /// Lists the memories that may be out of date.
-fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
+fn list_stale(items: &[LearnedItem], out: &mut dyn Write) -> Result {
     let stale: Vec<(&Memory, &Staleness)> = items
         .iter()
         .filter(|item| !item.waits)

@@ -8,10 +8,10 @@ use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp, short_session};
 use serde::Serialize;
 
-use super::reasons::{self, Occasion};
-use super::trace::{self, Detail};
+use super::reasons::{self, InjectionOccasion};
+use super::trace::{self, TraceDetail};
 use crate::failure::Result;
-use crate::receipts::{self, Receipt};
+use crate::receipts::{self, InjectionReceipt};
 use crate::sessions::{self, TypedPrompt};
 use crate::stores::Stores;
 use crate::view::style::{NAME, QUIET, STRONG, paint};
@@ -25,11 +25,11 @@ const RECEIPTS_MAX: usize = 2_000;
 const PROMPT_COLUMNS_MAX: usize = 70;
 
 #[derive(Serialize)]
-struct View {
+struct WhyMemoryView {
     id: MemoryId,
     title: String,
     given: Vec<GivenAt>,
-    prompts: Vec<Asked>,
+    prompts: Vec<TriedPrompt>,
 }
 
 /// A time that it was given.
@@ -44,7 +44,7 @@ struct GivenAt {
 
 /// A prompt and what became of the memory.
 #[derive(Serialize)]
-struct Asked {
+struct TriedPrompt {
     at: Timestamp,
     prompt: String,
     /// Sentence on what becomes of the memory.
@@ -60,7 +60,7 @@ struct Asked {
     let_through: Option<&'static str>,
 }
 
-impl Asked {
+impl TriedPrompt {
     /// Returns its score in words: what the gate asked for, and what else opened it.
     fn scores(&self) -> String {
         match (self.score, self.gate, self.threshold) {
@@ -80,7 +80,7 @@ impl Asked {
 /// Reports the last times that a memory was given and its fate with the last prompts, `detail.others` of each.
 pub fn run(
     stored: &Stored,
-    detail: Detail,
+    detail: TraceDetail,
     json: bool,
     stores: &Stores,
     out: &mut dyn Write,
@@ -91,7 +91,7 @@ pub fn run(
     let count = detail.others;
     let archive = sessions::archive(stores);
     let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, count)?;
-    let view = View {
+    let view = WhyMemoryView {
         id,
         title: stored.memory.title.clone(),
         given: given(stores, id, count),
@@ -108,13 +108,18 @@ pub fn run(
     if json { view::json(&view, out) } else { show(&view, detail.scores, out) }
 }
 
-fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<&str>) -> Asked {
+fn asked(
+    at: Timestamp,
+    prompt: String,
+    traced: Option<&Traced>,
+    silent: Option<&str>,
+) -> TriedPrompt {
     let fate = match (traced, silent) {
         (Some(traced), _) => fate(traced, &prompt),
         (None, Some(silent)) => format!("Nothing is given with it: {silent}."),
         (None, None) => "It has nothing in common with this prompt.".to_owned(),
     };
-    Asked {
+    TriedPrompt {
         at,
         prompt,
         fate,
@@ -128,7 +133,7 @@ fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<
 
 /// Returns the sentence on a candidate: why it is given, or why it is not.
 fn fate(traced: &Traced, prompt: &str) -> String {
-    let occasion = Occasion::Prompt;
+    let occasion = InjectionOccasion::Prompt;
     let instead = traced.instead.map(|id| id.short());
     match traced.outcome {
         CandidateOutcome::Hit if trace::is_beside(traced) => {
@@ -145,7 +150,7 @@ fn fate(traced: &Traced, prompt: &str) -> String {
 }
 
 fn given(stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
-    let has = |receipt: &Receipt| receipt.memories.iter().any(|given| given.id == id);
+    let has = |receipt: &InjectionReceipt| receipt.memories.iter().any(|given| given.id == id);
     let found = receipts::last(&stores.state(), RECEIPTS_MAX, has);
     found
         .into_iter()
@@ -163,13 +168,13 @@ fn given(stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
         .collect()
 }
 
-fn show(view: &View, scores: bool, out: &mut dyn Write) -> Result {
+fn show(view: &WhyMemoryView, scores: bool, out: &mut dyn Write) -> Result {
     writeln!(out, "{}  {}", paint(NAME, view.id.short()), paint(STRONG, plain(&view.title)))?;
     if view.given.is_empty() {
         writeln!(out, "It was not given yet.")?;
     }
     for given in &view.given {
-        let occasion = Occasion::of_event(&given.event);
+        let occasion = InjectionOccasion::of_event(&given.event);
         let session = short_session(&given.session);
         let score = match scores {
             true => paint(QUIET, format_args!(" (score {:.2})", given.score)),

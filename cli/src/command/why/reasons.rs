@@ -5,7 +5,7 @@ use memory_store::text::{each_term, each_word};
 
 /// Occasion on which something is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Occasion {
+pub enum InjectionOccasion {
     /// A session begins.
     Start,
     /// A subagent begins.
@@ -20,7 +20,7 @@ pub enum Occasion {
     Request,
 }
 
-impl Occasion {
+impl InjectionOccasion {
     /// Returns the occasion of a receipt, by its event.
     pub fn of_event(event: &str) -> Self {
         match event {
@@ -60,7 +60,7 @@ impl Occasion {
 
 /// Returns the sentence for a reason as receipts and recall have it. Reasons name the stems of words: `text`, the question
 /// or the memory, has them as they are written.
-pub fn given(why: &str, occasion: Occasion, text: &str) -> String {
+pub fn given(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     format!("{}.", clause(why, occasion, text))
 }
 
@@ -68,7 +68,7 @@ pub fn given(why: &str, occasion: Occasion, text: &str) -> String {
 /// of what is given in its place.
 pub fn left_out(
     why: &str,
-    occasion: Occasion,
+    occasion: InjectionOccasion,
     text: &str,
     (outcome, instead): (CandidateOutcome, Option<&str>),
 ) -> String {
@@ -97,7 +97,7 @@ pub const fn obstacle(outcome: CandidateOutcome) -> &'static str {
 }
 
 /// Returns a reason as a clause with a capital letter. A reason of another version stays as it is.
-fn clause(why: &str, occasion: Occasion, text: &str) -> String {
+fn clause(why: &str, occasion: InjectionOccasion, text: &str) -> String {
     let query = occasion.query();
     let fixed = match why {
         "pinned" => "Every session starts with it, because it is pinned",
@@ -184,33 +184,41 @@ mod tests {
     #[test]
     fn reasons_of_receipts_become_sentences() {
         for (why, occasion, expected) in [
-            ("words: cents", Occasion::Prompt, "It shares the word \"cents\" with the prompt."),
+            (
+                "words: cents",
+                InjectionOccasion::Prompt,
+                "It shares the word \"cents\" with the prompt.",
+            ),
             (
                 "words: busy, timeout, lock",
-                Occasion::Error,
+                InjectionOccasion::Error,
                 "It shares the words \"busy\", \"timeout\" and \"lock\" with the error.",
             ),
             (
                 "words: cents, and the prompt before",
-                Occasion::Prompt,
+                InjectionOccasion::Prompt,
                 "It shares the word \"cents\" with the prompt and the one before.",
             ),
             (
                 "words: , and the prompt before",
-                Occasion::Prompt,
+                InjectionOccasion::Prompt,
                 "It goes on with the subject of the prompt before.",
             ),
-            ("near in meaning", Occasion::Prompt, "Its meaning is near to that of the prompt."),
-            ("file src/a.rs", Occasion::File, "It is about the file src/a.rs."),
-            ("mentions the file; words: a", Occasion::File, "It mentions the file."),
-            ("the same error", Occasion::Error, "It is about the same error."),
-            ("the command `make`", Occasion::Prompt, "It warns of the command `make`."),
+            (
+                "near in meaning",
+                InjectionOccasion::Prompt,
+                "Its meaning is near to that of the prompt.",
+            ),
+            ("file src/a.rs", InjectionOccasion::File, "It is about the file src/a.rs."),
+            ("mentions the file; words: a", InjectionOccasion::File, "It mentions the file."),
+            ("the same error", InjectionOccasion::Error, "It is about the same error."),
+            ("the command `make`", InjectionOccasion::Prompt, "It warns of the command `make`."),
             (
                 "replaces \"Ports are even\"",
-                Occasion::Prompt,
+                InjectionOccasion::Prompt,
                 "It replaces \"Ports are even\", which fits.",
             ),
-            ("parquet", Occasion::Prompt, "Reason: parquet."),
+            ("parquet", InjectionOccasion::Prompt, "Reason: parquet."),
         ] {
             assert_eq!(given(why, occasion, ""), expected);
         }
@@ -218,7 +226,8 @@ mod tests {
 
     #[test]
     fn words_are_told_as_they_are_written() {
-        let told = |text| given("words: databas, busi, two_writers", Occasion::Error, text);
+        let told =
+            |text| given("words: databas, busi, two_writers", InjectionOccasion::Error, text);
         assert_eq!(
             told("The Database of two_writers is busy"),
             "It shares the words \"database\", \"busy\" and \"two_writers\" with the error."
@@ -236,8 +245,9 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told_with_what_is_given_instead() {
-        let told =
-            |outcome, instead| left_out("words: port", Occasion::Prompt, "", (outcome, instead));
+        let told = |outcome, instead| {
+            left_out("words: port", InjectionOccasion::Prompt, "", (outcome, instead))
+        };
         assert_eq!(
             told(CandidateOutcome::Gate, None),
             "It shares the word \"port\" with the prompt, but it does not answer well enough."

@@ -7,7 +7,7 @@ use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
 use memory_store::recall::{CandidateOutcome, Hit, Reason, Recalled, Traced};
 use serde::Serialize;
 
-use super::reasons::{self, Occasion};
+use super::reasons::{self, InjectionOccasion};
 use crate::failure::Result;
 use crate::stores::Stores;
 use crate::view::style::{CARE, NAME, QUIET, paint};
@@ -79,18 +79,18 @@ pub enum Trial {
 }
 
 impl Trial {
-    const fn occasion(self) -> Occasion {
+    const fn occasion(self) -> InjectionOccasion {
         match self {
-            Self::Prompt => Occasion::Prompt,
-            Self::File => Occasion::File,
-            Self::Error => Occasion::Error,
+            Self::Prompt => InjectionOccasion::Prompt,
+            Self::File => InjectionOccasion::File,
+            Self::Error => InjectionOccasion::Error,
         }
     }
 }
 
 /// Amount of detail that a person is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Detail {
+pub struct TraceDetail {
     /// Memories that would not be given, at most.
     pub others: usize,
     /// Whether scores are shown.
@@ -104,7 +104,7 @@ const NAMED: &str = "named, so the gate is open";
 pub fn run(
     query: &str,
     trial: Trial,
-    detail: Detail,
+    detail: TraceDetail,
     json: bool,
     stores: &Stores,
     out: &mut dyn Write,
@@ -150,7 +150,7 @@ fn show(
     recalled: &Recalled,
     passages: &[Hit],
     (query, trial): (&str, Trial),
-    detail: Detail,
+    detail: TraceDetail,
     out: &mut dyn Write,
 ) -> Result {
     if let Some(degraded) = &recalled.degraded {
@@ -196,7 +196,7 @@ fn show(
     Ok(())
 }
 
-fn show_scores(traced: &Traced, detail: Detail, out: &mut dyn Write) -> Result {
+fn show_scores(traced: &Traced, detail: TraceDetail, out: &mut dyn Write) -> Result {
     if detail.scores {
         writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
     }

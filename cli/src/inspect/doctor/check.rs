@@ -6,11 +6,11 @@ use crate::failure::Failure;
 
 /// One link of the chain.
 #[derive(Debug, Serialize)]
-pub struct Check {
+pub struct HealthCheck {
     /// The link.
     pub name: &'static str,
     /// How it is.
-    pub state: State,
+    pub state: CheckState,
     /// Observation.
     pub seen: String,
     /// Remedy, where something is wrong.
@@ -21,7 +21,7 @@ pub struct Check {
 /// How a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum CheckState {
     /// As it should be.
     Good,
     /// It works, but somebody should know.
@@ -30,24 +30,29 @@ pub enum State {
     Bad,
 }
 
-impl Check {
+impl HealthCheck {
     /// A link that is as it should be.
     pub fn good(name: &'static str, seen: impl Into<String>) -> Self {
-        Self { name, state: State::Good, seen: seen.into(), remedy: None }
+        Self { name, state: CheckState::Good, seen: seen.into(), remedy: None }
     }
 
     /// A link that works, with something to know.
     pub fn care(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { name, state: State::Care, seen: seen.into(), remedy: Some(remedy.into()) }
+        Self { name, state: CheckState::Care, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
     /// A broken link.
     pub fn bad(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { name, state: State::Bad, seen: seen.into(), remedy: Some(remedy.into()) }
+        Self { name, state: CheckState::Bad, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
     /// A link that could not be looked at; what helps is what the failure says, if it does.
     pub fn failed(name: &'static str, failure: &Failure) -> Self {
-        Self { name, state: State::Bad, seen: failure.to_string(), remedy: failure.hint.clone() }
+        Self {
+            name,
+            state: CheckState::Bad,
+            seen: failure.to_string(),
+            remedy: failure.hint.clone(),
+        }
     }
 }

@@ -23,14 +23,14 @@ use processor::collect::configurations;
 use processor::git::ignore_rule;
 use processor::log;
 
-use super::check::Check;
+use super::check::HealthCheck;
 use super::programs::{self, dry_run};
 use super::{custom_embedder, folders, meaning, ollama, plugin_checks};
 use crate::command::off;
 use crate::failure::{Failure, Result};
-use crate::setup::claude::client::{self, Version};
+use crate::setup::claude::client::{self, ClaudeCodeVersion};
 use crate::setup::claude::plugin::Plugin;
-use crate::setup::claude::register::{self, Found};
+use crate::setup::claude::register::{self, FileRegistrations};
 use crate::setup::claude::{hooks, server};
 use crate::setup::installation::Installation;
 use crate::setup::{elsewhere, no_sessions};
@@ -54,7 +54,7 @@ const REBUILD: &str = "Run `throughline sync`, which makes it again.";
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 
 /// Looks at all links.
-pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
+pub fn all(world: &World, found: Result<Tree>) -> Vec<HealthCheck> {
     let tree = found.as_ref().ok();
     let root = tree.map_or_else(|| world.root(), |tree| tree.root.clone());
     let mut checks = vec![mode(world), client(world)];
@@ -76,60 +76,62 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
             checks.extend(project(world, tree));
             checks.extend(readme(tree));
         }
-        Err(failure) => checks.push(Check::failed("project", failure)),
+        Err(failure) => checks.push(HealthCheck::failed("project", failure)),
     }
     checks.extend(settings(world, tree));
     checks
 }
 
-fn mode(world: &World) -> Check {
+fn mode(world: &World) -> HealthCheck {
     const NAME: &str = "mode";
     match off::until(world) {
         Some(Some(until)) => {
-            return Check::care(
+            return HealthCheck::care(
                 NAME,
                 format!("off until {}", clock::time(until)),
                 "`throughline on` ends it.",
             );
         }
-        Some(None) => return Check::care(NAME, "off", "`throughline on` ends it."),
+        Some(None) => return HealthCheck::care(NAME, "off", "`throughline on` ends it."),
         None => {}
     }
     if let Some(value) = &world.unclear_mode {
-        return Check::care(
+        return HealthCheck::care(
             NAME,
             format!("off: THROUGHLINE is `{value}`, which means nothing"),
             "Set it to full, read or off, or unset it.",
         );
     }
     match world.mode {
-        Mode::Full => Check::good(NAME, "full: recalls and learns"),
-        Mode::Read => Check::care(
+        Mode::Full => HealthCheck::good(NAME, "full: recalls and learns"),
+        Mode::Read => HealthCheck::care(
             NAME,
             "read: recalls, learns nothing (THROUGHLINE, CI or a cloud session)",
             "Set THROUGHLINE=full to learn here.",
         ),
-        Mode::Off => Check::care(NAME, "off through THROUGHLINE", "Unset THROUGHLINE."),
+        Mode::Off => HealthCheck::care(NAME, "off through THROUGHLINE", "Unset THROUGHLINE."),
     }
 }
 
-fn client(world: &World) -> Check {
+fn client(world: &World) -> HealthCheck {
     const NAME: &str = "client";
     let Some(path) = client::find(world) else {
-        return Check::care(
+        return HealthCheck::care(
             NAME,
             "no `claude` in PATH",
             "Nothing to do when Claude Code runs in an IDE or elsewhere.",
         );
     };
     match client::version(&path) {
-        Some(version) if version < Version(1, 0, 62) => Check::bad(
+        Some(version) if version < ClaudeCodeVersion(1, 0, 62) => HealthCheck::bad(
             NAME,
             format!("Claude Code {version} knows no session-start hooks"),
             "Update Claude Code.",
         ),
-        Some(version) => Check::good(NAME, format!("Claude Code {version} ({})", path.display())),
-        None => Check::care(
+        Some(version) => {
+            HealthCheck::good(NAME, format!("Claude Code {version} ({})", path.display()))
+        }
+        None => HealthCheck::care(
             NAME,
             format!("{} does not say its version", path.display()),
             "Run `claude --version`.",
@@ -138,11 +140,11 @@ fn client(world: &World) -> Check {
 }
 
 /// Without git a project works by its path.
-fn git() -> Check {
+fn git() -> HealthCheck {
     const NAME: &str = "git";
     match processor::git::version::check() {
-        Ok(version) => Check::good(NAME, version),
-        Err(seen) => Check::care(
+        Ok(version) => HealthCheck::good(NAME, version),
+        Err(seen) => HealthCheck::care(
             NAME,
             seen,
             "Install a newer one; until then branches and deletions are not told apart, and what you write into \
@@ -152,7 +154,7 @@ fn git() -> Check {
 }
 
 /// Stores of the formats that this program reads and writes.
-fn formats(world: &World, tree: Option<&Tree>) -> Check {
+fn formats(world: &World, tree: Option<&Tree>) -> HealthCheck {
     const NAME: &str = "formats";
     let sites = match tree {
         Some(tree) => Site::all_known(&world.dirs, tree),
@@ -164,14 +166,14 @@ fn formats(world: &World, tree: Option<&Tree>) -> Check {
             Ok(state) => pending += state.pending.len(),
             Err(error) => {
                 let remedy = error.remedy().unwrap_or("Until then nothing is written there.");
-                return Check::bad(NAME, error.to_string(), remedy);
+                return HealthCheck::bad(NAME, error.to_string(), remedy);
             }
         }
     }
     let more = "`throughline doctor --migrations` shows more.";
     match pending {
-        0 => Check::good(NAME, "all stores have the formats of this version"),
-        pending => Check::care(
+        0 => HealthCheck::good(NAME, "all stores have the formats of this version"),
+        pending => HealthCheck::care(
             NAME,
             format!("{} pending", plural(pending, "migration")),
             format!("`throughline sync` runs them; {more}"),
@@ -180,7 +182,7 @@ fn formats(world: &World, tree: Option<&Tree>) -> Check {
 }
 
 /// The note that explains the memory folder to teammates.
-fn readme(tree: &Tree) -> Option<Check> {
+fn readme(tree: &Tree) -> Option<HealthCheck> {
     const NAME: &str = "README";
     let memories = tree.store().join("memories");
     if !memories.is_dir() {
@@ -188,17 +190,17 @@ fn readme(tree: &Tree) -> Option<Check> {
     }
     let path = view::path(tree.store().join(readme::NAME));
     Some(match readme::state(&memories) {
-        ReadmeState::Ours => Check::good(NAME, path),
+        ReadmeState::Ours => HealthCheck::good(NAME, path),
         ReadmeState::Changed => {
-            Check::good(NAME, format!("{path}, changed by a person; it stays so"))
+            HealthCheck::good(NAME, format!("{path}, changed by a person; it stays so"))
         }
         ReadmeState::Missing => {
-            Check::good(NAME, format!("{path} is not there; `throughline init` writes one"))
+            HealthCheck::good(NAME, format!("{path} is not there; `throughline init` writes one"))
         }
     })
 }
 
-fn installed(world: &World) -> Vec<Check> {
+fn installed(world: &World) -> Vec<HealthCheck> {
     const NAME: &str = "programs";
     let (mut faults, mut missing) = (Vec::new(), Vec::new());
     for name in programs::all() {
@@ -207,7 +209,11 @@ fn installed(world: &World) -> Vec<Check> {
             missing.push(name);
         } else if !disk::is_executable(&path) {
             let remedy = format!("Run chmod +x {}", path.display());
-            faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
+            faults.push(HealthCheck::bad(
+                NAME,
+                format!("{} is not executable", path.display()),
+                remedy,
+            ));
         }
     }
     let seen = match missing.as_slice() {
@@ -215,7 +221,7 @@ fn installed(world: &World) -> Vec<Check> {
         [name] => Some(format!("{} is missing", world.program(name).display())),
         names => Some(format!("missing in {}: {}", world.bin_dir.display(), names.join(", "))),
     };
-    faults.extend(seen.map(|seen| Check::bad(NAME, seen, again(world))));
+    faults.extend(seen.map(|seen| HealthCheck::bad(NAME, seen, again(world))));
     if faults.is_empty() {
         faults.push(same_build(world));
     }
@@ -228,7 +234,7 @@ fn again(world: &World) -> String {
 }
 
 /// Programs of different builds may not read one another's files.
-fn same_build(world: &World) -> Check {
+fn same_build(world: &World) -> HealthCheck {
     const NAME: &str = "programs";
     let ours = env!("CARGO_PKG_VERSION");
     let asked = ["throughline-processor", server::PROGRAM];
@@ -239,21 +245,21 @@ fn same_build(world: &World) -> Check {
             None => Some(format!("{name} is too old to say its version, this is {ours}")),
         });
     match different {
-        Some(seen) => Check::bad(NAME, seen, again(world)),
-        None => Check::good(NAME, format!("{ours} in {}", world.bin_dir.display())),
+        Some(seen) => HealthCheck::bad(NAME, seen, again(world)),
+        None => HealthCheck::good(NAME, format!("{ours} in {}", world.bin_dir.display())),
     }
 }
 
-fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
+fn registered(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
     const NAME: &str = "hooks";
     let found = register::find_hooks(world, root);
     for file in &found {
         if let Err(failure) = &file.hooks {
             let remedy = "Correct the named place; Claude Code cannot read the file either.";
-            return Check::bad(NAME, failure.to_string(), remedy);
+            return HealthCheck::bad(NAME, failure.to_string(), remedy);
         }
         if file.disabled {
-            return Check::bad(
+            return HealthCheck::bad(
                 NAME,
                 format!("`disableAllHooks` is set in {}", file.path.display()),
                 "Remove it, or nothing is recalled.",
@@ -265,11 +271,11 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     };
     if let Some(path) = gone_program(&found) {
         let seen = format!("{} is registered, but is not there", path.display());
-        return Check::bad(NAME, seen, "Run `throughline init`.");
+        return HealthCheck::bad(NAME, seen, "Run `throughline init`.");
     }
     if let Some(path) = program_paths(&found).find(|path| path.parent() != Some(&*world.bin_dir)) {
         let seen = format!("{} is registered: another installation", path.display());
-        return Check::care(NAME, seen, "Run `throughline init` to use this one.");
+        return HealthCheck::care(NAME, seen, "Run `throughline init` to use this one.");
     }
     let files: Vec<String> = found
         .iter()
@@ -279,7 +285,7 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     if run_twice(&found) {
         // Claude Code runs the same handler once; two that are written differently both run.
         let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
-        return Check::care(
+        return HealthCheck::care(
             NAME,
             seen,
             "Take one out: `throughline uninstall`, then `throughline init`.",
@@ -287,17 +293,21 @@ fn registered(world: &World, root: &Path, plugin: &Plugin) -> Check {
     }
     if missing.is_empty() {
         let also = if plugin.is_on() { "; the plugin gives way to them" } else { "" };
-        Check::good(NAME, format!("all registered in {}{also}", files.join(" and ")))
+        HealthCheck::good(NAME, format!("all registered in {}{also}", files.join(" and ")))
     } else {
         let seen = format!("{} not registered", missing.join(", "));
-        Check::care(NAME, seen, "Run `throughline init`, unless your client is too old for them.")
+        HealthCheck::care(
+            NAME,
+            seen,
+            "Run `throughline init`, unless your client is too old for them.",
+        )
     }
 }
 
 /// The events that are registered nowhere; `None` when no hook of ours is in a settings file. The plugin brings the
 /// events of each program that no settings file names.
-fn missing_events(found: &[Found], plugin: &Plugin) -> Option<Vec<&'static str>> {
-    let registered: Vec<&hooks::Hook> =
+fn missing_events(found: &[FileRegistrations], plugin: &Plugin) -> Option<Vec<&'static str>> {
+    let registered: Vec<&hooks::HookEvent> =
         found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| *hook).collect();
     if registered.is_empty() {
         return None;
@@ -312,7 +322,7 @@ fn missing_events(found: &[Found], plugin: &Plugin) -> Option<Vec<&'static str>>
 }
 
 /// Whether an event has handlers of ours that differ.
-fn run_twice(found: &[Found]) -> bool {
+fn run_twice(found: &[FileRegistrations]) -> bool {
     let mut handlers: Vec<(&str, &serde_json::Value)> = found
         .iter()
         .flat_map(|file| &file.hooks)
@@ -324,34 +334,34 @@ fn run_twice(found: &[Found]) -> bool {
     handlers.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
-fn program_paths(found: &[Found]) -> impl Iterator<Item = PathBuf> {
+fn program_paths(found: &[FileRegistrations]) -> impl Iterator<Item = PathBuf> {
     let handlers = found.iter().flat_map(|file| &file.hooks).flatten();
     handlers.filter_map(|(_, handler)| hooks::program_path(handler))
 }
 
 /// How long transcripts stay, which is how long there is to read them.
-fn transcripts_kept(world: &World, root: &Path) -> Check {
+fn transcripts_kept(world: &World, root: &Path) -> HealthCheck {
     const NAME: &str = "clean-up";
     let found = register::find_hooks(world, root);
     let days = found.iter().find_map(|file| file.cleanup_days);
     let days = days.unwrap_or(CLEANUP_DAYS_DEFAULT);
     match days {
-        0 => Check::bad(
+        0 => HealthCheck::bad(
             NAME,
             "`cleanupPeriodDays` is 0: Claude Code keeps no transcripts to learn from",
             "Set it to 30 or more.",
         ),
-        1..7 => Check::care(
+        1..7 => HealthCheck::care(
             NAME,
             format!("Claude Code deletes transcripts after {days} days, and so does the archive"),
             "Set `cleanupPeriodDays` higher to keep more.",
         ),
-        _ => Check::good(NAME, format!("Claude Code keeps transcripts for {days} days")),
+        _ => HealthCheck::good(NAME, format!("Claude Code keeps transcripts for {days} days")),
     }
 }
 
 /// Runs each hook with an empty payload in a folder nobody vouched for: it must be silent.
-fn fired(world: &World) -> Vec<Check> {
+fn fired(world: &World) -> Vec<HealthCheck> {
     const NAME: &str = "dry run";
     let mut slowest = None;
     for name in hooks::PROGRAMS {
@@ -362,7 +372,7 @@ fn fired(world: &World) -> Vec<Check> {
         match dry_run(&path) {
             Ok(took) => slowest = slowest.max(Some(took)),
             Err(seen) => {
-                return vec![Check::bad(NAME, format!("{name}: {seen}"), again(world))];
+                return vec![HealthCheck::bad(NAME, format!("{name}: {seen}"), again(world))];
             }
         }
     }
@@ -371,69 +381,73 @@ fn fired(world: &World) -> Vec<Check> {
     let seen =
         format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
     vec![if slowest > HOOK_SLOW {
-        Check::care(NAME, seen, "The machine is busy, or a virus scanner looks at each start.")
+        HealthCheck::care(
+            NAME,
+            seen,
+            "The machine is busy, or a virus scanner looks at each start.",
+        )
     } else {
-        Check::good(NAME, seen)
+        HealthCheck::good(NAME, seen)
     }]
 }
 
 /// Returns a program that is registered as a hook and is not there.
-pub fn gone_program(found: &[Found]) -> Option<PathBuf> {
+pub fn gone_program(found: &[FileRegistrations]) -> Option<PathBuf> {
     program_paths(found).find(|path| !path.is_file())
 }
 
-fn server(world: &World, root: &Path, plugin: &Plugin) -> Check {
+fn server(world: &World, root: &Path, plugin: &Plugin) -> HealthCheck {
     const NAME: &str = "MCP server";
     match register::find_server(world, root) {
-        Err(failure) => Check::bad(NAME, failure.to_string(), "Correct the named place."),
+        Err(failure) => HealthCheck::bad(NAME, failure.to_string(), "Correct the named place."),
         Ok(None) => plugin_checks::server(NAME, plugin),
         Ok(Some((path, entry))) => {
             let command = entry.get("command").and_then(serde_json::Value::as_str);
             let command = PathBuf::from(command.unwrap_or_default());
             if command.is_absolute() && !command.is_file() {
                 let seen = format!("{} is registered, but is not there", command.display());
-                return Check::bad(NAME, seen, "Run `throughline init`.");
+                return HealthCheck::bad(NAME, seen, "Run `throughline init`.");
             }
             if command
                 .parent()
                 .is_some_and(|folder| folder.is_absolute() && folder != world.bin_dir)
             {
                 let seen = format!("{} is registered: another installation", command.display());
-                return Check::care(NAME, seen, "Run `throughline init` to use this one.");
+                return HealthCheck::care(NAME, seen, "Run `throughline init` to use this one.");
             }
-            Check::good(NAME, format!("registered in {}", path.display()))
+            HealthCheck::good(NAME, format!("registered in {}", path.display()))
         }
     }
 }
 
 /// Checks that private folders can be read by their owner only.
-fn private_folders(world: &World) -> Check {
+fn private_folders(world: &World) -> HealthCheck {
     const NAME: &str = "privacy";
     let data = view::path(&world.dirs.data);
     match fs::metadata(&world.dirs.data) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Check::good(NAME, format!("{data} is not there yet"));
+            return HealthCheck::good(NAME, format!("{data} is not there yet"));
         }
         Err(error) => {
             let seen = format!("{data}: {error}");
-            return Check::bad(NAME, seen, "Give yourself the right to read and write it.");
+            return HealthCheck::bad(NAME, seen, "Give yourself the right to read and write it.");
         }
     }
     // Folders within a closed one are out of reach; the command has closed the outer ones where it may.
     let open = private_folders::open_to_others(&world.dirs);
     match open.first() {
-        None => Check::good(NAME, format!("{data} is yours alone")),
+        None => HealthCheck::good(NAME, format!("{data} is yours alone")),
         Some(folder) => {
             let folder = view::path(folder);
             let seen = format!("others may enter {folder}");
-            Check::bad(NAME, seen, format!("Run chmod 700 {folder}"))
+            HealthCheck::bad(NAME, seen, format!("Run chmod 700 {folder}"))
         }
     }
 }
 
 /// Checks that our folders can be read and written, or only read where recall alone is allowed.
-fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<HealthCheck> {
     const NAME: &str = "folders";
     let dirs = &world.dirs;
     let mut folders = vec![dirs.data.clone(), dirs.data.join("by-path"), dirs.state.clone()];
@@ -469,19 +483,19 @@ fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
             Mode::Full => "all can be read and written",
             Mode::Read | Mode::Off => "all can be read",
         };
-        return vec![Check::good(NAME, seen)];
+        return vec![HealthCheck::good(NAME, seen)];
     }
-    failures.values().map(|failure| Check::failed(NAME, failure)).collect()
+    failures.values().map(|failure| HealthCheck::failed(NAME, failure)).collect()
 }
 
-fn project(world: &World, tree: &Tree) -> Vec<Check> {
+fn project(world: &World, tree: &Tree) -> Vec<HealthCheck> {
     let mut checks = vec![vouched(world, tree)];
     match Stores::at(world, tree.clone()) {
         Ok(stores) => {
             checks.extend(store(&stores, world.now));
             checks.extend(held(&stores));
         }
-        Err(failure) => checks.push(Check::failed("memories", &failure)),
+        Err(failure) => checks.push(HealthCheck::failed("memories", &failure)),
     }
     checks.extend(ignored(world, tree));
     checks.push(index(world, tree));
@@ -491,17 +505,19 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
     checks
 }
 
-fn vouched(world: &World, tree: &Tree) -> Check {
+fn vouched(world: &World, tree: &Tree) -> HealthCheck {
     const NAME: &str = "project";
     let mode = match identity::mode(&world.dirs, tree.project) {
         Ok(identity::Mode::Committed) => "memories in the repository",
         Ok(identity::Mode::Private) => "memories private",
-        Err(error) => return Check::bad(NAME, error.to_string(), "Run `throughline init` again."),
+        Err(error) => {
+            return HealthCheck::bad(NAME, error.to_string(), "Run `throughline init` again.");
+        }
     };
-    Check::good(NAME, format!("{}, {mode}", tree.root.display()))
+    HealthCheck::good(NAME, format!("{}, {mode}", tree.root.display()))
 }
 
-fn store(stores: &Stores, now: Timestamp) -> Vec<Check> {
+fn store(stores: &Stores, now: Timestamp) -> Vec<HealthCheck> {
     const NAME: &str = "memories";
     let listed = || -> Result<_> {
         let (project, user) = (stores.project.list()?, stores.user.list()?);
@@ -511,30 +527,30 @@ fn store(stores: &Stores, now: Timestamp) -> Vec<Check> {
     };
     let (count, broken, tombstones) = match listed() {
         Ok(listed) => listed,
-        Err(failure) => return vec![Check::failed(NAME, &failure)],
+        Err(failure) => return vec![HealthCheck::failed(NAME, &failure)],
     };
     let mut checks =
-        vec![Check::good(NAME, format!("{}, {tombstones} removed", plural(count, "memory")))];
+        vec![HealthCheck::good(NAME, format!("{}, {tombstones} removed", plural(count, "memory")))];
     if let Some(missing) = elsewhere::missing_folder(&stores.project) {
-        checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
+        checks = vec![HealthCheck::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
     }
-    checks.extend(broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
+    checks.extend(broken.into_iter().map(|error| HealthCheck::failed(NAME, &error.into())));
     checks
 }
 
 /// Tells of a rule by which git ignores memories that are meant to be committed.
-fn ignored(world: &World, tree: &Tree) -> Option<Check> {
+fn ignored(world: &World, tree: &Tree) -> Option<HealthCheck> {
     let mode = identity::mode(&world.dirs, tree.project).ok()?;
     let rule = match mode {
         identity::Mode::Committed => ignore_rule::of_memories(&tree.main_root)?,
         identity::Mode::Private => return None,
     };
     let remedy = "Where nobody else is to get them, `throughline init --private` keeps them out of the repository.";
-    Some(Check::care("sharing", rule.told(), remedy))
+    Some(HealthCheck::care("sharing", rule.told(), remedy))
 }
 
 /// Tells of memories that are held back: that is no fault, but somebody has to look at them.
-fn held(stores: &Stores) -> Option<Check> {
+fn held(stores: &Stores) -> Option<HealthCheck> {
     const NAME: &str = "held back";
     match stores.held() {
         Ok(held) if held.is_empty() => None,
@@ -544,66 +560,72 @@ fn held(stores: &Stores) -> Option<Check> {
                 plural(held.len(), "memory"),
                 are(held.len())
             );
-            Some(Check::care(NAME, seen, "`throughline review` says why and lets them out."))
+            Some(HealthCheck::care(NAME, seen, "`throughline review` says why and lets them out."))
         }
-        Err(failure) => Some(Check::failed(NAME, &failure)),
+        Err(failure) => Some(HealthCheck::failed(NAME, &failure)),
     }
 }
 
-fn index(world: &World, tree: &Tree) -> Check {
+fn index(world: &World, tree: &Tree) -> HealthCheck {
     const NAME: &str = "index";
     let state = world.dirs.tree(&tree.root);
     if let Err(failure) = folders::check_readable(&state.index) {
-        return Check::failed(NAME, &failure);
+        return HealthCheck::failed(NAME, &failure);
     }
     let index = match Index::open(&state.index) {
         Ok(Some(index)) => index,
-        Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
-        Err(error) => return Check::bad(NAME, error.to_string(), REBUILD),
+        Ok(None) => return HealthCheck::care(NAME, "there is none yet", "Run `throughline sync`."),
+        Err(error) => return HealthCheck::bad(NAME, error.to_string(), REBUILD),
     };
     // Every byte is read, so that nothing damaged passes.
     if let Some(damage) = crate::inspect::damage::of_indexes(world, tree, Depth::Bytes) {
-        return Check::bad(NAME, damage.to_string(), REBUILD);
+        return HealthCheck::bad(NAME, damage.to_string(), REBUILD);
     }
     let recall = Recall::open(&world.dirs, tree, None);
     if let Some(degraded) = recall.degraded() {
-        return Check::bad(NAME, degraded, REBUILD);
+        return HealthCheck::bad(NAME, degraded, REBUILD);
     }
     let everything = Search { limit: SEARCH_MAX, superseded: true, ..Search::default() };
     let memories = plural(recall.memories() as usize, "memory");
     let seen = format!("generation {}, {memories}", index.manifest.generation);
     if recall.search(&everything, world.now).stale {
         let seen = format!("{seen}; files changed since");
-        return Check::care(NAME, seen, "Run `throughline sync`; until then those are left out.");
+        return HealthCheck::care(
+            NAME,
+            seen,
+            "Run `throughline sync`; until then those are left out.",
+        );
     }
-    Check::good(NAME, seen)
+    HealthCheck::good(NAME, seen)
 }
 
-fn transcripts(world: &World, tree: &Tree) -> Check {
+fn transcripts(world: &World, tree: &Tree) -> HealthCheck {
     const NAME: &str = "transcripts";
     match processor::collect::discover::transcripts(&world.dirs, tree) {
         Ok(found) if !found.unclaimed.told().is_empty() => {
             let count = plural(found.transcripts.len(), "transcript");
             let told = found.unclaimed.told();
-            Check::care(NAME, format!("{count} of this project"), told.join("; "))
+            HealthCheck::care(NAME, format!("{count} of this project"), told.join("; "))
         }
         Ok(found) if found.transcripts.is_empty() => {
             let remedy = match no_sessions::reasons(world, tree) {
                 Ok(reasons) => reasons.join("; "),
-                Err(failure) => return Check::failed(NAME, &failure),
+                Err(failure) => return HealthCheck::failed(NAME, &failure),
             };
             let folders = configurations::transcript_folders(&world.dirs);
-            Check::care(NAME, format!("none of this project in {}", listed(&folders)), remedy)
+            HealthCheck::care(NAME, format!("none of this project in {}", listed(&folders)), remedy)
         }
         Ok(found) => {
             let folders = configurations::transcript_folders(&world.dirs);
             let count = found.transcripts.len();
-            Check::good(
+            HealthCheck::good(
                 NAME,
                 format!("{count} of this project, looked for in {}", listed(&folders)),
             )
         }
-        Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
+        Err(error) => {
+            HealthCheck::bad(NAME, format!("{error:#}"), "Check the folder's permissions.")
+        }
     }
 }
 
@@ -611,32 +633,32 @@ fn listed(folders: &[PathBuf]) -> String {
     folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
-fn background(world: &World, tree: &Tree) -> Check {
+fn background(world: &World, tree: &Tree) -> HealthCheck {
     const NAME: &str = "background";
     let state = world.dirs.tree(&tree.root);
     if let Err(failure) = folders::check_readable(&state.folder) {
-        return Check::failed(NAME, &failure.during("when the last sync ran cannot be read"));
+        return HealthCheck::failed(NAME, &failure.during("when the last sync ran cannot be read"));
     }
     let progress = Progress::read(&state.progress);
     if progress.failures > 0 {
         let why = progress.failure.as_deref().unwrap_or("no reason was noted");
         let seen = format!("{} runs in a row failed: {why}", progress.failures);
-        return Check::bad(
+        return HealthCheck::bad(
             NAME,
             seen,
             format!("Run `throughline sync`; see {}", state.log.display()),
         );
     }
     if progress.last_run == Timestamp::default() {
-        return Check::care(NAME, "no sync has run yet", "Run `throughline sync`.");
+        return HealthCheck::care(NAME, "no sync has run yet", "Run `throughline sync`.");
     }
     let waiting = progress.leaves(background::inbox_bytes(&state));
     if waiting && world.now.0 - progress.last_run.0 > UNPROCESSED_MS_MAX {
         let seen = format!("turns wait since {}", clock::date(progress.last_run));
-        return Check::bad(NAME, seen, "Run `throughline sync`.");
+        return HealthCheck::bad(NAME, seen, "Run `throughline sync`.");
     }
     if let Some(warning) = log::last_warning(&state, world.warnings_since()) {
-        return Check::care(
+        return HealthCheck::care(
             NAME,
             format!(
                 "last sync {}; on {}: {}",
@@ -647,13 +669,13 @@ fn background(world: &World, tree: &Tree) -> Check {
             format!("Run `throughline sync`; more in {}", state.log.display()),
         );
     }
-    Check::good(NAME, format!("last sync {}", clock::time(progress.last_run)))
+    HealthCheck::good(NAME, format!("last sync {}", clock::time(progress.last_run)))
 }
 
-fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+fn settings(world: &World, tree: Option<&Tree>) -> Vec<HealthCheck> {
     const NAME: &str = "settings";
     let (settings, warnings) = settings_file::load(&world.dirs, tree);
-    let mut checks: Vec<Check> = warnings
+    let mut checks: Vec<HealthCheck> = warnings
         .iter()
         .map(|warning| {
             let remedy = match warning.key.is_empty() {
@@ -661,8 +683,8 @@ fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
                 false => "Correct or remove the key.",
             };
             match warning.is_grave {
-                true => Check::bad(NAME, warning.to_string(), remedy),
-                false => Check::care(NAME, warning.to_string(), remedy),
+                true => HealthCheck::bad(NAME, warning.to_string(), remedy),
+                false => HealthCheck::care(NAME, warning.to_string(), remedy),
             }
         })
         .collect();

@@ -4,7 +4,7 @@ use memory_store::layout::Tree;
 use memory_store::settings::Embedder;
 use processor::publish::custom_embedder::standing;
 
-use super::check::Check;
+use super::check::HealthCheck;
 use super::ollama::Served;
 use crate::world::World;
 
@@ -22,7 +22,7 @@ fn told(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
 }
 
 /// Whether the model answers and every memory has its vector.
-pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> Check {
+pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> HealthCheck {
     const NAME: &str = "second space";
     let served = Served {
         check: NAME,
@@ -39,7 +39,7 @@ pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> Check {
     let standing = standing(&world.dirs.tree(&tree.root), embedder);
     let seen = told(standing, embedder);
     match standing {
-        Some((have, all)) if have == all => Check::good(NAME, seen),
-        Some(_) | None => Check::care(NAME, seen, "Run `throughline sync`."),
+        Some((have, all)) if have == all => HealthCheck::good(NAME, seen),
+        Some(_) | None => HealthCheck::care(NAME, seen, "Run `throughline sync`."),
     }
 }

@@ -8,7 +8,7 @@ use memory_store::embed::model::Model;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 
-use super::check::Check;
+use super::check::HealthCheck;
 use crate::setup::installation::Installation;
 use crate::world::World;
 
@@ -57,27 +57,27 @@ fn reason(error: &Error) -> String {
 }
 
 /// The link of the chain that the embedder's files are.
-pub fn check(world: &World, tree: Option<&Tree>) -> Check {
+pub fn check(world: &World, tree: Option<&Tree>) -> HealthCheck {
     const NAME: &str = "model";
     let again = |until: &str| {
         format!("{}; until then {until}.", Installation::find(world).again(&world.home))
     };
     let by_words = || again("recall goes by words alone");
     let Some(dir) = &world.dirs.models else {
-        return Check::care(NAME, "no folder for model files", by_words());
+        return HealthCheck::care(NAME, "no folder for model files", by_words());
     };
     match Model::verify(dir) {
         Err(error) if Table::open(dir).is_ok() => {
-            Check::care(NAME, reason(&error), again("searches go by the quicker table"))
+            HealthCheck::care(NAME, reason(&error), again("searches go by the quicker table"))
         }
-        Err(error) => Check::care(NAME, reason(&error), by_words()),
+        Err(error) => HealthCheck::care(NAME, reason(&error), by_words()),
         Ok(_) => match tree.map(|tree| of(world, tree)) {
-            Some(Meaning::Words(reason)) => Check::care(
+            Some(Meaning::Words(reason)) => HealthCheck::care(
                 NAME,
                 reason,
                 "Run `throughline sync`; until then recall goes by words alone.",
             ),
-            Some(Meaning::Both) | None => Check::good(NAME, dir.display().to_string()),
+            Some(Meaning::Both) | None => HealthCheck::good(NAME, dir.display().to_string()),
         },
     }
 }

@@ -3,7 +3,7 @@
 use memory_store::settings::Llm;
 use processor::llm::local_models;
 
-use super::check::Check;
+use super::check::HealthCheck;
 use crate::setup::settings;
 use crate::view;
 use crate::world::World;
@@ -55,16 +55,16 @@ pub fn models(
 }
 
 /// Whether the configured model is there, or could be asked.
-pub fn check(world: &World, llm: &Llm) -> Check {
+pub fn check(world: &World, llm: &Llm) -> HealthCheck {
     if llm.provider != "ollama" {
         let name = format!("{} ({})", llm.model, llm.provider);
         return match settings::claude_problem(world, llm) {
-            Some(problem) => Check::care(
+            Some(problem) => HealthCheck::care(
                 "LLM",
                 format!("{problem}; nothing is learned from sessions meanwhile"),
                 "`throughline config llm` chooses another reader.",
             ),
-            None => Check::good("LLM", format!("{name} can be asked")),
+            None => HealthCheck::good("LLM", format!("{name} can be asked")),
         };
     }
     let served = Served {
@@ -96,12 +96,12 @@ pub struct Served<'a> {
 
 impl Served<'_> {
     /// Says what stands in its way; `None` when the model is there.
-    pub fn problem(&self, world: &World) -> Option<Check> {
+    pub fn problem(&self, world: &World) -> Option<HealthCheck> {
         let Self { check, table, host, consented_hosts, model, without } = *self;
         let models = match models(world, host, consented_hosts) {
             Ok(Some(models)) => models,
             Ok(None) => {
-                return Some(Check::care(
+                return Some(HealthCheck::care(
                     check,
                     format!("the configured Ollama does not answer; {without}"),
                     format!(
@@ -110,7 +110,7 @@ impl Served<'_> {
                 ));
             }
             Err(why) => {
-                return Some(Check::care(
+                return Some(HealthCheck::care(
                     check,
                     format!("the configured Ollama is not asked: {why}; {without}"),
                     format!("Add it to `{table}.consented_hosts` in your config.toml to agree."),
@@ -121,12 +121,12 @@ impl Served<'_> {
         let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");
         (!models.iter().any(is_it)).then(|| {
             let remedy = format!("Run `ollama pull {model}`.");
-            Check::care(check, format!("Ollama has no model {model}"), remedy)
+            HealthCheck::care(check, format!("Ollama has no model {model}"), remedy)
         })
     }
 
     /// That the model is there.
-    pub fn good(&self) -> Check {
-        Check::good(self.check, format!("{} answers", self.model))
+    pub fn good(&self) -> HealthCheck {
+        HealthCheck::good(self.check, format!("{} answers", self.model))
     }
 }

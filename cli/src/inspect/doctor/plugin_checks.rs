@@ -2,39 +2,43 @@
 
 use std::path::Path;
 
-use super::check::Check;
-use crate::setup::claude::places::Scope;
+use super::check::HealthCheck;
+use crate::setup::claude::places::SettingsScope;
 use crate::setup::claude::plugin::{Plugin, program};
 use crate::setup::claude::{hooks, register, server};
 use crate::world::World;
 
 /// Says where the hooks come from when no settings file has them.
-pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> Check {
+pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> HealthCheck {
     match plugin {
-        Plugin::On { name: plugin, .. } => Check::good(name, format!("by the plugin {plugin}")),
+        Plugin::On { name: plugin, .. } => {
+            HealthCheck::good(name, format!("by the plugin {plugin}"))
+        }
         Plugin::NotInstalled { name: plugin, settings } => {
             let (seen, remedy) = not_installed(plugin, settings);
-            Check::bad(name, seen, remedy)
+            HealthCheck::bad(name, seen, remedy)
         }
-        Plugin::Off => match register::unwritable(world, Scope::User, root) {
+        Plugin::Off => match register::unwritable(world, SettingsScope::User, root) {
             Some(failure) => {
                 let seen = format!("not registered: {}", failure.message);
-                Check::bad(name, seen, failure.hint.unwrap_or_default())
+                HealthCheck::bad(name, seen, failure.hint.unwrap_or_default())
             }
-            None => Check::bad(name, "not registered", "Run `throughline init`."),
+            None => HealthCheck::bad(name, "not registered", "Run `throughline init`."),
         },
     }
 }
 
 /// Says where the MCP server comes from when no file of servers has it.
-pub fn server(name: &'static str, plugin: &Plugin) -> Check {
+pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
     match plugin {
-        Plugin::On { name: plugin, .. } => Check::good(name, format!("by the plugin {plugin}")),
+        Plugin::On { name: plugin, .. } => {
+            HealthCheck::good(name, format!("by the plugin {plugin}"))
+        }
         Plugin::NotInstalled { name: plugin, settings } => {
             let (seen, remedy) = not_installed(plugin, settings);
-            Check::care(name, seen, remedy)
+            HealthCheck::care(name, seen, remedy)
         }
-        Plugin::Off => Check::care(
+        Plugin::Off => HealthCheck::care(
             name,
             "not registered: Claude cannot ask for memories by itself",
             "Run `throughline init`.",
@@ -43,7 +47,7 @@ pub fn server(name: &'static str, plugin: &Plugin) -> Check {
 }
 
 /// Looks whether the plugin's launcher finds the programs, and those of this installation; nothing where it is off.
-pub fn programs(world: &World, plugin: &Plugin) -> Option<Check> {
+pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
     const NAME: &str = "plugin";
     let Plugin::On { name, settings } = plugin else { return None };
     let folder = world.bin_dir.display();
@@ -52,16 +56,16 @@ pub fn programs(world: &World, plugin: &Plugin) -> Option<Check> {
             let seen = format!("{name} is silent: it does not find {of_ours}");
             let remedy =
                 format!("Put {folder} into PATH, or link what is in it into ~/.local/bin.");
-            return Some(Check::bad(NAME, seen, remedy));
+            return Some(HealthCheck::bad(NAME, seen, remedy));
         };
         let real = |path: &Path| path.canonicalize().ok();
         if real(&found) != real(&world.program(of_ours)) {
             let seen = format!("{name} runs {}: another installation", found.display());
             let remedy = format!("Remove it, or put {folder} before it.");
-            return Some(Check::care(NAME, seen, remedy));
+            return Some(HealthCheck::care(NAME, seen, remedy));
         }
     }
-    Some(Check::good(NAME, format!("{name} is on in {}", settings.display())))
+    Some(HealthCheck::good(NAME, format!("{name} is on in {}", settings.display())))
 }
 
 /// Says that the plugin is on but not there, and what helps.

@@ -13,15 +13,15 @@ const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// A version of Claude Code: major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u32, pub u32, pub u32);
+pub struct ClaudeCodeVersion(pub u32, pub u32, pub u32);
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for ClaudeCodeVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}.{}", self.0, self.1, self.2)
     }
 }
 
-impl Version {
+impl ClaudeCodeVersion {
     /// Reads `2.1.330 (Claude Code)`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_whitespace().next()?.split('.').map(|part| {
@@ -39,20 +39,23 @@ pub fn find(world: &World) -> Option<PathBuf> {
 
 /// Asks the client for its version. `None` when it does not answer in time, or says something
 /// else: then nothing is known.
-pub fn version(client: &Path) -> Option<Version> {
-    Version::parse(&answer::version(client, ANSWER_MAX)?)
+pub fn version(client: &Path) -> Option<ClaudeCodeVersion> {
+    ClaudeCodeVersion::parse(&answer::version(client, ANSWER_MAX)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Version;
+    use super::ClaudeCodeVersion;
 
     #[test]
     fn versions_are_read_and_compared() {
-        assert_eq!(Version::parse("2.1.330 (Claude Code)\n"), Some(Version(2, 1, 330)));
-        assert_eq!(Version::parse("2.1.4-beta"), Some(Version(2, 1, 4)));
-        assert_eq!(Version::parse("claude: not found"), None);
-        assert_eq!(Version::parse("2.1"), None);
-        assert!(Version(2, 1, 9) < Version(2, 1, 139));
+        assert_eq!(
+            ClaudeCodeVersion::parse("2.1.330 (Claude Code)\n"),
+            Some(ClaudeCodeVersion(2, 1, 330))
+        );
+        assert_eq!(ClaudeCodeVersion::parse("2.1.4-beta"), Some(ClaudeCodeVersion(2, 1, 4)));
+        assert_eq!(ClaudeCodeVersion::parse("claude: not found"), None);
+        assert_eq!(ClaudeCodeVersion::parse("2.1"), None);
+        assert!(ClaudeCodeVersion(2, 1, 9) < ClaudeCodeVersion(2, 1, 139));
     }
 }

@@ -31,13 +31,13 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// An open settings file.
-pub struct Document {
+pub struct JsonDocument {
     root: CstRootNode,
     mark: bool,
     name: String,
 }
 
-impl Document {
+impl JsonDocument {
     /// Parses the text of the file at `path`, whose name is for messages only. A file that does
     /// not parse, or is no object, is refused: it is the user's to correct.
     pub fn parse(path: &Path, text: Option<&str>) -> Result<Self> {

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::places::Scope;
-use super::replace::{self, Next, Run, check_inside, replace};
+use super::places::SettingsScope;
+use super::replace::{self, NextText, RunMode, check_inside, replace};
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -34,10 +34,10 @@ const END: &str = "<!-- throughline: end -->\n";
 const SKILL_FOLDER: &str = "skills/throughline";
 
 /// The file of the skill for a scope.
-pub fn skill(world: &World, scope: Scope, root: &Path) -> PathBuf {
+pub fn skill(world: &World, scope: SettingsScope, root: &Path) -> PathBuf {
     let folder = match scope {
-        Scope::User => world.claude.config.clone(),
-        Scope::Local | Scope::Project => root.join(".claude"),
+        SettingsScope::User => world.claude.config.clone(),
+        SettingsScope::Local | SettingsScope::Project => root.join(".claude"),
     };
     folder.join(SKILL_FOLDER).join("SKILL.md")
 }
@@ -53,9 +53,9 @@ pub fn agents(root: &Path) -> PathBuf {
 /// When it is somebody else's, or cannot be written.
 pub fn insert_skill(path: &Path) -> Result<bool> {
     let replaced = replace(path, None, |path, text| match text {
-        None => Ok(Next::Write(SKILL.to_owned())),
-        Some(text) if text == SKILL => Ok(Next::Keep),
-        Some(text) if is_ours(text) => Ok(Next::Write(SKILL.to_owned())),
+        None => Ok(NextText::Write(SKILL.to_owned())),
+        Some(text) if text == SKILL => Ok(NextText::Keep),
+        Some(text) if is_ours(text) => Ok(NextText::Write(SKILL.to_owned())),
         Some(_) => {
             Err(Failure::new(format!("{}: there is another skill of this name", path.display()))
                 .hint("Move it away, or leave the skill out."))
@@ -70,15 +70,15 @@ fn is_ours(text: &str) -> bool {
 }
 
 /// Removes the skill and its folder, if the skill is still ours. Returns whether it was.
-pub fn remove_skill(path: &Path, run: Run) -> Result<bool> {
+pub fn remove_skill(path: &Path, run: RunMode) -> Result<bool> {
     // One that is somebody else's may be anything.
     if !replace::holds(path, SKILL_MARK)? {
         return Ok(false);
     }
     let replaced = replace::change(path, run, |_, text| {
-        Ok(if text.is_some_and(is_ours) { Next::Remove } else { Next::Keep })
+        Ok(if text.is_some_and(is_ours) { NextText::Remove } else { NextText::Keep })
     })?;
-    if replaced.is_some() && run == Run::Real {
+    if replaced.is_some() && run == RunMode::Real {
         // Remove the skill's folder, `skills` and `.claude`, as far as each is empty now.
         for folder in path.ancestors().skip(1).take(3) {
             if std::fs::remove_dir(folder).is_err() {
@@ -106,22 +106,22 @@ pub fn insert_paragraph(root: &Path) -> Result<bool> {
             _ => "\n\n",
         };
         let next = format!("{without}{gap}{PARAGRAPH}");
-        Ok(if next == text { Next::Keep } else { Next::Write(next) })
+        Ok(if next == text { NextText::Keep } else { NextText::Write(next) })
     })?;
     Ok(replaced.is_some())
 }
 
 /// Removes the paragraph from a file below `root`, and the file if it contains nothing else. Returns whether the
 /// paragraph was there.
-pub fn remove_paragraph(path: &Path, root: &Path, run: Run) -> Result<bool> {
+pub fn remove_paragraph(path: &Path, root: &Path, run: RunMode) -> Result<bool> {
     if !path.exists() || check_inside(path, root).is_err() || !replace::holds(path, BEGIN)? {
         return Ok(false);
     }
     let replaced = replace::change(path, run, |_, text| {
         Ok(match text.and_then(without_paragraph) {
-            None => Next::Keep,
-            Some(rest) if rest.trim().is_empty() => Next::Remove,
-            Some(rest) => Next::Write(rest),
+            None => NextText::Keep,
+            Some(rest) if rest.trim().is_empty() => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
         })
     })?;
     Ok(replaced.is_some())
@@ -162,10 +162,10 @@ mod tests {
                     || fs::read_to_string(&path).unwrap().contains("More.")
             );
             fs::write(&path, text).unwrap();
-            assert!(remove_paragraph(&path, folder.path(), Run::Dry).unwrap());
-            assert!(remove_paragraph(&path, folder.path(), Run::Real).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Dry).unwrap());
+            assert!(remove_paragraph(&path, folder.path(), RunMode::Real).unwrap());
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
-            assert!(!remove_paragraph(&path, folder.path(), Run::Real).unwrap());
+            assert!(!remove_paragraph(&path, folder.path(), RunMode::Real).unwrap());
         }
     }
 
@@ -174,12 +174,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("skills/throughline/SKILL.md");
         assert!(insert_skill(&path).unwrap() && !insert_skill(&path).unwrap());
-        assert!(remove_skill(&path, Run::Dry).unwrap() && path.exists());
-        assert!(remove_skill(&path, Run::Real).unwrap());
+        assert!(remove_skill(&path, RunMode::Dry).unwrap() && path.exists());
+        assert!(remove_skill(&path, RunMode::Real).unwrap());
         assert!(!path.parent().unwrap().exists());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(insert_skill(&path).is_err() && !remove_skill(&path, Run::Real).unwrap());
+        assert!(insert_skill(&path).is_err() && !remove_skill(&path, RunMode::Real).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject};
 use serde_json::Value;
 
-use super::client::Version;
-use super::document::Document;
+use super::client::ClaudeCodeVersion;
+use super::document::JsonDocument;
 use crate::failure::Result;
 
 /// Seconds that Claude Code waits for one of our hooks before it kills it. They end themselves
@@ -18,7 +18,7 @@ const TOOLS: &str = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash";
 
 /// One event that a program of ours is called for.
 #[derive(Debug)]
-pub struct Hook {
+pub struct HookEvent {
     /// The event.
     pub event: &'static str,
     /// Which tools, of tool events.
@@ -27,28 +27,33 @@ pub struct Hook {
     pub program: &'static str,
     /// The first version of Claude Code that knows the event. An older one may reject the whole
     /// file because of it.
-    pub since: Version,
+    pub since: ClaudeCodeVersion,
 }
 
 /// Every event we take part in.
-pub const HOOKS: [Hook; 8] = [
-    hook("SessionStart", None, "throughline-session-start", Version(1, 0, 62)),
-    hook("UserPromptSubmit", None, "throughline-user-prompt-submit", Version(1, 0, 54)),
-    hook("PostToolUse", Some(TOOLS), "throughline-post-tool-use", Version(1, 0, 38)),
-    hook("PostToolUseFailure", Some("Bash"), "throughline-post-tool-use", Version(2, 1, 10)),
-    hook("Stop", None, "throughline-stop", Version(1, 0, 38)),
-    hook("SubagentStop", None, "throughline-stop", Version(1, 0, 41)),
-    hook("PreCompact", None, "throughline-stop", Version(1, 0, 48)),
-    hook("SessionEnd", None, "throughline-stop", Version(1, 0, 85)),
+pub const HOOKS: [HookEvent; 8] = [
+    hook("SessionStart", None, "throughline-session-start", ClaudeCodeVersion(1, 0, 62)),
+    hook("UserPromptSubmit", None, "throughline-user-prompt-submit", ClaudeCodeVersion(1, 0, 54)),
+    hook("PostToolUse", Some(TOOLS), "throughline-post-tool-use", ClaudeCodeVersion(1, 0, 38)),
+    hook(
+        "PostToolUseFailure",
+        Some("Bash"),
+        "throughline-post-tool-use",
+        ClaudeCodeVersion(2, 1, 10),
+    ),
+    hook("Stop", None, "throughline-stop", ClaudeCodeVersion(1, 0, 38)),
+    hook("SubagentStop", None, "throughline-stop", ClaudeCodeVersion(1, 0, 41)),
+    hook("PreCompact", None, "throughline-stop", ClaudeCodeVersion(1, 0, 48)),
+    hook("SessionEnd", None, "throughline-stop", ClaudeCodeVersion(1, 0, 85)),
 ];
 
 const fn hook(
     event: &'static str,
     matcher: Option<&'static str>,
     program: &'static str,
-    since: Version,
-) -> Hook {
-    Hook { event, matcher, program, since }
+    since: ClaudeCodeVersion,
+) -> HookEvent {
+    HookEvent { event, matcher, program, since }
 }
 
 /// The programs that hooks call, each once.
@@ -61,7 +66,7 @@ pub const PROGRAMS: [&str; 4] = [
 
 /// How a program is named in a settings file.
 #[derive(Clone, Debug)]
-pub enum Form {
+pub enum ProgramForm {
     /// Executed directly by its absolute path: no shell, no quoting, one process less.
     Exec(PathBuf),
     /// Executed by its absolute path through a shell: clients before 2.1.139 know nothing else.
@@ -72,11 +77,11 @@ pub enum Form {
     ByName,
 }
 
-impl Form {
+impl ProgramForm {
     /// The form for a settings file of this machine and a client of this version, if known.
-    pub fn absolute(bin_dir: &Path, client: Option<Version>) -> Self {
+    pub fn absolute(bin_dir: &Path, client: Option<ClaudeCodeVersion>) -> Self {
         // From this version on `args` is honoured; before, it is ignored.
-        if client.is_some_and(|version| version < Version(2, 1, 139)) {
+        if client.is_some_and(|version| version < ClaudeCodeVersion(2, 1, 139)) {
             Self::Shell(bin_dir.to_owned())
         } else {
             Self::Exec(bin_dir.to_owned())
@@ -112,7 +117,11 @@ fn shell_quoted(text: &str) -> String {
 
 /// Puts our hooks into the document: those that are there and right stay as they are, others of
 /// ours are replaced, nobody else's are touched. Returns whether anything changed.
-pub fn insert(document: &Document, form: &Form, client: Option<Version>) -> Result<bool> {
+pub fn insert(
+    document: &JsonDocument,
+    form: &ProgramForm,
+    client: Option<ClaudeCodeVersion>,
+) -> Result<bool> {
     let mut changed = false;
     for event in events(document).iter().filter(|event| HOOKS.iter().all(|it| it.event != **event))
     {
@@ -130,7 +139,7 @@ pub fn insert(document: &Document, form: &Form, client: Option<Version>) -> Resu
     Ok(changed)
 }
 
-fn insert_one(document: &Document, hook: &Hook, form: &Form) -> Result<bool> {
+fn insert_one(document: &JsonDocument, hook: &HookEvent, form: &ProgramForm) -> Result<bool> {
     let group = group(hook, form);
     if ours_in(document, hook.event) == [to_value(&group)] {
         return Ok(false);
@@ -145,7 +154,7 @@ fn insert_one(document: &Document, hook: &Hook, form: &Form) -> Result<bool> {
     Ok(true)
 }
 
-fn group(hook: &Hook, form: &Form) -> CstInputValue {
+fn group(hook: &HookEvent, form: &ProgramForm) -> CstInputValue {
     let mut entries = Vec::new();
     if let Some(matcher) = hook.matcher {
         entries.push(("matcher".to_owned(), matcher.into()));
@@ -168,7 +177,7 @@ fn to_value(input: &CstInputValue) -> Value {
 }
 
 /// The groups of this event that hold a hook of ours.
-fn ours_in(document: &Document, event: &str) -> Vec<Value> {
+fn ours_in(document: &JsonDocument, event: &str) -> Vec<Value> {
     groups(document, event)
         .into_iter()
         .flat_map(|groups| groups.elements())
@@ -178,8 +187,8 @@ fn ours_in(document: &Document, event: &str) -> Vec<Value> {
 }
 
 /// Our handlers in the document, with the event each stands under.
-pub fn registered(document: &Document) -> Vec<(&'static Hook, Value)> {
-    let handlers_of = |hook: &'static Hook| {
+pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
+    let handlers_of = |hook: &'static HookEvent| {
         let groups = ours_in(document, hook.event);
         groups
             .into_iter()
@@ -194,20 +203,20 @@ pub fn registered(document: &Document) -> Vec<(&'static Hook, Value)> {
 
 /// Takes all of our hooks out, and whatever is empty without them. Returns whether anything
 /// changed.
-pub fn remove(document: &Document) -> bool {
+pub fn remove(document: &JsonDocument) -> bool {
     // Whatever event an older or newer version of ours used.
     let events = events(document);
     events.iter().fold(false, |changed, event| remove_from_event(document, event) | changed)
 }
 
 /// Returns the events that the document has hooks for, anybody's.
-fn events(document: &Document) -> Vec<String> {
+fn events(document: &JsonDocument) -> Vec<String> {
     let hooks = document.object().ok().and_then(|root| root.object_value("hooks"));
     let events = hooks.iter().flat_map(CstObject::properties);
     events.filter_map(|event| event.decoded_name()).collect()
 }
 
-fn remove_from_event(document: &Document, event: &str) -> bool {
+fn remove_from_event(document: &JsonDocument, event: &str) -> bool {
     let Some(groups) = groups(document, event) else { return false };
     let mut changed = false;
     for group in groups.elements() {
@@ -237,7 +246,7 @@ fn remove_from_group(group: &CstObject) -> bool {
     true
 }
 
-fn remove_if_empty(document: &Document, event: &str) {
+fn remove_if_empty(document: &JsonDocument, event: &str) {
     let Ok(root) = document.object() else { return };
     let Some(hooks) = root.object_value("hooks") else { return };
     if hooks.array_value(event).is_some_and(|groups| groups.elements().is_empty())
@@ -252,7 +261,7 @@ fn remove_if_empty(document: &Document, event: &str) {
     }
 }
 
-fn groups(document: &Document, event: &str) -> Option<CstArray> {
+fn groups(document: &JsonDocument, event: &str) -> Option<CstArray> {
     document.object().ok()?.object_value("hooks")?.array_value(event)
 }
 
@@ -278,7 +287,7 @@ pub fn program_path(handler: &Value) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// Returns the path in a command that [`Form::Shell`] made.
+/// Returns the path in a command that [`ProgramForm::Shell`] made.
 fn shell_path(command: &str) -> Option<PathBuf> {
     let quoted = command.split_once("; exec '")?.1.strip_suffix('\'')?;
     Some(PathBuf::from(quoted.replace(r"'\''", "'")))

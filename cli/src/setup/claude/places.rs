@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Owner of the settings that the hooks go into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scope {
+pub enum SettingsScope {
     /// `~/.claude/settings.json`: every project of this user.
     User,
     /// `.claude/settings.local.json`: this project, for this user only.
@@ -17,7 +17,7 @@ pub enum Scope {
     Project,
 }
 
-impl Scope {
+impl SettingsScope {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::User, Self::Local, Self::Project];
 
@@ -50,19 +50,19 @@ pub struct ClaudeDirs {
 
 impl ClaudeDirs {
     /// The settings file of a scope, for the project at `root`.
-    pub fn settings(&self, scope: Scope, root: &Path) -> PathBuf {
+    pub fn settings(&self, scope: SettingsScope, root: &Path) -> PathBuf {
         match scope {
-            Scope::User => self.config.join("settings.json"),
-            Scope::Local => root.join(".claude/settings.local.json"),
-            Scope::Project => root.join(".claude/settings.json"),
+            SettingsScope::User => self.config.join("settings.json"),
+            SettingsScope::Local => root.join(".claude/settings.local.json"),
+            SettingsScope::Project => root.join(".claude/settings.json"),
         }
     }
 
     /// The file that holds the MCP servers of a scope.
-    pub fn servers(&self, scope: Scope, root: &Path) -> PathBuf {
+    pub fn servers(&self, scope: SettingsScope, root: &Path) -> PathBuf {
         match scope {
-            Scope::User | Scope::Local => self.state_file(),
-            Scope::Project => root.join(".mcp.json"),
+            SettingsScope::User | SettingsScope::Local => self.state_file(),
+            SettingsScope::Project => root.join(".mcp.json"),
         }
     }
 

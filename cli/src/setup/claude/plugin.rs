@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use processor::programs;
 use serde_json::Value;
 
-use super::document::Document;
-use super::places::Scope;
+use super::document::JsonDocument;
+use super::places::SettingsScope;
 use super::replace;
 use crate::world::World;
 
@@ -17,7 +17,8 @@ use crate::world::World;
 const NAME: &str = "throughline";
 
 /// Settings files that say which plugins are on, the one that decides first.
-const DECIDING: [Scope; 3] = [Scope::Local, Scope::Project, Scope::User];
+const DECIDING: [SettingsScope; 3] =
+    [SettingsScope::Local, SettingsScope::Project, SettingsScope::User];
 
 /// The client's list of installed plugins, below its configuration folder.
 const INSTALLED: &str = "plugins/installed_plugins.json";
@@ -88,7 +89,7 @@ impl Plugin {
 }
 
 /// Takes out of a settings file what turns the plugin on, and the marketplace of its name. Returns whether there was any.
-pub fn remove(document: &Document) -> bool {
+pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let mut any = false;
     for key in [ENABLED, MARKETPLACES] {
@@ -148,5 +149,5 @@ fn is_installed(list: &Value, name: &str, root: &Path) -> bool {
 
 fn value(path: &Path) -> Option<Value> {
     let text = replace::read(path).ok()??;
-    Document::parse(path, Some(&text)).ok().map(|document| document.value())
+    JsonDocument::parse(path, Some(&text)).ok().map(|document| document.value())
 }

@@ -8,12 +8,12 @@ use memory_store::layout::UserDirs;
 use memory_store::store::{self, Privacy};
 use serde::{Deserialize, Serialize};
 
-use super::document::Document;
-use super::places::Scope;
-use super::replace::{self, Next, Replaced, Run, check_inside, remove_folders, replace};
+use super::document::JsonDocument;
+use super::places::SettingsScope;
+use super::replace::{self, NextText, Replaced, RunMode, check_inside, remove_folders, replace};
 use super::text_change::TextChange;
 use super::{hooks, plugin, rules, server, status_line};
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 
 /// The version of this program.
 pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
@@ -41,23 +41,23 @@ pub enum Purpose {
 
 /// Where something is inserted.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct InsertionPlace<'a> {
     /// The file.
     pub path: &'a Path,
     /// Kind of insertion.
     pub purpose: Purpose,
     /// Owner of the settings.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// The project.
     pub root: &'a Path,
 }
 
-impl Place<'_> {
+impl InsertionPlace<'_> {
     /// The project that the insertion belongs to; what is in user settings belongs to none.
     fn project(&self) -> Option<PathBuf> {
         match self.scope {
-            Scope::User => None,
-            Scope::Local | Scope::Project => Some(self.root.to_owned()),
+            SettingsScope::User => None,
+            SettingsScope::Local | SettingsScope::Project => Some(self.root.to_owned()),
         }
     }
 
@@ -66,13 +66,14 @@ impl Place<'_> {
     pub fn bound(&self) -> Option<&Path> {
         match (self.scope, self.purpose) {
             // The servers of the local scope lie in the user's own file.
-            (Scope::Local, Purpose::Server | Purpose::Servers) | (Scope::User, _) => None,
-            (Scope::Local | Scope::Project, _) => Some(self.root),
+            (SettingsScope::Local, Purpose::Server | Purpose::Servers)
+            | (SettingsScope::User, _) => None,
+            (SettingsScope::Local | SettingsScope::Project, _) => Some(self.root),
         }
     }
 
     /// Takes our entries out of a document. Returns whether there were any.
-    pub fn clear(&self, document: &Document) -> bool {
+    pub fn clear(&self, document: &JsonDocument) -> bool {
         match self.purpose {
             Purpose::Hooks => hooks::remove(document),
             Purpose::Server => server::remove(document, self.scope, self.root),
@@ -85,7 +86,7 @@ impl Place<'_> {
 
     /// Whether a text is valid and holds no entry of ours.
     fn is_clear(&self, text: &str) -> Result<bool> {
-        Ok(!self.clear(&Document::parse(self.path, Some(text))?))
+        Ok(!self.clear(&JsonDocument::parse(self.path, Some(text))?))
     }
 }
 
@@ -98,7 +99,7 @@ pub struct Insertion {
     /// Kind of insertion.
     pub purpose: Purpose,
     /// Owner of the settings.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// The project it was inserted for; user settings belong to none.
     pub root: Option<PathBuf>,
     /// Whether the file existed before.
@@ -117,7 +118,7 @@ pub struct Insertion {
 
 impl Insertion {
     /// Describes the change of a text from `before` to `after`.
-    pub fn of(place: &Place<'_>, before: Option<&str>, replaced: &Replaced) -> Self {
+    pub fn of(place: &InsertionPlace<'_>, before: Option<&str>, replaced: &Replaced) -> Self {
         let after = replaced.after.as_deref().unwrap_or_default();
         Self {
             path: place.path.to_owned(),
@@ -133,8 +134,8 @@ impl Insertion {
     }
 
     /// Returns the place of this insertion; `root` is used where it belongs to no project.
-    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
-        Place {
+    pub fn place<'a>(&'a self, root: &'a Path) -> InsertionPlace<'a> {
+        InsertionPlace {
             path: &self.path,
             purpose: self.purpose,
             scope: self.scope,
@@ -143,19 +144,19 @@ impl Insertion {
     }
 
     /// Returns whether a text contains our entries as they were inserted, and no other entries of ours.
-    pub fn is_whole(&self, text: &str, place: &Place<'_>) -> bool {
+    pub fn is_whole(&self, text: &str, place: &InsertionPlace<'_>) -> bool {
         let undone = self.change.undo(text);
         undone.is_some_and(|undone| place.is_clear(&undone).unwrap_or(false))
     }
 
-    fn is_about(&self, place: &Place<'_>) -> bool {
+    fn is_about(&self, place: &InsertionPlace<'_>) -> bool {
         self.path == place.path && self.purpose == place.purpose && self.root == place.project()
     }
 }
 
 /// All insertions of this user.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Record {
+pub struct InsertionRecord {
     /// In the order in which they were made.
     #[serde(default)]
     pub insertions: Vec<Insertion>,
@@ -174,7 +175,7 @@ impl Purpose {
     }
 }
 
-impl Record {
+impl InsertionRecord {
     /// Reads the record; a missing or damaged one is empty, and our entries are then recognised by
     /// what they call.
     pub fn read(dirs: &UserDirs) -> Self {
@@ -185,23 +186,23 @@ impl Record {
     }
 
     /// Returns the record of a place.
-    pub fn get(&self, place: &Place<'_>) -> Option<&Insertion> {
+    pub fn get(&self, place: &InsertionPlace<'_>) -> Option<&Insertion> {
         self.insertions.iter().find(|known| known.is_about(place))
     }
 
     /// Replaces what was known about a place.
-    pub fn put(&mut self, place: &Place<'_>, insertion: Insertion) {
+    pub fn put(&mut self, place: &InsertionPlace<'_>, insertion: Insertion) {
         self.forget(place);
         self.insertions.push(insertion);
     }
 
     /// Drops what is known about a place.
-    pub fn forget(&mut self, place: &Place<'_>) {
+    pub fn forget(&mut self, place: &InsertionPlace<'_>) {
         self.insertions.retain(|known| !known.is_about(place));
     }
 
     /// Records that the insertions at a place were compared with the entries that this version of the program inserts.
-    pub fn note_program(&mut self, place: &Place<'_>) {
+    pub fn note_program(&mut self, place: &InsertionPlace<'_>) {
         for known in self.insertions.iter_mut().filter(|known| known.is_about(place)) {
             known.program = Some(PROGRAM.to_owned());
         }
@@ -231,10 +232,10 @@ fn file(dirs: &UserDirs) -> PathBuf {
 /// When the file holds entries that the record knows, they are first taken out exactly, so that the
 /// record goes on telling how the file was before us. Returns whether the file changed.
 pub fn put_in(
-    record: &mut Record,
-    place: &Place<'_>,
+    record: &mut InsertionRecord,
+    place: &InsertionPlace<'_>,
     now: Timestamp,
-    insert: impl Fn(&Document) -> Result<bool>,
+    insert: impl Fn(&JsonDocument) -> Result<bool>,
 ) -> Result<bool> {
     let known = record.get(place);
     let kept_backup = known.and_then(|known| known.backup.clone());
@@ -244,9 +245,9 @@ pub fn put_in(
         check_inside(place.path, root)?;
     }
     let replaced = replace(place.path, backup_at, |path, text| {
-        let document = Document::parse(path, text)?;
+        let document = JsonDocument::parse(path, text)?;
         if !insert(&document)? {
-            return Ok(Next::Keep);
+            return Ok(NextText::Keep);
         }
         let undone = known.zip(text).and_then(|(known, text)| {
             let undone = known.change.undo(text)?;
@@ -254,12 +255,12 @@ pub fn put_in(
         });
         let Some((undone, was_there)) = undone else {
             base = text.map(str::to_owned);
-            return Ok(Next::Write(document.text()));
+            return Ok(NextText::Write(document.text()));
         };
-        let document = Document::parse(path, Some(&undone))?;
+        let document = JsonDocument::parse(path, Some(&undone))?;
         insert(&document)?;
         (base, existed) = (Some(undone), was_there);
-        Ok(Next::Write(document.text()))
+        Ok(NextText::Write(document.text()))
     })?;
     let Some(mut replaced) = replaced else {
         record.note_program(place);
@@ -275,13 +276,17 @@ pub fn put_in(
 /// Takes our entries out of the file of a place. With what the record knows the file becomes what
 /// it was, byte for byte; otherwise our entries are found by what they call. Returns whether the
 /// file changed. What is known about a place outlives a failure, so that the next attempt is as exact.
-pub fn take_out(record: &mut Record, place: &Place<'_>, run: Run) -> Result<bool> {
+pub fn take_out(
+    record: &mut InsertionRecord,
+    place: &InsertionPlace<'_>,
+    run: RunMode,
+) -> Result<bool> {
     let changed = take_out_of(record.get(place).cloned(), place, run)?;
     record.forget(place);
     Ok(changed)
 }
 
-fn take_out_of(known: Option<Insertion>, place: &Place<'_>, run: Run) -> Result<bool> {
+fn take_out_of(known: Option<Insertion>, place: &InsertionPlace<'_>, run: RunMode) -> Result<bool> {
     // Without the file there is nothing to take out, and nothing to lock.
     if !place.path.exists() {
         return Ok(false);
@@ -295,20 +300,20 @@ fn take_out_of(known: Option<Insertion>, place: &Place<'_>, run: Run) -> Result<
         return Ok(false);
     }
     let replaced = replace::change(place.path, run, |path, text| {
-        let Some(text) = text else { return Ok(Next::Keep) };
-        let document = Document::parse(path, Some(text))?;
+        let Some(text) = text else { return Ok(NextText::Keep) };
+        let document = JsonDocument::parse(path, Some(text))?;
         if !place.clear(&document) {
-            return Ok(Next::Keep);
+            return Ok(NextText::Keep);
         }
-        let Some(known) = &known else { return Ok(Next::Write(document.text())) };
+        let Some(known) = &known else { return Ok(NextText::Write(document.text())) };
         Ok(match known.change.undo(text) {
-            Some(undone) if undone.is_empty() && !known.existed => Next::Remove,
-            Some(undone) if place.is_clear(&undone).unwrap_or(false) => Next::Write(undone),
-            Some(_) | None => Next::Write(document.text()),
+            Some(undone) if undone.is_empty() && !known.existed => NextText::Remove,
+            Some(undone) if place.is_clear(&undone).unwrap_or(false) => NextText::Write(undone),
+            Some(_) | None => NextText::Write(document.text()),
         })
     })?;
     let Some(replaced) = replaced else { return Ok(false) };
-    if let Some(known) = known.filter(|_| run == Run::Real) {
+    if let Some(known) = known.filter(|_| run == RunMode::Real) {
         tidy(&known, &replaced);
     }
     Ok(true)

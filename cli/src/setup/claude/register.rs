@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::client::{self, Version};
-use super::document::Document;
-use super::hooks::{self, Form};
-use super::places::Scope;
-use super::record::{Place, Purpose, Record, put_in, take_out};
-use super::replace::Run;
+use super::client::{self, ClaudeCodeVersion};
+use super::document::JsonDocument;
+use super::hooks::{self, ProgramForm};
+use super::places::SettingsScope;
+use super::record::{InsertionPlace, InsertionRecord, Purpose, put_in, take_out};
+use super::replace::RunMode;
 use super::server;
 use crate::failure::{Failure, Result};
 use crate::inspect::doctor::folders;
@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// Registrations, with their places.
 #[derive(Debug, serde::Serialize)]
-pub struct Registered {
+pub struct RegisterReport {
     /// The settings file with the hooks.
     pub settings: PathBuf,
     /// Whether it changed.
@@ -31,12 +31,12 @@ pub struct Registered {
 }
 
 /// Registers hooks and server in the files of `scope`. The server is registered also where the hooks cannot be.
-pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> {
+pub fn register(world: &World, scope: SettingsScope, root: &Path) -> Result<RegisterReport> {
     let client = client::find(world).and_then(|client| client::version(&client));
-    let mut record = Record::read(&world.dirs);
+    let mut record = InsertionRecord::read(&world.dirs);
     let settings = world.claude.settings(scope, root);
     let servers = world.claude.servers(scope, root);
-    let place = Place { path: &settings, purpose: Purpose::Hooks, scope, root };
+    let place = InsertionPlace { path: &settings, purpose: Purpose::Hooks, scope, root };
     let wanted = Registration::hooks(scope, &world.bin_dir, client);
     let settings_changed = match unwritable(world, scope, root) {
         Some(failure) => Err(failure),
@@ -45,25 +45,25 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     let backup = record.get(&place).and_then(|known| known.backup.clone());
     // Written at once: whatever fails next, this can be undone.
     record.write(&world.dirs)?;
-    let place = Place { path: &servers, purpose: Purpose::Server, scope, root };
+    let place = InsertionPlace { path: &servers, purpose: Purpose::Server, scope, root };
     let wanted = Registration::server(world, scope, &world.bin_dir);
     let servers_changed =
         put_in(&mut record, &place, world.now, |document| wanted.insert(document, &place))?;
     record.write(&world.dirs)?;
     let settings_changed = settings_changed?;
     let client = client.map(|version| version.to_string());
-    Ok(Registered { settings, settings_changed, backup, servers, servers_changed, client })
+    Ok(RegisterReport { settings, settings_changed, backup, servers, servers_changed, client })
 }
 
 /// Returns why the settings file of `scope` cannot be replaced, if so. Where a link leads into a folder that others
 /// manage, rights are no remedy, but another scope is.
-pub fn unwritable(world: &World, scope: Scope, root: &Path) -> Option<Failure> {
+pub fn unwritable(world: &World, scope: SettingsScope, root: &Path) -> Option<Failure> {
     let settings = world.claude.settings(scope, root);
     let target = super::replace::resolve(&settings).ok()?;
     let failure = folders::check_writable(target.parent()?).err()?;
     let other = match scope {
-        Scope::User | Scope::Project => "local",
-        Scope::Local => "user",
+        SettingsScope::User | SettingsScope::Project => "local",
+        SettingsScope::Local => "user",
     };
     Some(failure.during(format!("{} cannot be changed", settings.display())).hint(format!(
         "`throughline init --settings {other}` registers the hooks elsewhere. Where {} is managed by others, as with \
@@ -73,10 +73,10 @@ pub fn unwritable(world: &World, scope: Scope, root: &Path) -> Option<Failure> {
 }
 
 /// Fails where the files of `scope` could not be changed, before anything is.
-pub fn check(world: &World, scope: Scope, root: &Path) -> Result {
+pub fn check(world: &World, scope: SettingsScope, root: &Path) -> Result {
     for path in [world.claude.settings(scope, root), world.claude.servers(scope, root)] {
         let text = super::replace::read(&path)?;
-        Document::parse(&path, text.as_deref())?;
+        JsonDocument::parse(&path, text.as_deref())?;
     }
     Ok(())
 }
@@ -84,20 +84,24 @@ pub fn check(world: &World, scope: Scope, root: &Path) -> Result {
 /// Entries that this version of the program registers in a file.
 pub enum Registration {
     /// The hooks, for a client of this version, if known.
-    Hooks(Form, Option<Version>),
+    Hooks(ProgramForm, Option<ClaudeCodeVersion>),
     /// The MCP server: its command and variables.
     Server(String, serde_json::Value),
 }
 
 impl Registration {
     /// Returns the hooks by the programs in a folder.
-    pub fn hooks(scope: Scope, folder: &Path, client: Option<Version>) -> Self {
-        let form = if scope.committed() { Form::ByName } else { Form::absolute(folder, client) };
+    pub fn hooks(scope: SettingsScope, folder: &Path, client: Option<ClaudeCodeVersion>) -> Self {
+        let form = if scope.committed() {
+            ProgramForm::ByName
+        } else {
+            ProgramForm::absolute(folder, client)
+        };
         Self::Hooks(form, client)
     }
 
     /// Returns the server by the program in a folder.
-    pub fn server(world: &World, scope: Scope, folder: &Path) -> Self {
+    pub fn server(world: &World, scope: SettingsScope, folder: &Path) -> Self {
         let command = match scope.committed() {
             true => server::PROGRAM.to_owned(),
             false => folder.join(server::PROGRAM).display().to_string(),
@@ -106,7 +110,7 @@ impl Registration {
     }
 
     /// Puts the entries into a document. Returns whether anything changed.
-    pub fn insert(&self, document: &Document, place: &Place<'_>) -> Result<bool> {
+    pub fn insert(&self, document: &JsonDocument, place: &InsertionPlace<'_>) -> Result<bool> {
         match self {
             Self::Hooks(form, client) => hooks::insert(document, form, *client),
             Self::Server(command, variables) => {
@@ -117,7 +121,7 @@ impl Registration {
 }
 
 /// Where our folders are, when they are not where everybody's are: the client may not pass that on.
-fn variables(world: &World, scope: Scope) -> serde_json::Value {
+fn variables(world: &World, scope: SettingsScope) -> serde_json::Value {
     let mut variables = serde_json::Map::new();
     if !scope.committed() {
         for (name, folder, usual) in [
@@ -136,7 +140,7 @@ fn variables(world: &World, scope: Scope) -> serde_json::Value {
 
 /// A part of ours in one of Claude Code's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct RemovedPart {
     /// The file.
     pub path: PathBuf,
     /// Kind of part.
@@ -145,16 +149,20 @@ pub struct Part {
 
 /// Takes all of ours out of every file that the record knows, of the user's own files, and of the files of the projects at
 /// `roots`. Returns the parts that were there, and why others could not be taken out.
-pub fn unregister(world: &World, roots: &[PathBuf], run: Run) -> (Vec<Part>, Vec<Failure>) {
-    let mut record = Record::read(&world.dirs);
+pub fn unregister(
+    world: &World,
+    roots: &[PathBuf],
+    run: RunMode,
+) -> (Vec<RemovedPart>, Vec<Failure>) {
+    let mut record = InsertionRecord::read(&world.dirs);
     let (mut parts, mut failures) = (Vec::new(), Vec::new());
     let home = Path::new("/");
-    let mut take = |record: &mut Record, place: &Place<'_>| {
+    let mut take = |record: &mut InsertionRecord, place: &InsertionPlace<'_>| {
         let purpose = match place.purpose {
             Purpose::Servers => Purpose::Server,
             purpose => purpose,
         };
-        let part = Part { path: place.path.to_owned(), purpose };
+        let part = RemovedPart { path: place.path.to_owned(), purpose };
         match take_out(record, place, run) {
             // What the record has is met again where nothing is changed.
             Ok(true) if !parts.contains(&part) => parts.push(part),
@@ -166,7 +174,7 @@ pub fn unregister(world: &World, roots: &[PathBuf], run: Run) -> (Vec<Part>, Vec
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
         take(&mut record, &insertion.place(home));
-        if run == Run::Real {
+        if run == RunMode::Real {
             let _ = record.write(&world.dirs);
         }
     }
@@ -180,30 +188,30 @@ pub fn unregister(world: &World, roots: &[PathBuf], run: Run) -> (Vec<Part>, Vec
             (&settings, Purpose::Plugin),
             (&servers, Purpose::Servers),
         ] {
-            take(&mut record, &Place { path, purpose, scope, root });
+            take(&mut record, &InsertionPlace { path, purpose, scope, root });
         }
     }
-    if run == Run::Real {
+    if run == RunMode::Real {
         failures.extend(record.write(&world.dirs).err());
     }
     (parts, failures)
 }
 
 /// Returns each scope with the project that its files are of; those of the user come once.
-fn places(roots: &[PathBuf]) -> impl Iterator<Item = (Scope, &Path)> {
-    let of_project = roots
-        .iter()
-        .flat_map(|root| [Scope::Local, Scope::Project].map(|scope| (scope, root.as_path())));
-    [(Scope::User, Path::new("/"))].into_iter().chain(of_project)
+fn places(roots: &[PathBuf]) -> impl Iterator<Item = (SettingsScope, &Path)> {
+    let of_project = roots.iter().flat_map(|root| {
+        [SettingsScope::Local, SettingsScope::Project].map(|scope| (scope, root.as_path()))
+    });
+    [(SettingsScope::User, Path::new("/"))].into_iter().chain(of_project)
 }
 
 /// Registrations in one settings file or server file.
 #[derive(Debug)]
-pub struct Found {
+pub struct FileRegistrations {
     /// The file.
     pub path: PathBuf,
     /// The handlers of our hooks with the event of each, or why the file cannot be read.
-    pub hooks: Result<Vec<(&'static hooks::Hook, serde_json::Value)>>,
+    pub hooks: Result<Vec<(&'static hooks::HookEvent, serde_json::Value)>>,
     /// Whether all hooks are switched off in it.
     pub disabled: bool,
     /// Days after which Claude Code deletes transcripts, where the file says so.
@@ -211,16 +219,16 @@ pub struct Found {
 }
 
 /// Looks for our hooks in the settings files of all scopes.
-pub fn find_hooks(world: &World, root: &Path) -> Vec<Found> {
+pub fn find_hooks(world: &World, root: &Path) -> Vec<FileRegistrations> {
     let look = |scope| {
         let path = world.claude.settings(scope, root);
         let document = match super::replace::read(&path) {
             Ok(None) => return None,
-            Ok(Some(text)) => Document::parse(&path, Some(&text)),
+            Ok(Some(text)) => JsonDocument::parse(&path, Some(&text)),
             Err(failure) => Err(failure),
         };
-        let value = document.as_ref().map(Document::value).unwrap_or_default();
-        Some(Found {
+        let value = document.as_ref().map(JsonDocument::value).unwrap_or_default();
+        Some(FileRegistrations {
             hooks: document.map(|document| hooks::registered(&document)),
             disabled: value.get("disableAllHooks").and_then(serde_json::Value::as_bool)
                 == Some(true),
@@ -228,16 +236,16 @@ pub fn find_hooks(world: &World, root: &Path) -> Vec<Found> {
             path,
         })
     };
-    Scope::ALL.into_iter().filter_map(look).collect()
+    SettingsScope::ALL.into_iter().filter_map(look).collect()
 }
 
 /// Looks for our MCP server in the files of all scopes: the first one that has it, or what keeps a
 /// file from being read.
 pub fn find_server(world: &World, root: &Path) -> Result<Option<(PathBuf, serde_json::Value)>> {
-    for scope in [Scope::Local, Scope::Project, Scope::User] {
+    for scope in [SettingsScope::Local, SettingsScope::Project, SettingsScope::User] {
         let path = world.claude.servers(scope, root);
         let Some(text) = super::replace::read(&path)? else { continue };
-        let document = Document::parse(&path, Some(&text))?;
+        let document = JsonDocument::parse(&path, Some(&text))?;
         if let Some(entry) = server::registered(&document, scope, root) {
             return Ok(Some((path, entry)));
         }

@@ -10,7 +10,7 @@ use memory_store::Timestamp;
 use memory_store::fs::disk;
 use memory_store::fs::open_regular::{self, Links};
 
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 
 /// Bytes of a settings file that are read; beyond that it is none.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -26,7 +26,7 @@ const LOCK_STALE: Duration = Duration::from_secs(10);
 
 /// Next state of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextText {
     /// It is right as it is.
     Keep,
     /// It gets this text.
@@ -48,7 +48,7 @@ pub struct Replaced {
 
 /// Whether files are changed or only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Run {
+pub enum RunMode {
     /// They are changed.
     Real,
     /// They stay as they are.
@@ -58,19 +58,19 @@ pub enum Run {
 /// Does as [`replace`] does without a backup, or returns what it would do.
 pub fn change(
     path: &Path,
-    run: Run,
-    decide: impl FnOnce(&Path, Option<&str>) -> Result<Next>,
+    run: RunMode,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
 ) -> Result<Option<Replaced>> {
-    if run == Run::Real {
+    if run == RunMode::Real {
         return replace(path, None, decide);
     }
     let path = resolve(path)?;
     let before = read(&path)?;
     let after = match decide(&path, before.as_deref())? {
-        Next::Keep => return Ok(None),
-        Next::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
-        Next::Write(text) => Some(text),
-        Next::Remove => None,
+        NextText::Keep => return Ok(None),
+        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
+        NextText::Write(text) => Some(text),
+        NextText::Remove => None,
     };
     Ok(Some(Replaced { after, backup: None, created: Vec::new() }))
 }
@@ -80,7 +80,7 @@ pub fn change(
 pub fn replace(
     path: &Path,
     backup_at: Option<Timestamp>,
-    decide: impl FnOnce(&Path, Option<&str>) -> Result<Next>,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
 ) -> Result<Option<Replaced>> {
     let path = resolve(path)?;
     let parent = path.parent().unwrap_or(Path::new("/")).to_owned();
@@ -95,15 +95,15 @@ pub fn replace(
 fn replace_locked(
     path: &Path,
     backup_at: Option<Timestamp>,
-    decide: impl FnOnce(&Path, Option<&str>) -> Result<Next>,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
 ) -> Result<Option<Replaced>> {
-    let _lock = Lock::take(path)?;
+    let _lock = FileLock::take(path)?;
     let before = read(path)?;
     let after = match decide(path, before.as_deref())? {
-        Next::Keep => return Ok(None),
-        Next::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
-        Next::Write(text) => Some(text),
-        Next::Remove => None,
+        NextText::Keep => return Ok(None),
+        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
+        NextText::Write(text) => Some(text),
+        NextText::Remove => None,
     };
     let backup = match (&before, backup_at) {
         (Some(before), Some(now)) => Some(back_up(path, before, now)?),
@@ -221,9 +221,9 @@ pub fn remove_folders(created: &[PathBuf]) {
 
 /// The lock that Claude Code takes for its own files: a folder beside the file. It is held for
 /// milliseconds, and one that is ten seconds old may be taken over.
-struct Lock(PathBuf);
+struct FileLock(PathBuf);
 
-impl Lock {
+impl FileLock {
     fn take(path: &Path) -> Result<Self> {
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
@@ -260,7 +260,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for FileLock {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.0);
     }

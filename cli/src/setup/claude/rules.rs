@@ -2,7 +2,7 @@
 
 use jsonc_parser::cst::CstNode;
 
-use super::document::{Document, input};
+use super::document::{JsonDocument, input};
 use crate::failure::Result;
 
 /// Tools that change nothing: a rule allows each.
@@ -17,7 +17,7 @@ const PERMISSIONS: &str = "permissions";
 const ALLOW: &str = "allow";
 
 /// Puts the rules for the tools of one server into the document, each once. Returns whether anything changed.
-pub fn insert(document: &Document, prefix: &str) -> Result<bool> {
+pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
     let there = there(document);
     let rules = TOOLS.map(|tool| format!("{prefix}{tool}"));
     let missing: Vec<_> = rules.iter().filter(|rule| !there.contains(rule)).collect();
@@ -36,7 +36,7 @@ pub fn insert(document: &Document, prefix: &str) -> Result<bool> {
 }
 
 /// Takes the rules out, and what is empty without them. Returns whether there were any.
-pub fn remove(document: &Document) -> bool {
+pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(permissions) = root.object_value(PERMISSIONS) else { return false };
     let Some(allow) = permissions.array_value(ALLOW) else { return false };
@@ -67,7 +67,7 @@ fn is_ours(rule: Option<&str>) -> bool {
     [OF_SERVER, OF_PLUGIN].into_iter().filter_map(tool).any(|tool| TOOLS.contains(&tool))
 }
 
-fn there(document: &Document) -> Vec<String> {
+fn there(document: &JsonDocument) -> Vec<String> {
     let value = document.value();
     let rules = value[PERMISSIONS][ALLOW].as_array().into_iter().flatten();
     rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect()
@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
 
-    fn document(text: &str) -> Document {
-        Document::parse(Path::new("settings.json"), Some(text)).unwrap()
+    fn document(text: &str) -> JsonDocument {
+        JsonDocument::parse(Path::new("settings.json"), Some(text)).unwrap()
     }
 
     #[test]

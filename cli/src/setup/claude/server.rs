@@ -5,8 +5,8 @@ use std::path::Path;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp};
 use serde_json::{Value, json};
 
-use super::document::{Document, input};
-use super::places::Scope;
+use super::document::{JsonDocument, input};
+use super::places::SettingsScope;
 use crate::failure::Result;
 
 /// The name of the server in Claude Code.
@@ -20,8 +20,8 @@ const PROJECTS: &str = "projects";
 
 /// Puts the server into the document, with variables that a client may not pass on by itself. Returns whether anything changed.
 pub fn insert(
-    document: &Document,
-    scope: Scope,
+    document: &JsonDocument,
+    scope: SettingsScope,
     root: &Path,
     command: &str,
     env: &Value,
@@ -32,8 +32,8 @@ pub fn insert(
     }
     let top = document.object()?;
     let holder = match scope {
-        Scope::User | Scope::Project => top,
-        Scope::Local => {
+        SettingsScope::User | SettingsScope::Project => top,
+        SettingsScope::Local => {
             let projects = document.object_in(&top, PROJECTS)?;
             document.object_in(&projects, &root.display().to_string())?
         }
@@ -54,7 +54,7 @@ pub fn insert(
 }
 
 /// Takes the server out, and what is empty without it. Returns whether anything changed.
-pub fn remove(document: &Document, scope: Scope, root: &Path) -> bool {
+pub fn remove(document: &JsonDocument, scope: SettingsScope, root: &Path) -> bool {
     let Ok(top) = document.object() else { return false };
     let Some(holder) = holder(&top, scope, root) else { return false };
     let Some(servers) = holder.object_value(SERVERS) else { return false };
@@ -68,7 +68,7 @@ pub fn remove(document: &Document, scope: Scope, root: &Path) -> bool {
 
 /// Removes every server that starts our program, under any name and for any project, and the objects that are empty
 /// without it. Returns whether there was one.
-pub fn remove_all(document: &Document) -> bool {
+pub fn remove_all(document: &JsonDocument) -> bool {
     let Ok(top) = document.object() else { return false };
     let of_user = remove_from(&top);
     let projects = top.object_value(PROJECTS).map(|projects| projects.properties());
@@ -82,7 +82,7 @@ pub fn remove_all(document: &Document) -> bool {
 }
 
 /// Returns the names of servers that start our program through another program, such as a shell.
-pub fn wrapped(document: &Document) -> Vec<String> {
+pub fn wrapped(document: &JsonDocument) -> Vec<String> {
     let value = document.value();
     let projects = value[PROJECTS].as_object().into_iter().flat_map(|projects| projects.values());
     let servers = [&value].into_iter().chain(projects).filter_map(|it| it[SERVERS].as_object());
@@ -142,14 +142,16 @@ fn starts_program(entry: &Value) -> bool {
 }
 
 /// The entry of the server, if there is one.
-pub fn registered(document: &Document, scope: Scope, root: &Path) -> Option<Value> {
+pub fn registered(document: &JsonDocument, scope: SettingsScope, root: &Path) -> Option<Value> {
     let top = document.object().ok()?;
     holder(&top, scope, root)?.object_value(SERVERS)?.get(NAME)?.value()?.to_serde_value()
 }
 
-fn holder(top: &CstObject, scope: Scope, root: &Path) -> Option<CstObject> {
+fn holder(top: &CstObject, scope: SettingsScope, root: &Path) -> Option<CstObject> {
     match scope {
-        Scope::User | Scope::Project => Some(top.clone()),
-        Scope::Local => top.object_value(PROJECTS)?.object_value(&root.display().to_string()),
+        SettingsScope::User | SettingsScope::Project => Some(top.clone()),
+        SettingsScope::Local => {
+            top.object_value(PROJECTS)?.object_value(&root.display().to_string())
+        }
     }
 }

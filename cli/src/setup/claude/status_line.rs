@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::document::Document;
+use super::document::JsonDocument;
 
 const KEY: &str = "statusLine";
 
 /// Removes the status line if it is our command and nothing else. Returns whether the document changed.
-pub fn remove(document: &Document) -> bool {
+pub fn remove(document: &JsonDocument) -> bool {
     let Ok(root) = document.object() else { return false };
     let Some(property) = root.get(KEY) else { return false };
     let value = property.value().and_then(|value| value.to_serde_value()).unwrap_or_default();
@@ -19,7 +19,7 @@ pub fn remove(document: &Document) -> bool {
 }
 
 /// Returns the command of a status line that runs our command among others.
-pub fn wrapped(document: &Document) -> Option<String> {
+pub fn wrapped(document: &JsonDocument) -> Option<String> {
     let value = document.value();
     let command = value[KEY]["command"].as_str()?;
     let is_wrapped = command.contains("throughline") && !is_ours(&value[KEY]);
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn our_status_line_goes_and_another_stays() {
         let document =
-            |text: &str| Document::parse(Path::new("settings.json"), Some(text)).unwrap();
+            |text: &str| JsonDocument::parse(Path::new("settings.json"), Some(text)).unwrap();
         let line = |command: &str| {
             format!(
                 "{{\n  \"model\": \"x\",\n  \"statusLine\": {{ \"type\": \"command\", \"command\": {command:?} }}\n}}\n"

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 use memory_store::layout::UserDirs;
 
-use super::client::Version;
-use super::document::Document;
-use super::hooks::{self, Form};
-use super::places::Scope;
-use super::record::{Place, Purpose, Record, put_in, take_out};
-use super::replace::{Next, Run, replace};
+use super::client::ClaudeCodeVersion;
+use super::document::JsonDocument;
+use super::hooks::{self, ProgramForm};
+use super::places::SettingsScope;
+use super::record::{InsertionPlace, InsertionRecord, Purpose, put_in, take_out};
+use super::replace::{NextText, RunMode, replace};
 use super::server;
 use crate::exit;
 
@@ -21,12 +21,12 @@ mod styles;
 
 use styles::STYLES;
 
-fn form() -> Form {
-    Form::Exec(PathBuf::from("/opt/bin"))
+fn form() -> ProgramForm {
+    ProgramForm::Exec(PathBuf::from("/opt/bin"))
 }
 
-fn inserted(text: Option<&str>, form: &Form) -> String {
-    let document = Document::parse(Path::new("settings.json"), text).unwrap();
+fn inserted(text: Option<&str>, form: &ProgramForm) -> String {
+    let document = JsonDocument::parse(Path::new("settings.json"), text).unwrap();
     assert!(hooks::insert(&document, form, None).unwrap());
     document.text()
 }
@@ -60,21 +60,21 @@ impl Home {
         fs::read_to_string(self.file()).ok()
     }
 
-    fn change(&self, change: impl Fn(&mut Record, &Place<'_>) -> bool) -> bool {
+    fn change(&self, change: impl Fn(&mut InsertionRecord, &InsertionPlace<'_>) -> bool) -> bool {
         let path = self.file();
-        let place = Place {
+        let place = InsertionPlace {
             path: &path,
             purpose: Purpose::Hooks,
-            scope: Scope::User,
+            scope: SettingsScope::User,
             root: Path::new("/p"),
         };
-        let mut record = Record::read(&self.dirs);
+        let mut record = InsertionRecord::read(&self.dirs);
         let changed = change(&mut record, &place);
         record.write(&self.dirs).unwrap();
         changed
     }
 
-    fn insert(&self, form: &Form) -> bool {
+    fn insert(&self, form: &ProgramForm) -> bool {
         let now = Timestamp(1_790_000_000_000);
         self.change(|record, place| {
             put_in(record, place, now, |document| hooks::insert(document, form, None)).unwrap()
@@ -82,7 +82,7 @@ impl Home {
     }
 
     fn take_out(&self) -> bool {
-        self.change(|record, place| take_out(record, place, Run::Real).unwrap())
+        self.change(|record, place| take_out(record, place, RunMode::Real).unwrap())
     }
 }
 
@@ -90,10 +90,11 @@ impl Home {
 fn what_is_there_stays_and_our_hooks_parse() {
     for (style, before) in STYLES {
         let after = inserted(Some(before), &form());
-        let document = Document::parse(Path::new("settings.json"), Some(&after)).unwrap();
+        let document = JsonDocument::parse(Path::new("settings.json"), Some(&after)).unwrap();
         assert_eq!(hooks::registered(&document).len(), hooks::HOOKS.len(), "{style}:\n{after}");
         let parsed = document.value();
-        let original = Document::parse(Path::new("settings.json"), Some(before)).unwrap().value();
+        let original =
+            JsonDocument::parse(Path::new("settings.json"), Some(before)).unwrap().value();
         for (key, value) in original.as_object().unwrap().iter().filter(|(key, _)| *key != "hooks")
         {
             assert_eq!(&parsed[key], value, "{style}");
@@ -123,9 +124,9 @@ fn what_is_there_stays_and_our_hooks_parse() {
 #[test]
 fn inserting_twice_changes_nothing() {
     for (style, before) in STYLES {
-        for form in [form(), Form::ByName, Form::Shell("/opt/it's here".into())] {
+        for form in [form(), ProgramForm::ByName, ProgramForm::Shell("/opt/it's here".into())] {
             let once = inserted(Some(before), &form);
-            let document = Document::parse(Path::new("settings.json"), Some(&once)).unwrap();
+            let document = JsonDocument::parse(Path::new("settings.json"), Some(&once)).unwrap();
             assert!(!hooks::insert(&document, &form, None).unwrap(), "{style}");
             assert_eq!(document.text(), once, "{style}");
         }
@@ -151,7 +152,7 @@ fn moving_our_programs_and_taking_out_restores_every_byte_too() {
     for (style, before) in STYLES {
         let home = Home::with(Some(before));
         assert!(home.insert(&form()), "{style}");
-        assert!(home.insert(&Form::Exec("/elsewhere".into())), "{style}");
+        assert!(home.insert(&ProgramForm::Exec("/elsewhere".into())), "{style}");
         assert!(!home.text().unwrap().contains("/opt/bin"), "{style}");
         assert!(home.take_out(), "{style}");
         assert_eq!(home.text().as_deref(), Some(before), "{style}");
@@ -185,7 +186,7 @@ fn what_the_user_changed_since_stays_and_the_rest_is_as_before() {
         home.take_out();
         let expected = before.replace("opus", "sonnet");
         let restored = home.text().unwrap();
-        let parse = |text: &str| Document::parse(Path::new("s"), Some(text)).unwrap().value();
+        let parse = |text: &str| JsonDocument::parse(Path::new("s"), Some(text)).unwrap().value();
         assert_eq!(parse(&restored), parse(&expected), "{style}");
         // With hooks of others around ours the changed part is not one piece, and a file on one
         // line has been laid out anew.
@@ -200,7 +201,7 @@ fn without_a_record_the_usual_styles_are_restored_too() {
     for style in ["two spaces", "four spaces, no newline at the end", "tabs", "CRLF", "comments"] {
         let (_, before) = STYLES.into_iter().find(|(name, _)| *name == style).unwrap();
         let after = inserted(Some(before), &form());
-        let document = Document::parse(Path::new("settings.json"), Some(&after)).unwrap();
+        let document = JsonDocument::parse(Path::new("settings.json"), Some(&after)).unwrap();
         assert!(hooks::remove(&document));
         assert_eq!(document.text(), before, "{style}");
     }
@@ -212,7 +213,7 @@ fn another_folder_of_ours_is_replaced_and_others_in_the_same_group_stay() {
     let after = inserted(Some(before), &form());
     assert!(!after.contains("/old/"), "{after}");
     assert!(after.contains("bell"), "{after}");
-    let document = Document::parse(Path::new("s"), Some(&after)).unwrap();
+    let document = JsonDocument::parse(Path::new("s"), Some(&after)).unwrap();
     assert!(hooks::remove(&document));
     let left = document.value();
     assert_eq!(left["hooks"]["Stop"][0]["hooks"][0]["command"], "bell");
@@ -222,9 +223,10 @@ fn another_folder_of_ours_is_replaced_and_others_in_the_same_group_stay() {
 
 #[test]
 fn events_that_an_old_client_does_not_know_are_left_out() {
-    let document = Document::parse(Path::new("s"), None).unwrap();
-    let client = Some(Version(1, 0, 60));
-    hooks::insert(&document, &Form::absolute(Path::new("/opt/bin"), client), client).unwrap();
+    let document = JsonDocument::parse(Path::new("s"), None).unwrap();
+    let client = Some(ClaudeCodeVersion(1, 0, 60));
+    hooks::insert(&document, &ProgramForm::absolute(Path::new("/opt/bin"), client), client)
+        .unwrap();
     let events: Vec<String> =
         document.value()["hooks"].as_object().unwrap().keys().cloned().collect();
     assert!(events.contains(&"UserPromptSubmit".to_owned()));
@@ -238,7 +240,7 @@ fn events_that_an_old_client_does_not_know_are_left_out() {
 
 #[test]
 fn committed_files_name_no_path_of_this_machine() {
-    let text = inserted(None, &Form::ByName);
+    let text = inserted(None, &ProgramForm::ByName);
     assert!(!text.contains("\"command\": \"/"), "{text}");
     assert!(text.contains("command -v throughline-stop >/dev/null 2>&1 || exit 0"), "{text}");
 }
@@ -247,7 +249,7 @@ fn committed_files_name_no_path_of_this_machine() {
 fn a_file_that_does_not_parse_is_refused_with_its_place() {
     let home = Home::with(Some("{\n  \"model\": opus\n}\n"));
     let refused = replace(&home.file(), None, |path, text| {
-        Document::parse(path, text).map(|document| Next::Write(document.text()))
+        JsonDocument::parse(path, text).map(|document| NextText::Write(document.text()))
     })
     .unwrap_err();
     assert_eq!(refused.code, exit::INVALID);
@@ -255,7 +257,7 @@ fn a_file_that_does_not_parse_is_refused_with_its_place() {
     assert_eq!(home.text().unwrap(), "{\n  \"model\": opus\n}\n");
     for bad in ["[]", "\"text\"", "{\"hooks\": []}", "{\"hooks\": {\"Stop\": {}}}", "{'a': 1}", "{"]
     {
-        let document = Document::parse(Path::new("s"), Some(bad));
+        let document = JsonDocument::parse(Path::new("s"), Some(bad));
         let refused = document.and_then(|document| hooks::insert(&document, &form(), None));
         assert_eq!(refused.unwrap_err().code, exit::INVALID, "{bad}");
     }
@@ -313,7 +315,7 @@ fn what_stands_in_place_of_a_lock_does_not_hold_us_for_ever() {
     #[expect(clippy::disallowed_methods, reason = "the age of a file")]
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
-    let refused = replace(&home.file(), None, |_, _| Ok(Next::Remove)).unwrap_err();
+    let refused = replace(&home.file(), None, |_, _| Ok(NextText::Remove)).unwrap_err();
     assert!(refused.message.contains("locked by another program"), "{}", refused.message);
     assert!(lock.exists() && home.file().exists());
 }
@@ -326,16 +328,20 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     fs::create_dir_all(&root).unwrap();
     fs::create_dir_all(&outside).unwrap();
     let settings = root.join(".claude/settings.json");
-    let place =
-        Place { path: &settings, purpose: Purpose::Hooks, scope: Scope::Project, root: &root };
-    let put = |record: &mut Record, place: &Place<'_>| {
+    let place = InsertionPlace {
+        path: &settings,
+        purpose: Purpose::Hooks,
+        scope: SettingsScope::Project,
+        root: &root,
+    };
+    let put = |record: &mut InsertionRecord, place: &InsertionPlace<'_>| {
         put_in(record, place, Timestamp(0), |document| hooks::insert(document, &form(), None))
     };
-    let mut record = Record::default();
-    let refused = |record: &mut Record| {
+    let mut record = InsertionRecord::default();
+    let refused = |record: &mut InsertionRecord| {
         let failure = put(record, &place).unwrap_err();
         assert!(failure.message.contains("leads out of the project"), "{}", failure.message);
-        assert!(!take_out(record, &place, Run::Real).unwrap());
+        assert!(!take_out(record, &place, RunMode::Real).unwrap());
     };
 
     // A folder that is a link.
@@ -357,23 +363,23 @@ fn a_repository_cannot_lead_us_out_of_itself() {
     symlink("../shared.json", &settings).unwrap();
     assert!(put(&mut record, &place).unwrap());
     assert!(fs::read_to_string(root.join("shared.json")).unwrap().contains("throughline-stop"));
-    assert!(take_out(&mut record, &place, Run::Real).unwrap());
+    assert!(take_out(&mut record, &place, RunMode::Real).unwrap());
     fs::remove_file(&settings).unwrap();
     symlink("../../outside/settings.json", &settings).unwrap();
-    assert!(put(&mut record, &Place { scope: Scope::User, ..place }).unwrap());
+    assert!(put(&mut record, &InsertionPlace { scope: SettingsScope::User, ..place }).unwrap());
 }
 
 #[test]
 fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
     let state = "{\n  \"numStartups\": 3,\n  \"projects\": {\n    \"/p\": {\n      \"allowedTools\": [],\n      \"mcpServers\": {}\n    },\n    \"/q\": {\n      \"mcpServers\": {\n        \"other\": {\n          \"command\": \"x\"\n        }\n      }\n    }\n  }\n}";
     for (scope, root, pointer) in [
-        (Scope::User, "/p", "/mcpServers/throughline/command"),
-        (Scope::Local, "/p", "/projects/~1p/mcpServers/throughline/command"),
-        (Scope::Local, "/q", "/projects/~1q/mcpServers/throughline/command"),
-        (Scope::Local, "/new", "/projects/~1new/mcpServers/throughline/command"),
+        (SettingsScope::User, "/p", "/mcpServers/throughline/command"),
+        (SettingsScope::Local, "/p", "/projects/~1p/mcpServers/throughline/command"),
+        (SettingsScope::Local, "/q", "/projects/~1q/mcpServers/throughline/command"),
+        (SettingsScope::Local, "/new", "/projects/~1new/mcpServers/throughline/command"),
     ] {
         let root = Path::new(root);
-        let document = Document::parse(Path::new("s"), Some(state)).unwrap();
+        let document = JsonDocument::parse(Path::new("s"), Some(state)).unwrap();
         assert!(
             server::insert(
                 &document,
@@ -402,7 +408,7 @@ fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
         assert!(server::registered(&document, scope, root).is_some());
         assert!(server::remove(&document, scope, root));
         assert!(!server::remove(&document, scope, root));
-        if root == Path::new("/q") || scope == Scope::User {
+        if root == Path::new("/q") || scope == SettingsScope::User {
             assert_eq!(document.text(), state, "{scope:?} {root:?}");
         }
         assert!(!document.text().contains("throughline"), "{scope:?} {root:?}");

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use memory_store::background;
 
-use super::document::Document;
-use super::places::Scope;
-use super::record::{Insertion, PROGRAM, Place, Purpose, Record, put_in};
+use super::document::JsonDocument;
+use super::places::SettingsScope;
+use super::record::{Insertion, InsertionPlace, InsertionRecord, PROGRAM, Purpose, put_in};
 use super::register::Registration;
 use super::{client, hooks, replace, server};
 use crate::failure::{Failure, Result};
@@ -33,11 +33,11 @@ pub struct Left {
     /// The file.
     pub path: PathBuf,
     /// Owner of the settings.
-    pub scope: Scope,
+    pub scope: SettingsScope,
 }
 
 /// Next state of the entries in a file.
-enum State {
+enum EntriesState {
     /// The file has no entries any more, or this version registers the same entries.
     Current,
     /// The entries were changed.
@@ -54,7 +54,7 @@ enum State {
 /// # Errors
 /// When the record cannot be written.
 pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
-    let mut record = Record::read(&world.dirs);
+    let mut record = InsertionRecord::read(&world.dirs);
     let is_here = |root: &PathBuf| roots.contains(&root.as_path());
     let due: Vec<Insertion> = record
         .insertions
@@ -72,16 +72,16 @@ pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
         // Entries for all projects have no root, and need none.
         let place = known.place(&world.cwd);
         match upgrade_one(world, &mut record, known, &place, client) {
-            Ok(State::Current) => record.note_program(&place),
-            Ok(State::Upgraded) => done.files.push(known.path.clone()),
-            Ok(State::Left) => {
+            Ok(EntriesState::Current) => record.note_program(&place),
+            Ok(EntriesState::Upgraded) => done.files.push(known.path.clone()),
+            Ok(EntriesState::Left) => {
                 // A committed file is checked again at the next upgrade: a colleague may have upgraded it by then.
                 if !known.scope.committed() {
                     record.note_program(&place);
                 }
                 done.left.push(Left { path: known.path.clone(), scope: known.scope });
             }
-            Ok(State::Later) => {}
+            Ok(EntriesState::Later) => {}
             Err(failure) => done.failures.push(failure),
         }
         record.write(&world.dirs)?;
@@ -91,46 +91,50 @@ pub fn upgrade(world: &World, roots: &[&Path]) -> Result<Upgraded> {
 
 fn upgrade_one(
     world: &World,
-    record: &mut Record,
+    record: &mut InsertionRecord,
     known: &Insertion,
-    place: &Place<'_>,
-    client: Option<client::Version>,
-) -> Result<State> {
-    let Some(text) = replace::read(place.path)? else { return Ok(State::Current) };
-    let document = Document::parse(place.path, Some(&text))?;
-    let Some(registered) = Registered::find(&document, place) else { return Ok(State::Current) };
+    place: &InsertionPlace<'_>,
+    client: Option<client::ClaudeCodeVersion>,
+) -> Result<EntriesState> {
+    let Some(text) = replace::read(place.path)? else { return Ok(EntriesState::Current) };
+    let document = JsonDocument::parse(place.path, Some(&text))?;
+    let Some(registered) = FileEntries::find(&document, place) else {
+        return Ok(EntriesState::Current);
+    };
     // A program is started only if its path was registered by this program.
     let is_whole = known.is_whole(&text, place);
     let folder = registered.folder().filter(|folder| !(is_whole && is_earlier(folder)));
     let folder = folder.unwrap_or_else(|| world.bin_dir.clone());
     let wanted = match registered {
         // A client of an unknown version may need a shell.
-        Registered { needs_shell: true, .. } if client.is_none() => return Ok(State::Later),
-        Registered { purpose: Purpose::Hooks, .. } => {
+        FileEntries { needs_shell: true, .. } if client.is_none() => {
+            return Ok(EntriesState::Later);
+        }
+        FileEntries { purpose: Purpose::Hooks, .. } => {
             Registration::hooks(place.scope, &folder, client)
         }
-        Registered { .. } => Registration::server(world, place.scope, &folder),
+        FileEntries { .. } => Registration::server(world, place.scope, &folder),
     };
     if !wanted.insert(&document, place)? {
-        return Ok(State::Current);
+        return Ok(EntriesState::Current);
     }
     if place.scope.committed() || !is_whole {
-        return Ok(State::Left);
+        return Ok(EntriesState::Left);
     }
     put_in(record, place, world.now, |document| wanted.insert(document, place))?;
-    Ok(State::Upgraded)
+    Ok(EntriesState::Upgraded)
 }
 
 /// Returns whether the programs of a folder are of an earlier version, or do not run. Earlier programs would write
 /// stores that this version has migrated.
 fn is_earlier(folder: &Path) -> bool {
     let version = programs::version(&folder.join(background::PROGRAM));
-    let version = version.and_then(|version| client::Version::parse(&version));
-    version < client::Version::parse(PROGRAM)
+    let version = version.and_then(|version| client::ClaudeCodeVersion::parse(&version));
+    version < client::ClaudeCodeVersion::parse(PROGRAM)
 }
 
 /// Our entries in a file.
-struct Registered {
+struct FileEntries {
     purpose: Purpose,
     /// First program that the entries call, if they call it by its path.
     program: Option<PathBuf>,
@@ -138,9 +142,9 @@ struct Registered {
     needs_shell: bool,
 }
 
-impl Registered {
+impl FileEntries {
     /// Finds our entries; `None` if the file has none.
-    fn find(document: &Document, place: &Place<'_>) -> Option<Self> {
+    fn find(document: &JsonDocument, place: &InsertionPlace<'_>) -> Option<Self> {
         let purpose = place.purpose;
         match purpose {
             Purpose::Hooks => {

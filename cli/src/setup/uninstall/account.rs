@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
-use crate::setup::claude::replace::Run;
+use crate::setup::claude::replace::RunMode;
 use crate::view;
 
 /// Something that a person has to delete.
@@ -35,7 +35,7 @@ impl ByHand {
 
 /// Way in which a part is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum RemovalWay {
     /// The part is cut out of its file, which stays.
     Out,
     /// The part is a file of its own, which is removed.
@@ -45,7 +45,7 @@ pub enum Way {
 /// Parts that were removed. Neither a part that fails nor a closed output keeps the other parts from being removed.
 pub struct Account {
     /// Whether files are changed.
-    pub run: Run,
+    pub run: RunMode,
     /// Sentences for the person; those of a dry run lack the leading `Would`.
     pub told: Vec<String>,
     /// Files that were changed or removed.
@@ -57,7 +57,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub fn new(run: Run) -> Self {
+    pub fn new(run: RunMode) -> Self {
         Self {
             run,
             told: Vec::new(),
@@ -68,7 +68,7 @@ impl Account {
     }
 
     /// Adds a part by the file that contained it. Does nothing if no file did.
-    pub fn add(&mut self, what: &str, way: Way, part: Result<Option<PathBuf>>) {
+    pub fn add(&mut self, what: &str, way: RemovalWay, part: Result<Option<PathBuf>>) {
         let path = match part {
             Ok(Some(path)) => path,
             Ok(None) => return,
@@ -76,10 +76,10 @@ impl Account {
         };
         let file = view::path(&path);
         let told = match (self.run, way) {
-            (Run::Real, Way::Out) => format!("Taken out of {file}"),
-            (Run::Real, Way::Whole) => format!("Removed {file}"),
-            (Run::Dry, Way::Out) => format!("take {what} out of {file}"),
-            (Run::Dry, Way::Whole) => format!("remove {file}"),
+            (RunMode::Real, RemovalWay::Out) => format!("Taken out of {file}"),
+            (RunMode::Real, RemovalWay::Whole) => format!("Removed {file}"),
+            (RunMode::Dry, RemovalWay::Out) => format!("take {what} out of {file}"),
+            (RunMode::Dry, RemovalWay::Whole) => format!("remove {file}"),
         };
         if !self.told.contains(&told) {
             self.told.push(told);

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::account::ByHand;
 use super::parts;
-use crate::setup::claude::document::Document;
-use crate::setup::claude::places::Scope;
+use crate::setup::claude::document::JsonDocument;
+use crate::setup::claude::places::SettingsScope;
 use crate::setup::claude::plugin::Plugin;
-use crate::setup::claude::record::Record;
-use crate::setup::claude::replace::{self, Run};
+use crate::setup::claude::record::InsertionRecord;
+use crate::setup::claude::replace::{self, RunMode};
 use crate::setup::claude::{server, status_line};
 use crate::world::World;
 
@@ -71,7 +71,7 @@ pub struct Before {
 impl Before {
     /// Reads the plugins and copies.
     pub fn look(world: &World, roots: &[PathBuf]) -> Self {
-        let record = Record::read(&world.dirs).insertions.into_iter();
+        let record = InsertionRecord::read(&world.dirs).insertions.into_iter();
         let plugins = roots.iter().filter_map(|root| match Plugin::find(world, root) {
             Plugin::On { name, settings } | Plugin::NotInstalled { name, settings } => {
                 Some(plugin(&name, settings))
@@ -95,7 +95,7 @@ fn plugin(name: &str, settings: PathBuf) -> ByHand {
 }
 
 /// Finds the lines and files that a person has to delete.
-pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<ByHand> {
+pub fn find(world: &World, roots: &[PathBuf], before: Before, run: RunMode) -> Vec<ByHand> {
     let mut found = before.plugins;
     let home = SHELLS.iter().chain(&CLIENTS).map(|file| world.home.join(file));
     let projects = roots.iter().flat_map(|root| OF_PROJECT.map(|file| root.join(file)));
@@ -111,7 +111,7 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<B
         ByHand { path, line: None, text }
     }));
     // A copy that is equal to the settings is removed with the other parts.
-    let kept = before.copies.into_iter().filter(|copy| run == Run::Real && copy.is_file());
+    let kept = before.copies.into_iter().filter(|copy| run == RunMode::Real && copy.is_file());
     found.extend(kept.map(|path| ByHand {
         path,
         line: None,
@@ -126,14 +126,14 @@ pub fn find(world: &World, roots: &[PathBuf], before: Before, run: Run) -> Vec<B
 fn settings(world: &World, roots: &[PathBuf]) -> Vec<(PathBuf, Option<PathBuf>)> {
     let none = Path::new("/");
     let mut files = vec![
-        (world.claude.settings(Scope::User, none), None),
-        (world.claude.servers(Scope::User, none), None),
+        (world.claude.settings(SettingsScope::User, none), None),
+        (world.claude.servers(SettingsScope::User, none), None),
     ];
     for root in roots {
-        for scope in [Scope::Local, Scope::Project] {
+        for scope in [SettingsScope::Local, SettingsScope::Project] {
             files.push((world.claude.settings(scope, root), Some(root.clone())));
         }
-        files.push((world.claude.servers(Scope::Project, root), Some(root.clone())));
+        files.push((world.claude.servers(SettingsScope::Project, root), Some(root.clone())));
     }
     files
 }
@@ -159,7 +159,7 @@ fn lines(path: &Path) -> Vec<ByHand> {
 fn wrapped(path: &Path, root: Option<&Path>) -> Vec<ByHand> {
     let is_outside = root.is_some_and(|root| replace::check_inside(path, root).is_err());
     let Some(text) = read(path).filter(|_| !is_outside) else { return Vec::new() };
-    let Ok(document) = Document::parse(path, Some(&text)) else { return Vec::new() };
+    let Ok(document) = JsonDocument::parse(path, Some(&text)) else { return Vec::new() };
     let status_line = status_line::wrapped(&document).map(|_| "statusLine".to_owned());
     let names = server::wrapped(&document).into_iter().chain(status_line);
     let by_hand = |name: String| {

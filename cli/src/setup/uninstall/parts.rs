@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use memory_store::identity;
 
-use super::account::{Account, Way};
+use super::account::{Account, RemovalWay};
 use super::by_hand::{self, Before};
 use crate::complete::VARIABLE;
-use crate::failure::{At as _, Result};
-use crate::setup::claude::places::Scope;
-use crate::setup::claude::replace::{self, Next, Run, check_inside};
+use crate::failure::{AtPath as _, Result};
+use crate::setup::claude::places::SettingsScope;
+use crate::setup::claude::replace::{self, NextText, RunMode, check_inside};
 use crate::setup::claude::{guide, register};
 use crate::setup::merge_setup;
 use crate::world::World;
@@ -62,14 +62,14 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     let run = account.run;
     let before = Before::look(world, roots);
     let (parts, failures) = register::unregister(world, roots, run);
-    if parts.is_empty() && failures.is_empty() && run == Run::Real {
+    if parts.is_empty() && failures.is_empty() && run == RunMode::Real {
         account.told.push("Nothing was registered.".to_owned());
     }
     for part in parts {
-        account.add(part.purpose.name(), Way::Out, Ok(Some(part.path)));
+        account.add(part.purpose.name(), RemovalWay::Out, Ok(Some(part.path)));
     }
     failures.into_iter().for_each(|failure| account.fail(failure));
-    skill(&guide::skill(world, Scope::User, Path::new("/")), account);
+    skill(&guide::skill(world, SettingsScope::User, Path::new("/")), account);
     let own = world.claude.config.join("CLAUDE.md");
     paragraph(&own, &world.claude.config, account);
     for root in roots {
@@ -77,10 +77,10 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
     }
     for file in COMPLETIONS {
         let path = world.home.join(file);
-        account.add("", Way::Whole, remove_own(path, |text| text.contains(VARIABLE), run));
+        account.add("", RemovalWay::Whole, remove_own(path, |text| text.contains(VARIABLE), run));
     }
     for page in manual_pages(world) {
-        account.add("", Way::Whole, remove_own(page, is_page, run));
+        account.add("", RemovalWay::Whole, remove_own(page, is_page, run));
     }
     account.by_hand = by_hand::find(world, roots, before, run);
 }
@@ -88,27 +88,31 @@ pub fn take_out(world: &World, roots: &[PathBuf], account: &mut Account) {
 /// Removes the parts in the files of one project.
 fn of_project(world: &World, root: &Path, account: &mut Account) {
     let run = account.run;
-    skill(&guide::skill(world, Scope::Project, root), account);
+    skill(&guide::skill(world, SettingsScope::Project, root), account);
     for file in GUIDES {
         paragraph(&root.join(file), root, account);
     }
-    account.add("the line", Way::Out, merge_setup::remove_line(root, run));
-    account.add("the merge driver", Way::Out, merge_setup::remove_driver(root, run));
+    account.add("the line", RemovalWay::Out, merge_setup::remove_line(root, run));
+    account.add("the merge driver", RemovalWay::Out, merge_setup::remove_driver(root, run));
     let hook = root.join(".git/hooks/pre-commit");
-    account.add("the check", Way::Out, edit(&hook, root, run, without_hook_lines));
+    account.add("the check", RemovalWay::Out, edit(&hook, root, run, without_hook_lines));
     let config = root.join(".pre-commit-config.yaml");
-    account.add("the check", Way::Out, edit(&config, root, run, without_pre_commit));
+    account.add("the check", RemovalWay::Out, edit(&config, root, run, without_pre_commit));
 }
 
 fn skill(path: &Path, account: &mut Account) {
     let removed = guide::remove_skill(path, account.run);
-    account.add("", Way::Whole, removed.map(|is_removed| is_removed.then(|| path.to_owned())));
+    account.add(
+        "",
+        RemovalWay::Whole,
+        removed.map(|is_removed| is_removed.then(|| path.to_owned())),
+    );
 }
 
 fn paragraph(path: &Path, root: &Path, account: &mut Account) {
     let removed = guide::remove_paragraph(path, root, account.run);
     let path = removed.map(|is_removed| is_removed.then(|| path.to_owned()));
-    account.add("the paragraph", Way::Out, path);
+    account.add("the paragraph", RemovalWay::Out, path);
 }
 
 /// Removes a part from a project's file by its text, and the file if it contains nothing else. Returns the path if the
@@ -116,7 +120,7 @@ fn paragraph(path: &Path, root: &Path, account: &mut Account) {
 fn edit(
     path: &Path,
     root: &Path,
-    run: Run,
+    run: RunMode,
     without: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<PathBuf>> {
     if !path.is_file() || check_inside(path, root).is_err() {
@@ -124,9 +128,9 @@ fn edit(
     }
     let replaced = replace::change(path, run, |_, text| {
         Ok(match text.and_then(&without) {
-            None => Next::Keep,
-            Some(rest) if is_bare(&rest) => Next::Remove,
-            Some(rest) => Next::Write(rest),
+            None => NextText::Keep,
+            Some(rest) if is_bare(&rest) => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
         })
     })?;
     Ok(replaced.map(|_| path.to_owned()))
@@ -168,12 +172,16 @@ fn without_pre_commit(text: &str) -> Option<String> {
 }
 
 /// Removes a file that the program wrote as a whole, if `is_ours` accepts its text. Returns the path if it does.
-fn remove_own(path: PathBuf, is_ours: impl Fn(&str) -> bool, run: Run) -> Result<Option<PathBuf>> {
+fn remove_own(
+    path: PathBuf,
+    is_ours: impl Fn(&str) -> bool,
+    run: RunMode,
+) -> Result<Option<PathBuf>> {
     let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
     if !is_file || !replace::read(&path)?.is_some_and(|text| is_ours(&text)) {
         return Ok(None);
     }
-    if run == Run::Real {
+    if run == RunMode::Real {
         std::fs::remove_file(&path).at(&path)?;
     }
     Ok(Some(path))
