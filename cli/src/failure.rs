@@ -6,7 +6,7 @@ use std::io;
 use processor::upkeep::purge::Unclear;
 
 use crate::exit;
-use crate::printable::plain;
+use crate::view::printable::plain;
 
 /// The result of a command.
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
@@ -132,7 +132,7 @@ pub fn after_saving(told: memory_store::Result<()>) -> Result {
 }
 
 /// Names the file an I/O operation was about.
-pub trait At<T> {
+pub trait AtPath<T> {
     /// Turns the error into a failure that names `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
 
@@ -140,7 +140,7 @@ pub trait At<T> {
     fn named(self, path: &std::path::Path) -> Result<T>;
 }
 
-impl<T> At<T> for io::Result<T> {
+impl<T> AtPath<T> for io::Result<T> {
     fn at(self, path: &std::path::Path) -> Result<T> {
         self.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
     }

@@ -6,28 +6,32 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 
 mod answer;
+mod ask;
 mod caller;
-mod change;
-mod claude;
-mod clock;
 mod command;
-mod elsewhere;
+mod complete;
+mod credentials;
+mod editor;
 mod exit;
 mod failure;
-mod installation;
-mod machine_path;
-mod printable;
-mod style;
+mod inspect;
+mod memory_files;
+mod neighbours;
+mod receipts;
+mod sessions;
+mod setup;
+mod stores;
+mod typed;
 mod usage;
+mod view;
 mod world;
-mod wrap;
 
 fn main() -> ExitCode {
     // SAFETY: this is the first statement of the program, which has one thread.
     unsafe { processor::programs::keep_absolute_folders() };
     // Where a shell asks what could come next, that is the answer.
     clap_complete::CompleteEnv::with_factory(command::help::command)
-        .var(command::complete::VARIABLE)
+        .var(complete::VARIABLE)
         .bin("throughline")
         .complete();
     let parsed = command::help::command().try_get_matches();
@@ -48,14 +52,19 @@ fn report(failure: &failure::Failure) {
         return;
     }
     let mut stderr = anstream::stderr().lock();
-    let columns = wrap::columns(&dialoguer::console::Term::stderr());
-    let mut stderr = wrap::Wrapped::new(&mut stderr, columns);
+    let columns = view::wrap::columns(&dialoguer::console::Term::stderr());
+    let mut stderr = view::wrap::Wrapped::new(&mut stderr, columns);
     // When even this cannot be written, the exit code has to say it.
-    let _ = writeln!(stderr, "{} {}", style::paint(style::BAD, "throughline:"), failure.message);
+    let _ = writeln!(
+        stderr,
+        "{} {}",
+        view::style::paint(view::style::BAD, "throughline:"),
+        failure.message
+    );
     for cause in &failure.causes {
         let _ = writeln!(stderr, "  because: {cause}");
     }
     if let Some(hint) = &failure.hint {
-        let _ = writeln!(stderr, "{} {hint}", style::paint(style::CARE, "hint:"));
+        let _ = writeln!(stderr, "{} {hint}", view::style::paint(view::style::CARE, "hint:"));
     }
 }

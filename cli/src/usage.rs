@@ -5,8 +5,8 @@ use std::io::Write as _;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::command::pager;
 use crate::exit;
+use crate::view::pager;
 
 /// Commands and options that take something away: only who mistyped one is told of it.
 const TAKING: [&str; 8] =

@@ -22,10 +22,10 @@ use processor::publish::custom_embedder::Asker;
 use processor::sync::SyncOptions;
 
 use crate::caller::Caller;
-use crate::claude::places::ClaudeDirs;
-use crate::elsewhere;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::setup::claude::places::ClaudeDirs;
+use crate::setup::elsewhere;
 
 /// Warnings of background work are told for this long.
 const WARNING_MS_MAX: i64 = 7 * DAY_MS;
@@ -291,10 +291,18 @@ fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
     let linked = path.into_iter().flat_map(env::split_paths).find(|dir| {
         dir.is_absolute()
             && dir.join("throughline").canonicalize().is_ok_and(|found| found == real)
-            && dir.join(crate::claude::hooks::PROGRAMS[0]).exists()
+            && dir.join(crate::setup::claude::hooks::PROGRAMS[0]).exists()
     });
     let folder = linked.or_else(|| real.parent().map(Path::to_owned));
     folder.ok_or_else(|| Failure::new("this program lies in no folder"))
+}
+
+/// Fresh entropy.
+pub fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -9,13 +9,17 @@ use memory_store::neighbour::{self, Neighbour, Verdict};
 use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
 
-use super::changes::line;
-use super::stores::Stores;
-use super::{ask, neighbours, person, view};
+use super::person;
+use crate::ask;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
+use crate::neighbours;
+use crate::stores::Stores;
+use crate::typed::WriteOptions;
+use crate::view;
+use crate::view::changes::line;
+use crate::view::style::{NAME, paint};
 use crate::world::World;
 
 /// The command as a person types it.
@@ -26,12 +30,12 @@ const BODY_BYTES_MAX: u64 = 64 << 10;
 
 /// Adds a memory that you write. If there is one with this kind and title, it gets the new text instead.
 #[derive(Debug, Args)]
-pub struct Add {
+pub struct AddArgs {
     /// The memory in one sentence; it is also its title
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
     /// failed-approach, task, session
-    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds(), default_value = "fact")]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds(), default_value = "fact")]
     kind: Kind,
     /// More about it, Markdown; `-` reads it from stdin
     #[arg(
@@ -55,17 +59,13 @@ pub struct Add {
     #[arg(long)]
     pin: bool,
     /// The memory that this one replaces: it stays in its file and is given no more; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     supersedes: Vec<String>,
     /// Add it although it seems to repeat or contradict another: both are true
     #[arg(long, hide_short_help = true)]
     both: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// Says how a new memory and its nearest neighbour go together.
@@ -79,7 +79,7 @@ enum NeighbourWord {
 }
 
 /// Runs the command.
-pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &AddArgs, world: &World, out: &mut dyn Write) -> Result {
     let is_persons = world.caller == Caller::Person;
     if args.user && !is_persons {
         return Err(person::refused("`--user` decides for all of your projects", TYPED));
@@ -87,12 +87,12 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     // Looked up first: a mistyped id changes nothing.
     let mut replaced = args.replaced(&stores)?;
-    let mut memory = args.memory(world, &stores)?;
+    let mut memory = args.memory(&stores)?;
     if !is_persons {
         memory.source.said_by = Some(SaidBy::Assistant);
         memory.source.extractor = Some(Source::NOTED.to_owned());
     }
-    let recall = neighbours::open(world, &stores);
+    let recall = stores.recall();
     let mut near = neighbours::near(&recall, world, &memory);
     // One of the same kind and title is updated.
     near.retain(|near| {
@@ -123,18 +123,18 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
     let store = if args.user { &stores.user } else { &stores.project };
-    if args.dry_run {
+    if args.write.dry_run {
         return args.would(&store.redactor(&stores.settings).redacted(&memory), &near, out);
     }
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let saved = store.save(memory, &redactor, world.now)?;
-    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
+    let held = stores.note_saved(store, &saved.stored, &redactor)?;
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
     // A memory that is not given, or not in the repository, takes nobody's place.
     if held.is_none() && saved.suspects.is_empty() {
         for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
-            neighbours::supersede(world, &stores, older, saved.stored.memory.id, &mut told)?;
+            neighbours::supersede(&stores, older, saved.stored.memory.id, &mut told)?;
         }
     }
     if !is_persons {
@@ -154,15 +154,15 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
             "It is a note by Claude, because Claude Code ran this. If you typed it with `!`, the next sync makes it yours."
         )?;
     }
-    if args.json {
-        return view::saved_json(&saved, held.as_ref(), Some(&near), out);
+    if args.write.json {
+        return view::saved::json(&saved, held.as_ref(), Some(&near), out);
     }
     let done = match saved.change {
         Change::Created => "Added",
         Change::Updated => "Updated",
         Change::Unchanged => "Already known:",
     };
-    view::saved(done, &saved, held.as_ref(), out)?;
+    view::saved::show(done, &saved, held.as_ref(), out)?;
     out.write_all(&told)?;
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
     if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {
@@ -229,13 +229,13 @@ pub fn body(typed: &str) -> Result<String> {
     Ok(text)
 }
 
-impl Add {
+impl AddArgs {
     /// Says what would be added, and which memories are near.
     fn would(&self, memory: &Memory, near: &[Neighbour], out: &mut dyn Write) -> Result {
         let mut told = vec![format!("add the {} \"{}\"", memory.kind.name(), line(&memory.title))];
         told.extend(memory.supersedes.iter().map(|id| format!("replace {}", id.short())));
-        view::would(&told, self.json, out)?;
-        if self.json {
+        view::would(&told, self.write.json, out)?;
+        if self.write.json {
             return Ok(());
         }
         near.iter().try_for_each(|near| neighbours::line(near, out))
@@ -266,7 +266,11 @@ impl Add {
         let Some(nearest) = near.first().filter(|near| near.asks()) else {
             return Ok(NeighbourWord::Unsaid);
         };
-        if self.json || self.dry_run || !self.supersedes.is_empty() || !world.interactive {
+        if self.write.json
+            || self.write.dry_run
+            || !self.supersedes.is_empty()
+            || !world.interactive
+        {
             return Ok(NeighbourWord::Unsaid);
         }
         neighbours::line(nearest, out)?;
@@ -287,13 +291,13 @@ impl Add {
         Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 
-    fn memory(&self, world: &World, stores: &Stores) -> Result<Memory> {
+    fn memory(&self, stores: &Stores) -> Result<Memory> {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
         }
         let scope = if self.user { Scope::User } else { Scope::Project };
-        let id = MemoryId::new(world.now, super::random()?);
+        let id = MemoryId::new(stores.world.now, crate::world::random()?);
         Ok(Memory {
             scope,
             source: Source {
@@ -304,12 +308,12 @@ impl Add {
             paths: self
                 .path
                 .iter()
-                .map(|path| super::project_path(world, &stores.tree, path))
+                .map(|path| crate::typed::project_path(&stores, path))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
             tags: self.tag.clone(),
             pinned: self.pin,
-            ..Memory::new(id, self.kind, title, body(&self.body)?, world.now)
+            ..Memory::new(id, self.kind, title, body(&self.body)?, stores.world.now)
         })
     }
 }

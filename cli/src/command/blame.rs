@@ -10,24 +10,22 @@ use memory_store::{Timestamp, short_session};
 use processor::extract::session_record::{SessionRecord, TouchedFile};
 use serde::Serialize;
 
-use super::sessions::{Session, Sessions};
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain, plural};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::sessions::{PastSession, PastSessions};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, MemoryView, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Shows what is known about a file or folder, and which sessions read or edited it.
 #[derive(Debug, Args)]
-pub struct Blame {
+pub struct BlameArgs {
     /// The file or folder
     #[arg(value_name = "FILE")]
     path: String,
     /// At most this many sessions
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -35,17 +33,17 @@ pub struct Blame {
 }
 
 #[derive(Serialize)]
-struct Blamed<'a> {
+struct FileHistory<'a> {
     path: String,
     memories: Vec<MemoryView<'a>>,
-    sessions: Vec<Touched>,
+    sessions: Vec<TouchingSession>,
 }
 
 /// A session that touched the file.
 #[derive(Serialize)]
-struct Touched {
+struct TouchingSession {
     #[serde(flatten)]
-    session: Session,
+    session: PastSession,
     #[serde(flatten)]
     touches: Touches,
 }
@@ -59,21 +57,21 @@ struct Touches {
 }
 
 /// Runs the command.
-pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &BlameArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let path = super::project_path(world, &stores.tree, &args.path)?;
+    let path = crate::typed::project_path(&stores, &args.path)?;
     let path = path.trim_end_matches('/').to_owned();
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let mut memories: Vec<Stored> = listing.memories;
     memories.retain(|stored| is_about(&stored.memory, &path));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
-    let sessions = Sessions::open(world, &stores);
+    let sessions = PastSessions::open(&stores);
     let touched = sessions.iter().filter_map(|(session, record)| {
         let touches = touches(record, &path)?;
-        Some(Touched { session: session.clone(), touches })
+        Some(TouchingSession { session: session.clone(), touches })
     });
-    let mut touched: Vec<Touched> = touched.collect();
+    let mut touched: Vec<TouchingSession> = touched.collect();
     touched.sort_by_key(|one| Reverse(one.touches.touched));
     touched.truncate(args.limit);
     let is_empty = memories.is_empty() && touched.is_empty();
@@ -85,7 +83,7 @@ pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
             MemoryView::from(stored).held(is_held).labelled(is_pulled(stored))
         });
         let memories = views.collect();
-        view::json(&Blamed { path, memories, sessions: touched }, out)?;
+        view::json(&FileHistory { path, memories, sessions: touched }, out)?;
     } else {
         show(&path, &memories, &touched, world, out)?;
     }
@@ -148,7 +146,7 @@ fn touches(record: &SessionRecord, path: &str) -> Option<Touches> {
 fn show(
     path: &str,
     memories: &[Stored],
-    touched: &[Touched],
+    touched: &[TouchingSession],
     world: &World,
     out: &mut dyn Write,
 ) -> Result {
@@ -167,7 +165,7 @@ fn show(
         writeln!(out)?;
     }
     writeln!(out, "{}", paint(STRONG, format_args!("Sessions that touched {}", plain(path))))?;
-    for Touched { session, touches } in touched {
+    for TouchingSession { session, touches } in touched {
         let counts = [(touches.edits, "edit"), (touches.reads, "read")];
         let counts: Vec<String> = counts
             .into_iter()

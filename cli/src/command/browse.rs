@@ -7,14 +7,14 @@ use clap::Args;
 use memory_store::MemoryId;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 
-use self::effects::{Source, told};
+use self::effects::{BrowseSource, told};
 use self::filters::{Filters, StatusFilter};
 use self::screen::Screen;
 use self::state::{BrowseState, Effect, RowKey, Tab, Task};
-use super::listing::{self, ListFilter};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{QUIET, paint};
+use crate::view::listing::{self, ListFilter};
+use crate::view::style::{QUIET, paint};
 use crate::world::World;
 
 mod draw;
@@ -33,13 +33,13 @@ mod tests;
 ///
 /// Without a terminal, and with --json, it prints what `throughline list` prints.
 #[derive(Debug, Args)]
-pub struct Browse {
+pub struct BrowseArgs {
     /// Print the memories as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Browse {
+impl BrowseArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.json
@@ -47,7 +47,7 @@ impl Browse {
 }
 
 /// Runs the command.
-pub fn run(args: &Browse, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &BrowseArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return listing::print(&ListFilter::default(), true, world, out);
     }
@@ -116,7 +116,7 @@ pub fn named_or_chosen(
 
 /// Runs the browser until the person leaves; returns the memory that was chosen.
 fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> {
-    let mut source = Source::open(world)?;
+    let mut source = BrowseSource::open(world)?;
     // A fault of the store is said on the usual screen.
     load(Tab::Memories, &mut source, &mut state)?;
     let mut screen = Screen::enter()?;
@@ -128,7 +128,7 @@ fn on_screen(world: &World, mut state: BrowseState) -> Result<Option<MemoryId>> 
 /// Draws, waits and does what is asked for, until the person leaves.
 fn go_round(
     screen: &mut Screen,
-    source: &mut Source<'_>,
+    source: &mut BrowseSource,
     state: &mut BrowseState,
 ) -> Result<Option<MemoryId>> {
     loop {
@@ -167,7 +167,7 @@ const fn is_of_text(key: KeyEvent) -> bool {
 }
 
 /// Reads the preview of the selected row, unless it is there.
-fn preview(source: &Source<'_>, state: &mut BrowseState) {
+fn preview(source: &BrowseSource, state: &mut BrowseState) {
     let wanted = state.selected_key();
     let known = state.preview.as_ref().map(|(key, _)| key);
     if known == wanted.as_ref() {
@@ -183,7 +183,7 @@ fn preview(source: &Source<'_>, state: &mut BrowseState) {
 }
 
 /// Searches memories. What is not understood yet, as a phrase that is still typed, is said in the last line.
-fn find(text: Option<String>, source: &Source<'_>, state: &mut BrowseState) {
+fn find(text: Option<String>, source: &BrowseSource, state: &mut BrowseState) {
     let Some(text) = text else { return };
     match source.find(&text) {
         Ok(found) => state.found(&text, found),
@@ -194,7 +194,7 @@ fn find(text: Option<String>, source: &Source<'_>, state: &mut BrowseState) {
     }
 }
 
-fn load(tab: Tab, source: &mut Source<'_>, state: &mut BrowseState) -> Result {
+fn load(tab: Tab, source: &mut BrowseSource, state: &mut BrowseState) -> Result {
     let (rows, broken) = source.rows(tab)?;
     state.loaded(tab, rows);
     if let Some(broken) = broken {
@@ -207,7 +207,7 @@ fn load(tab: Tab, source: &mut Source<'_>, state: &mut BrowseState) -> Result {
 fn work(
     effect: &Effect,
     screen: &mut Screen,
-    source: &mut Source<'_>,
+    source: &mut BrowseSource,
     state: &mut BrowseState,
 ) -> Result {
     if let Effect::Load(tab) = effect {

@@ -12,21 +12,23 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::{Error, MemoryId, settings_file};
 use serde::Serialize;
 
-use super::changes::line;
-use super::memory_files::{self, Content, SideFile, is_memory_file};
-use super::view::{self, plural};
+use self::machine_path::machine_paths;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
-use crate::machine_path::machine_paths;
-use crate::style::{BAD, GOOD, paint};
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::memory_files::{self, FileContent, SideFile, is_memory_file};
+use crate::view::changes::line;
+use crate::view::style::{BAD, GOOD, paint};
+use crate::view::{self, plural};
 use crate::world::World;
+
+pub mod machine_path;
 
 /// Checks memory files before they are committed: each valid, without secrets and paths of one machine, with an id of
 /// its own. Nothing is changed.
 ///
 /// Exit code 7 where a file holds a secret or personal data, 5 where something else is wrong with one.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// Files or folders; without any, all memory files. What is no memory file is left out
     files: Vec<PathBuf>,
     /// Look at what is staged and differs from HEAD, as the next commit will have it
@@ -42,12 +44,12 @@ pub struct Check {
 struct CheckReport {
     /// How many memory files were looked at.
     checked: usize,
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
 }
 
 /// Something that is wrong with a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Problem {
+struct FileProblem {
     file: String,
     /// Counted from 1; none where it is about the file as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +75,7 @@ enum ProblemKind {
 }
 
 /// Runs the command.
-pub fn run(args: &Check, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &CheckArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     let (files, wanted) = args.files(world, &root)?;
     let tree = Tree::find(&world.dirs, &root);
@@ -93,7 +95,7 @@ pub fn run(args: &Check, world: &World, out: &mut dyn Write) -> Result {
     report.verdict(out)
 }
 
-impl Check {
+impl CheckArgs {
     /// All memory files, which say whether an id is there once, and the paths of those that are to be checked.
     fn files(&self, world: &World, root: &Path) -> Result<(Vec<SideFile>, BTreeSet<String>)> {
         let named = self.named(world, root)?;
@@ -157,18 +159,20 @@ fn check(
     for SideFile { path, content } in files.iter().filter(|file| is_memory_file(&file.path)) {
         let is_wanted = wanted.contains(path);
         report.checked += usize::from(is_wanted);
-        let mut found = Found { path, redactor, problems: Vec::new() };
+        let mut found = FileProblems { path, redactor, problems: Vec::new() };
         match content {
-            Content::Bytes(bytes) => {
+            FileContent::Bytes(bytes) => {
                 if let Some(id) = found.all(bytes, known) {
                     ids.entry(id).or_default().push(path);
                 }
             }
-            Content::Link => found.add(None, ProblemKind::Invalid, "it is a symbolic link".into()),
-            Content::Unmerged => {
+            FileContent::Link => {
+                found.add(None, ProblemKind::Invalid, "it is a symbolic link".into())
+            }
+            FileContent::Unmerged => {
                 found.add(None, ProblemKind::Conflict, "its merge is not done".into());
             }
-            Content::Unreadable(why) => found.add(None, ProblemKind::Invalid, why.clone()),
+            FileContent::Unreadable(why) => found.add(None, ProblemKind::Invalid, why.clone()),
         }
         if is_wanted {
             report.problems.append(&mut found.problems);
@@ -178,7 +182,7 @@ fn check(
         for path in paths.iter().filter(|path| wanted.contains(**path)) {
             let others = paths.iter().filter(|other| other != &path);
             let others: Vec<String> = others.map(|other| shown(other, redactor)).collect();
-            let mut found = Found { path, redactor, problems: Vec::new() };
+            let mut found = FileProblems { path, redactor, problems: Vec::new() };
             let told = format!("{} has the same id; give this one another", others.join(", "));
             found.add(None, ProblemKind::RepeatedId, told);
             report.problems.append(&mut found.problems);
@@ -189,10 +193,10 @@ fn check(
 }
 
 /// The problems of one file.
-struct Found<'a> {
+struct FileProblems<'a> {
     path: &'a str,
     redactor: &'a Redactor,
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
 }
 
 /// A path without secrets, safe to print.
@@ -200,10 +204,10 @@ fn shown(path: &str, redactor: &Redactor) -> String {
     view::path(&*redactor.redact(path))
 }
 
-impl Found<'_> {
+impl FileProblems<'_> {
     fn add(&mut self, line: Option<usize>, problem: ProblemKind, told: String) {
         let file = shown(self.path, self.redactor);
-        self.problems.push(Problem { file, line, problem, told });
+        self.problems.push(FileProblem { file, line, problem, told });
     }
 
     /// Looks at all of a file; returns its id where it is a memory.
@@ -269,7 +273,7 @@ fn conflict(text: &str) -> Option<usize> {
 }
 
 fn show(report: &CheckReport, out: &mut dyn Write) -> Result {
-    for Problem { file, line, problem, told } in &report.problems {
+    for FileProblem { file, line, problem, told } in &report.problems {
         let place = line.map_or(file.clone(), |line| format!("{file}:{line}"));
         let word = match problem {
             ProblemKind::Invalid => "not valid",
@@ -294,7 +298,7 @@ impl CheckReport {
         }
         out.flush()?;
         let files: BTreeSet<&str> = self.problems.iter().map(|it| &*it.file).collect();
-        let is_secret = |it: &Problem| it.problem == ProblemKind::Secret;
+        let is_secret = |it: &FileProblem| it.problem == ProblemKind::Secret;
         let has_secret = self.problems.iter().any(is_secret);
         let failure = Failure::new(format!(
             "{} of {} not ready to be committed",

@@ -6,19 +6,19 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
-use super::complete::VARIABLE;
+use crate::complete::VARIABLE;
 use crate::exit;
 use crate::failure::{Failure, Result};
 
 /// Prints a completion script. It asks `throughline` itself, so that ids, kinds and settings are completed, too.
 #[derive(Debug, Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
 /// Runs the command.
-pub fn run(args: &Completions, out: &mut dyn Write) -> Result {
+pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result {
     let (shells, name) = (Shells::builtins(), args.shell.to_string());
     let shell = shells.completer(&name).ok_or_else(|| {
         let known = shells.names().collect::<Vec<_>>().join(", ");

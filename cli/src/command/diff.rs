@@ -10,17 +10,17 @@ use memory_store::{Kind, Memory, MemoryId};
 use processor::git::memories;
 use serde::Serialize;
 
-use super::changes::{self, FieldChange};
-use super::memory_files::{self, Content, SideFile};
-use super::view::{self, plain, plural};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::memory_files::{self, FileContent, SideFile};
+use crate::view::changes::{self, FieldChange};
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, plain, plural};
 use crate::world::World;
 
 /// Tells what was added, changed and removed in the project's memory files, in sentences.
 #[derive(Debug, Args)]
-pub struct Diff {
+pub struct DiffArgs {
     /// REV: from that commit to the working tree. REV..REV: between two commits; REV...REV: what the second has since
     /// both parted. Without it, what was not committed yet
     #[arg(value_name = "REV[..REV]")]
@@ -32,14 +32,14 @@ pub struct Diff {
 
 /// One of the two sides.
 #[derive(Clone, Debug)]
-enum Side {
+enum DiffSide {
     /// A commit, with its name as it was typed.
     Commit { name: String, id: String },
     /// The files as they lie there.
     WorkingTree,
 }
 
-impl Side {
+impl DiffSide {
     fn name(&self) -> &str {
         match self {
             Self::Commit { name, .. } => name,
@@ -57,14 +57,14 @@ impl Side {
 
 /// The differences between two sides.
 #[derive(Serialize)]
-struct Difference {
+struct MemoryDifference {
     from: String,
     to: String,
     added: Vec<MemoryLine>,
     changed: Vec<ChangedMemory>,
     removed: Vec<MemoryLine>,
     /// Files that cannot be read as a memory, of either side.
-    unreadable: Vec<Unreadable>,
+    unreadable: Vec<UnreadableFile>,
 }
 
 /// A memory on one side.
@@ -87,14 +87,14 @@ struct ChangedMemory {
 
 /// A file that cannot be read.
 #[derive(PartialEq, Eq, Serialize)]
-struct Unreadable {
+struct UnreadableFile {
     side: String,
     file: String,
     error: String,
 }
 
 /// Runs the command.
-pub fn run(args: &Diff, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &DiffArgs, world: &World, out: &mut dyn Write) -> Result {
     let root = world.root();
     let (from, to) = sides(args.range.as_deref().unwrap_or("HEAD"), &root)?;
     let difference = compare(&root, &from, &to)?;
@@ -104,10 +104,11 @@ pub fn run(args: &Diff, world: &World, out: &mut dyn Write) -> Result {
     show(&difference, out)
 }
 
-fn sides(range: &str, root: &Path) -> Result<(Side, Side)> {
+fn sides(range: &str, root: &Path) -> Result<(DiffSide, DiffSide)> {
     if let Some((one, other)) = range.split_once("...") {
         let (one, other) = (commit(root, one)?, commit(root, other)?);
-        let (Side::Commit { id, name }, Side::Commit { id: other_id, .. }) = (&one, &other) else {
+        let (DiffSide::Commit { id, name }, DiffSide::Commit { id: other_id, .. }) = (&one, &other)
+        else {
             return Ok((one, other));
         };
         let base = memories::merge_base(root, id, other_id).ok_or_else(|| {
@@ -120,21 +121,21 @@ fn sides(range: &str, root: &Path) -> Result<(Side, Side)> {
             .hint("Compare them as they are, with two dots.")
         })?;
         let name = format!("the commit where it left {name}");
-        return Ok((Side::Commit { name, id: base }, other));
+        return Ok((DiffSide::Commit { name, id: base }, other));
     }
     match range.split_once("..") {
         Some((one, other)) => Ok((commit(root, one)?, commit(root, other)?)),
-        None => Ok((commit(root, range)?, Side::WorkingTree)),
+        None => Ok((commit(root, range)?, DiffSide::WorkingTree)),
     }
 }
 
-fn commit(root: &Path, typed: &str) -> Result<Side> {
+fn commit(root: &Path, typed: &str) -> Result<DiffSide> {
     let name = if typed.is_empty() { "HEAD" } else { typed };
     if let Err(why) = processor::git::version::check() {
         return Err(Failure::new(why).hint("`throughline diff` compares commits of git."));
     }
     match memories::commit(root, name) {
-        Some(id) => Ok(Side::Commit { name: name.to_owned(), id }),
+        Some(id) => Ok(DiffSide::Commit { name: name.to_owned(), id }),
         None if !processor::git::is_repository(root) => Err(memory_files::silent(root)),
         None if name == "HEAD" => Err(Failure::new("nothing is committed here yet")
             .code(exit::NOT_FOUND)
@@ -145,11 +146,11 @@ fn commit(root: &Path, typed: &str) -> Result<Side> {
     }
 }
 
-fn compare(root: &Path, from: &Side, to: &Side) -> Result<Difference> {
+fn compare(root: &Path, from: &DiffSide, to: &DiffSide) -> Result<MemoryDifference> {
     let mut unreadable = Vec::new();
     let old = read(from, root, &mut unreadable)?;
     let mut new = read(to, root, &mut unreadable)?;
-    let mut difference = Difference {
+    let mut difference = MemoryDifference {
         from: from.name().to_owned(),
         to: to.name().to_owned(),
         added: Vec::new(),
@@ -179,25 +180,25 @@ fn compare(root: &Path, from: &Side, to: &Side) -> Result<Difference> {
 
 /// The memories of a side by their ids, each with its file; of files with one id the first counts.
 fn read(
-    side: &Side,
+    side: &DiffSide,
     root: &Path,
-    unreadable: &mut Vec<Unreadable>,
+    unreadable: &mut Vec<UnreadableFile>,
 ) -> Result<BTreeMap<MemoryId, (String, Memory)>> {
     let mut memories = BTreeMap::new();
     for SideFile { path, content } in side.files(root)? {
         let error = match content {
-            Content::Bytes(bytes) => match MemoryFile::parse(Path::new(&path), bytes) {
+            FileContent::Bytes(bytes) => match MemoryFile::parse(Path::new(&path), bytes) {
                 Ok(file) => {
                     memories.entry(file.memory.id).or_insert((path, file.memory));
                     continue;
                 }
                 Err(error) => error.to_string(),
             },
-            Content::Link => format!("{}: it is a symbolic link", view::path(&path)),
-            Content::Unmerged => format!("{}: its merge is not done", view::path(&path)),
-            Content::Unreadable(why) => format!("{}: {why}", view::path(&path)),
+            FileContent::Link => format!("{}: it is a symbolic link", view::path(&path)),
+            FileContent::Unmerged => format!("{}: its merge is not done", view::path(&path)),
+            FileContent::Unreadable(why) => format!("{}: {why}", view::path(&path)),
         };
-        unreadable.push(Unreadable { side: side.name().to_owned(), file: path, error });
+        unreadable.push(UnreadableFile { side: side.name().to_owned(), file: path, error });
     }
     Ok(memories)
 }
@@ -215,7 +216,7 @@ impl MemoryLine {
 }
 
 /// A sentence about a memory, by its kind.
-fn sentences(difference: &Difference) -> BTreeMap<usize, Vec<String>> {
+fn sentences(difference: &MemoryDifference) -> BTreeMap<usize, Vec<String>> {
     let mut sentences: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut tell = |memory: &MemoryLine, verb: &str, more: &str| {
         let place =
@@ -232,8 +233,8 @@ fn sentences(difference: &Difference) -> BTreeMap<usize, Vec<String>> {
     sentences
 }
 
-fn show(difference: &Difference, out: &mut dyn Write) -> Result {
-    let Difference { from, to, added, changed, removed, unreadable } = difference;
+fn show(difference: &MemoryDifference, out: &mut dyn Write) -> Result {
+    let MemoryDifference { from, to, added, changed, removed, unreadable } = difference;
     let (from, to) = (changes::line(from), changes::line(to));
     if added.is_empty() && changed.is_empty() && removed.is_empty() {
         writeln!(out, "No memory differs between {from} and {to}.")?;
@@ -259,7 +260,7 @@ fn show(difference: &Difference, out: &mut dyn Write) -> Result {
     if !unreadable.is_empty() {
         writeln!(out, "\n{}", paint(STRONG, "cannot be read"))?;
     }
-    for Unreadable { side, error, .. } in unreadable {
+    for UnreadableFile { side, error, .. } in unreadable {
         writeln!(out, "  In {}: {}", changes::line(side), changes::line(error))?;
     }
     Ok(())

@@ -9,22 +9,22 @@ use memory_store::store::{By, Stored};
 
 use super::add::body;
 use super::browse::{self, Purpose};
-use super::changes;
-use super::credentials;
-use super::editor;
 use super::person;
-use super::stores::Stores;
-use super::view;
 use crate::caller::Caller;
+use crate::credentials;
+use crate::editor;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::typed::WriteOptions;
+use crate::view::{self, changes};
 use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
 #[derive(Debug, Args)]
-pub struct Edit {
+pub struct EditArgs {
     /// The id, or its last characters; without it, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Option<String>,
     /// Another title
     #[arg(long)]
@@ -33,7 +33,7 @@ pub struct Edit {
     #[arg(long, allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
-    #[arg(long, value_parser = super::kind, add = super::complete::kinds())]
+    #[arg(long, value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Option<Kind>,
     /// Adds a tag; may be repeated
     #[arg(long)]
@@ -50,35 +50,31 @@ pub struct Edit {
     /// Ends `--pin`
     #[arg(long)]
     unpin: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// Runs the command.
-pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &EditArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(Failure::new("the title is empty").code(exit::USAGE));
     }
-    let ids = browse::named_or_chosen(args.id.as_slice(), args.json, Purpose::Edit, world)?;
+    let ids = browse::named_or_chosen(args.id.as_slice(), args.write.json, Purpose::Edit, world)?;
     // Nothing was chosen.
     let Some(id) = ids.first() else { return Ok(()) };
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(id)?;
-    if args.dry_run {
-        return args.would(world, &stores, &stored, out);
+    if args.write.dry_run {
+        return args.would(&stores, &stored, out);
     }
     let typed = format!("throughline edit {}", stored.memory.id.short());
     let is_persons = world.caller == Caller::Person;
     if !is_persons && (store.is_persons(&stored)? || !args.changes_something()) {
         return Err(person::refused("it is what you said, wrote or kept", &typed));
     }
-    let redactor = stores.redactor_for_writing(world, store)?;
+    let redactor = stores.redactor_for_writing(store)?;
     let saved = if args.changes_something() {
-        let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths = args.path.iter().map(|path| crate::typed::project_path(&stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let body = args.body.as_deref().map(body).transpose()?;
         let by = if is_persons { By::Person } else { By::Model };
@@ -88,30 +84,24 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
             store.edit_at(&stored.path, id, by, &redactor, change)
         })?
     } else {
-        editor::edit_by_hand(world, &stores, stored, &redactor)?
+        editor::edit_by_hand(&stores, stored, &redactor)?
     };
-    let held = stores.note_saved(world, store, &saved.stored, &redactor)?;
-    if args.json {
-        return view::saved_json(&saved, held.as_ref(), None, out);
+    let held = stores.note_saved(store, &saved.stored, &redactor)?;
+    if args.write.json {
+        return view::saved::json(&saved, held.as_ref(), None, out);
     }
-    view::changed(&saved, held.as_ref(), out)
+    view::saved::show_changed(&saved, held.as_ref(), out)
 }
 
-impl Edit {
+impl EditArgs {
     /// Says what would be changed.
-    fn would(
-        &self,
-        world: &World,
-        stores: &Stores,
-        stored: &Stored,
-        out: &mut dyn Write,
-    ) -> Result {
+    fn would(&self, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
         if !self.changes_something() {
             return Err(Failure::new("nothing is known of a change before your editor made it")
                 .code(exit::USAGE)
                 .hint("Use an option such as --title with --dry-run."));
         }
-        let paths = self.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths = self.path.iter().map(|path| crate::typed::project_path(&stores, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
         let mut changed = stored.memory.clone();
         self.apply(self.body.as_deref().map(body).transpose()?, &paths, &mut changed);
@@ -120,7 +110,7 @@ impl Edit {
         let told = changes::between(&stored.memory, &redactor.redacted(&changed)).into_iter();
         let told: Vec<String> =
             told.map(|change| format!("change {id}: {}", change.told)).collect();
-        view::would(&told, self.json, out)
+        view::would(&told, self.write.json, out)
     }
 
     fn changes_something(&self) -> bool {

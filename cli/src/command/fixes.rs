@@ -7,18 +7,17 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
-use memory_store::recall::{Recall, Recalled, Search};
+use memory_store::recall::{Recalled, Search};
 use memory_store::store::Stored;
 use processor::extract::session_record::Cure;
 use processor::session_records;
 use serde::Serialize;
 
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, MemoryView, clock, plain};
 use crate::world::World;
 
 /// Columns before the cure.
@@ -29,11 +28,11 @@ const CURE_LINES_MAX: usize = 3;
 /// Lists known errors with their cure, newest first; with words, those that fit. Memories come before cures that tool
 /// calls of sessions showed.
 #[derive(Debug, Args)]
-pub struct Fixes {
+pub struct FixesArgs {
     /// Words of the error
     words: Vec<String>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -49,7 +48,7 @@ enum FixView<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &FixesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
@@ -58,7 +57,7 @@ pub fn run(args: &Fixes, world: &World, out: &mut dyn Write) -> Result {
     if args.words.is_empty() {
         fixes.sort_by_key(|fix| (Reverse(view::date(&fix.memory)), fix.memory.id));
     } else {
-        let recalled = find(&args.words.join(" "), args.limit, world, &stores);
+        let recalled = find(&args.words.join(" "), args.limit, &stores);
         let place = |fix: &Stored| recalled.hits.iter().position(|hit| hit.id == fix.memory.id);
         fixes.retain(|fix| place(fix).is_some());
         fixes.sort_by_key(place);
@@ -98,11 +97,11 @@ fn is_current(stored: &Stored) -> bool {
 }
 
 /// Finds fixes by words, best first. They may be the text of an error, in which nothing is an operator.
-fn find(words: &str, limit: usize, world: &World, stores: &Stores) -> Recalled {
+fn find(words: &str, limit: usize, stores: &Stores) -> Recalled {
     let search =
         Search { text: words.to_owned(), kinds: vec![Kind::Fix], limit, ..Search::default() };
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
-    recall.search(&search, world.now)
+    let recall = stores.world.with_second(&stores.tree, stores.recall());
+    recall.search(&search, stores.world.now)
 }
 
 fn show(fixes: &[Stored], out: &mut dyn Write) -> Result {

@@ -9,34 +9,32 @@ use memory_store::store::{Forget as How, Store, Stored};
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::removal;
-use super::stores::Stores;
-use super::view::{self, Sentences};
+use super::review::removal;
 use crate::caller::Caller;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::typed::WriteOptions;
+use crate::view;
+use crate::view::changes::line;
 use crate::world::World;
 
 /// Puts memories aside: they are neither given nor learned again until `throughline restore`.
 #[derive(Debug, Args)]
-pub struct Forget {
+pub struct ForgetArgs {
     /// Ids, or their last characters; without any, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Vec<String>,
     /// Delete their files instead of putting them aside; also works for those put aside before
     #[arg(long)]
     delete: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
 /// A memory that was put aside or deleted.
 #[derive(Serialize)]
-struct Gone<'a> {
+struct ForgottenMemory<'a> {
     id: MemoryId,
     short: String,
     title: &'a str,
@@ -45,12 +43,12 @@ struct Gone<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ForgetArgs, world: &World, out: &mut dyn Write) -> Result {
     let (how, purpose) = match args.delete {
         true => (How::Delete, Purpose::Delete),
         false => (How::Archive, Purpose::Forget),
     };
-    let ids = browse::named_or_chosen(&args.id, args.json, purpose, world)?;
+    let ids = browse::named_or_chosen(&args.id, args.write.json, purpose, world)?;
     let stores = Stores::open(world)?;
     // All are looked up first: a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
@@ -61,26 +59,26 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
             ((_, stored, true), How::Archive) => return Err(is_aside(&stored)),
         }
     }
-    if args.dry_run {
+    if args.write.dry_run {
         let verb = if args.delete { "delete" } else { "put aside" };
         let told = found.iter().chain(&aside).map(|(_, Stored { memory, .. })| {
-            format!("{verb} {} \"{}\"", memory.id.short(), super::changes::line(&memory.title))
+            format!("{verb} {} \"{}\"", memory.id.short(), line(&memory.title))
         });
-        return view::would(&told.collect::<Vec<_>>(), args.json, out);
+        return view::would(&told.collect::<Vec<_>>(), args.write.json, out);
     }
     let left = match world.caller {
         Caller::Person => None,
         Caller::Claude => leave_users_words(world, &mut found, &mut aside)?,
     };
-    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     for (store, stored) in &found {
-        removal::put_aside(world, &stores, store, stored, how, told)?;
+        removal::put_aside(&stores, store, stored, how, told)?;
     }
     for (store, stored) in &aside {
         store.delete_archived(&stored.memory.id.to_string())?;
         removal::tell_deleted(stored, told)?;
     }
-    if args.json {
+    if args.write.json {
         view::json(&gone(found.iter().chain(&aside), how), out)?;
     }
     left.map_or(Ok(()), Err)
@@ -121,8 +119,11 @@ fn leave_users_words<'s>(
     }))
 }
 
-fn gone<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>, how: How) -> Vec<Gone<'a>> {
-    all.map(|(_, stored)| Gone {
+fn gone<'a>(
+    all: impl Iterator<Item = &'a (&'a Store, Stored)>,
+    how: How,
+) -> Vec<ForgottenMemory<'a>> {
+    all.map(|(_, stored)| ForgottenMemory {
         id: stored.memory.id,
         short: stored.memory.id.short(),
         title: &stored.memory.title,

@@ -6,14 +6,13 @@ use clap::Args;
 use memory_store::handoff::{self, LeftSession};
 use processor::handoff::FORGOTTEN_DAYS;
 
-use super::view::{self, plain};
-use crate::clock;
 use crate::failure::Result;
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Says where the work was left, as Markdown.
 #[derive(Debug, Args)]
-pub struct Handoff {
+pub struct HandoffArgs {
     /// How many sessions
     #[arg(long, short = 'n', default_value_t = 3, value_name = "COUNT")]
     limit: usize,
@@ -23,7 +22,7 @@ pub struct Handoff {
 }
 
 /// Runs the command.
-pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &HandoffArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let mut left = handoff::Handoff::read(&world.dirs.tree(&tree.root).handoff);
     left.sessions.truncate(args.limit);

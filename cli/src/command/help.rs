@@ -6,10 +6,10 @@ use super::Args;
 use crate::exit;
 
 /// A command and what it does, in few words.
-type Entry = (&'static str, &'static str);
+type HelpEntry = (&'static str, &'static str);
 
 /// All commands, by what they are for. They are printed in two columns.
-const GROUPS: [(&str, &[Entry]); 4] = [
+const GROUPS: [(&str, &[HelpEntry]); 4] = [
     (
         "Every day",
         &[
@@ -158,7 +158,7 @@ pub fn examples(path: &str) -> Option<[&'static str; 2]> {
 }
 
 /// Variables of the environment that decide something.
-pub const ENVIRONMENT: [Entry; 4] = [
+pub const ENVIRONMENT: [HelpEntry; 4] = [
     ("THROUGHLINE", "off, read or full: the mode of this process"),
     ("THROUGHLINE_MODELS", "folder of the embedder's files"),
     ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),

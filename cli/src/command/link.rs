@@ -9,27 +9,25 @@ use memory_store::identity;
 use memory_store::layout::Tree;
 use serde::Serialize;
 
-use super::{projects, view};
-use crate::failure::{At as _, Result};
+use super::projects;
+use crate::failure::{AtPath as _, Result};
+use crate::typed::WriteOptions;
+use crate::view;
 use crate::world::World;
 
 /// Makes this working tree part of another project on this machine, so that both share their memories.
 #[derive(Debug, Args)]
-pub struct Link {
+pub struct LinkArgs {
     /// A working tree of the project, or the start of the project's id
     project: String,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Link {
+impl LinkArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
@@ -41,7 +39,7 @@ struct Linked<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &LinkArgs, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
     // An id has no slash.
     let project = if named.is_dir() || args.project.contains('/') {
@@ -54,20 +52,24 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     let belongs = |tree: &Tree| tree.project == project && tree.root == observed.root;
     if let Some(tree) = Tree::find(&world.dirs, &world.cwd).filter(belongs) {
         let (root, project) = (&tree.root, project.to_string());
-        if args.dry_run {
-            return view::would(&[], args.json, out);
+        if args.write.dry_run {
+            return view::would(&[], args.write.json, out);
         }
-        if args.json {
+        if args.write.json {
             return view::json(&Linked { root, project }, out);
         }
         return Ok(writeln!(out, "{} belongs to project {project} already.", view::path(root))?);
     }
-    if args.dry_run {
+    if args.write.dry_run {
         let root = view::path(&observed.root);
-        return view::would(&[format!("make {root} part of project {project}")], args.json, out);
+        return view::would(
+            &[format!("make {root} part of project {project}")],
+            args.write.json,
+            out,
+        );
     }
     let tree = identity::link(&world.dirs, &observed, project)?;
-    if args.json {
+    if args.write.json {
         return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);
     }
     writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;

@@ -5,13 +5,13 @@ use std::io::Write;
 use clap::Args;
 
 use super::browse::{self, Purpose};
-use super::listing::{self, ListFilter};
 use crate::failure::Result;
+use crate::view::listing::{self, ListFilter};
 use crate::world::World;
 
 /// Lists memories, newest first.
 #[derive(Debug, Args)]
-pub struct List {
+pub struct ListArgs {
     #[command(flatten)]
     filter: ListFilter,
     /// Choose one at the terminal, and print its id
@@ -23,7 +23,7 @@ pub struct List {
 }
 
 /// Runs the command.
-pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ListArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.pick {
         let chosen = browse::named_or_chosen(&[], args.json, Purpose::Name, world)?;
         return chosen.iter().try_for_each(|id| Ok(writeln!(out, "{id}")?));

@@ -9,16 +9,14 @@ use memory_store::short_session;
 use processor::programs;
 use serde::Serialize;
 
-use super::given::GivenItems;
-use super::receipts::{self, Follower, Receipt};
-use super::stores::Stores;
-use super::view::{self, plain};
 use super::why;
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, paint};
+use crate::receipts::{self, Follower, InjectionReceipt};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{NAME, QUIET, paint};
+use crate::view::{self, clock, plain, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Columns of a time and of what it was given at.
 const TIME_COLUMNS: usize = 15;
@@ -29,9 +27,9 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(250);
 
 /// Lists what was given to Claude last (injections), one line each; `throughline why` has the reasons.
 #[derive(Debug, Args)]
-pub struct Log {
+pub struct LogArgs {
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
@@ -48,22 +46,22 @@ pub struct Log {
 #[derive(Serialize)]
 pub struct LogEntry<'a> {
     #[serde(flatten)]
-    receipt: &'a Receipt,
+    receipt: &'a InjectionReceipt,
     /// Titles of the memories, and the names and first lines of the passages, in the order they were given in.
     pub titles: Vec<&'a str>,
 }
 
 /// Runs the command.
-pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &LogArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let wanted = |receipt: &Receipt| {
+    let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
     if args.follow {
-        return follow(args, wanted, world, &stores, out);
+        return follow(args, wanted, &stores, out);
     }
-    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
-    let items = GivenItems::of(&stores, world, &found)?;
+    let found = receipts::last(&stores.state(), args.limit, wanted);
+    let items = GivenItems::of(&stores, &found)?;
     let lines: Vec<LogEntry<'_>> =
         found.iter().map(|receipt| LogEntry::of(receipt, &items)).collect();
     if args.json {
@@ -72,7 +70,7 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     if lines.is_empty() {
         writeln!(out, "{}", why::nothing(args.session.as_deref()))?;
     }
-    let at = |receipt: &Receipt| clock::ago(receipt.at, world.now);
+    let at = |receipt: &InjectionReceipt| clock::ago(receipt.at, world.now);
     lines
         .iter()
         .try_for_each(|entry| Ok(writeln!(out, "{}", entry.line(at(entry.receipt), wrap::room()))?))
@@ -81,13 +79,12 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
 /// Prints the last receipts of the newest day, oldest first, and then each as it comes. Ends when the reader of the output
 /// is gone.
 fn follow(
-    args: &Log,
-    wanted: impl Fn(&Receipt) -> bool,
-    world: &World,
+    args: &LogArgs,
+    wanted: impl Fn(&InjectionReceipt) -> bool,
     stores: &Stores,
     out: &mut dyn Write,
 ) -> Result {
-    let mut follower = Follower::new(&world.dirs.tree(&stores.tree.root));
+    let mut follower = Follower::new(&stores.state());
     let mut is_first = true;
     while programs::has_reader() {
         let mut new = follower.next();
@@ -97,7 +94,7 @@ fn follow(
         }
         is_first = false;
         if !new.is_empty() {
-            let items = GivenItems::of(stores, world, &new)?;
+            let items = GivenItems::of(stores, &new)?;
             for receipt in &new {
                 let entry = LogEntry::of(receipt, &items);
                 let line = match args.json {
@@ -127,7 +124,7 @@ pub fn occasion(event: &str) -> &str {
 
 impl<'a> LogEntry<'a> {
     /// Looks up the titles of what a receipt names.
-    pub fn of(receipt: &'a Receipt, items: &'a GivenItems) -> Self {
+    pub fn of(receipt: &'a InjectionReceipt, items: &'a GivenItems) -> Self {
         let given = receipt.memories.iter();
         Self { receipt, titles: given.map(|given| items.title(given.id)).collect() }
     }

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use super::{Args as CommandLine, help};
 use crate::exit;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
 
 /// Writes manual pages into a folder, as an installer does; without one, prints the page of `throughline`.
 #[derive(Debug, Args)]
@@ -36,15 +36,15 @@ pub fn run(args: &ManPages, out: &mut dyn Write) -> Result {
     let mut pages = Vec::new();
     collect(&command, "", &mut pages)?;
     if args.dry_run {
-        let told = format!("write {} manual pages into {}", pages.len(), super::view::path(dir));
-        return super::view::would(&[told], false, out);
+        let told = format!("write {} manual pages into {}", pages.len(), crate::view::path(dir));
+        return crate::view::would(&[told], false, out);
     }
     fs::create_dir_all(dir).at(dir)?;
     for (name, page) in pages {
         let file = dir.join(name);
         fs::write(&file, page).at(&file)?;
     }
-    writeln!(out, "Wrote the manual pages into {}.", super::view::path(dir))?;
+    writeln!(out, "Wrote the manual pages into {}.", crate::view::path(dir))?;
     Ok(())
 }
 

@@ -3,22 +3,21 @@
 use std::process::Command;
 
 use clap::Args;
+use memory_store::fs::process;
 
-use crate::claude::server::PROGRAM;
 use crate::failure::{Failure, Result};
-use crate::installation::Installation;
+use crate::setup::claude::server::PROGRAM;
+use crate::setup::installation::Installation;
 use crate::world::World;
 
 /// Serves memory to a model over standard input and output (`throughline-mcp`).
 #[derive(Debug, Args)]
-pub struct Mcp {}
+pub struct McpArgs {}
 
 /// Becomes the server; only a failure comes back.
 pub fn run(world: &World) -> Result {
-    use std::os::unix::process::CommandExt as _;
-
     let program = world.program(PROGRAM);
-    let error = Command::new(&program).current_dir(&world.cwd).exec();
+    let error = process::replace_with(Command::new(&program).current_dir(&world.cwd));
     Err(Failure::new(format!("{}: {error}", program.display())).hint(format!(
         "The server has to lie beside this program. {}.",
         Installation::find(world).again(&world.home)

@@ -9,7 +9,7 @@ use memory_store::file::{FILE_BYTES_MAX, MergedFront, merge};
 use memory_store::store::read_bounded;
 use processor::git::memories::{MergedText, Versions, merge_texts};
 
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
 use crate::world::World;
 
 /// Names of the sides, as conflicts tell them.
@@ -21,7 +21,7 @@ const LABELS: [&str; 3] = ["ours", "base", "theirs"];
 /// holds conflicts. Those of fields stand above the text, with our value in the field.
 #[derive(Debug, Args)]
 #[command(hide = true)]
-pub struct MergeDriver {
+pub struct MergeDriverArgs {
     /// The common ancestor (%O)
     base: PathBuf,
     /// Our version, which is replaced by the result (%A)
@@ -29,7 +29,7 @@ pub struct MergeDriver {
     /// Their version (%B)
     theirs: PathBuf,
     /// Characters of a conflict's marker (%L)
-    #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = super::count)]
+    #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = crate::typed::count)]
     marker_size: usize,
     /// Say whether it merges without conflicts, and write nothing
     #[arg(long)]
@@ -37,7 +37,7 @@ pub struct MergeDriver {
 }
 
 /// Runs the command.
-pub fn run(args: &MergeDriver, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &MergeDriverArgs, world: &World, out: &mut dyn Write) -> Result {
     let at = |path: &Path| world.cwd.join(path);
     let (base, ours, theirs) = (at(&args.base), at(&args.ours), at(&args.theirs));
     let versions = Versions { ours: &ours, base: &base, theirs: &theirs };
@@ -72,7 +72,7 @@ fn fields(versions: Versions<'_>) -> Result<Option<MergedFront>> {
         .and_then(|(ours, theirs)| merge(base.as_deref().unwrap_or_default(), &ours, &theirs)))
 }
 
-impl MergeDriver {
+impl MergeDriverArgs {
     fn lines(&self, world: &World, versions: Versions<'_>) -> Result<MergedText> {
         merge_texts(&world.cwd, versions, LABELS, self.marker_size).ok_or_else(|| {
             Failure::new("git merges these files not: `git merge-file` failed")

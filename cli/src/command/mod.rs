@@ -1,107 +1,60 @@
 //! The commands, one file each, and the dispatcher.
 
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use dialoguer::console::Term;
 use memory_store::layout::Tree;
-use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{QUIET, paint};
+use crate::view::style::{QUIET, paint};
+use crate::view::wrap::{self, JsonAlone, Wrapped};
 use crate::world::World;
-use crate::wrap::{self, JsonAlone, Wrapped};
+use crate::{inspect, setup, view};
 
-mod add;
-mod ask;
-mod audit;
-mod backfill;
-mod blame;
-mod browse;
-mod changes;
-mod check;
-mod claims;
-pub mod complete;
-mod completions;
-mod config;
-mod contradictions;
-mod credentials;
-mod damage;
-mod decisions;
-mod diff;
-pub(crate) mod doctor;
-mod duration;
-mod edit;
-mod editor;
-mod fixes;
-mod forget;
-mod given;
-mod guide;
-mod handoff;
+pub mod add;
+pub mod blame;
+pub mod browse;
+pub mod check;
+pub mod completions;
+pub mod config;
+pub mod diff;
+pub mod edit;
+pub mod fixes;
+pub mod forget;
+pub mod handoff;
 pub mod help;
-mod in_git;
-mod init;
-mod init_options;
-mod known;
-mod learned;
-mod link;
-mod list;
-mod listing;
-mod log;
-mod made_by_rules;
-mod man;
-mod mcp;
-mod memory_files;
-mod merge_driver;
-mod merge_setup;
-mod migrations;
-mod neighbours;
-mod no_sessions;
-mod off;
-mod old_sessions;
-mod on;
-mod pack;
-pub mod pager;
-mod passage;
-mod person;
-mod plan;
-mod preview;
-mod projects;
-mod purge;
-mod reader;
-mod reasons;
-mod receipts;
-mod redact;
-mod removal;
-mod report;
-mod restore;
-mod resume;
-mod review;
-mod search;
-mod selftest;
-mod sessions;
-mod settings_schema;
-mod share;
-mod show;
-mod stats;
-mod status;
-mod statusline;
-mod stores;
-mod sync;
-mod timeline;
-mod tombstones;
-mod trace;
-mod trust;
-mod uninstall;
-mod upgrade;
-mod values;
-pub mod view;
-mod watch;
-mod why;
-mod why_memory;
+pub mod link;
+pub mod list;
+pub mod log;
+pub mod man;
+pub mod mcp;
+pub mod merge_driver;
+pub mod off;
+pub mod on;
+pub mod pack;
+pub mod person;
+pub mod projects;
+pub mod purge;
+pub mod redact;
+pub mod report;
+pub mod restore;
+pub mod resume;
+pub mod review;
+pub mod search;
+pub mod share;
+pub mod show;
+pub mod statusline;
+pub mod sync;
+pub mod timeline;
+pub mod tombstones;
+pub mod trust;
+pub mod upgrade;
+pub mod watch;
+pub mod why;
 
 /// Memory for Claude Code that runs through every session of a project.
 #[derive(Debug, Parser)]
@@ -173,60 +126,60 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init_options::Init),
-    Uninstall(uninstall::Uninstall),
-    Trust(trust::Trust),
-    Link(link::Link),
-    Projects(projects::Projects),
-    Sync(sync::Sync),
-    Watch(watch::Watch),
+    Init(setup::init_options::InitArgs),
+    Uninstall(setup::uninstall::UninstallArgs),
+    Trust(trust::TrustArgs),
+    Link(link::LinkArgs),
+    Projects(projects::ProjectsArgs),
+    Sync(sync::SyncArgs),
+    Watch(watch::WatchArgs),
     #[command(visible_alias = "recall")]
-    Search(search::Search),
-    Show(show::Show),
-    List(list::List),
-    Browse(browse::Browse),
+    Search(search::SearchArgs),
+    Show(show::ShowArgs),
+    List(list::ListArgs),
+    Browse(browse::BrowseArgs),
     #[command(visible_alias = "remember")]
-    Add(add::Add),
-    Edit(edit::Edit),
+    Add(add::AddArgs),
+    Edit(edit::EditArgs),
     #[command(visible_alias = "rm")]
-    Forget(forget::Forget),
-    Restore(restore::Restore),
-    Resume(resume::Resume),
-    Review(review::Review),
-    Tombstones(tombstones::Tombstones),
-    Pack(pack::Pack),
-    Handoff(handoff::Handoff),
-    Diff(diff::Diff),
-    Check(check::Check),
-    MergeDriver(merge_driver::MergeDriver),
-    Status(status::Status),
-    Why(why::Why),
-    Timeline(timeline::Timeline),
+    Forget(forget::ForgetArgs),
+    Restore(restore::RestoreArgs),
+    Resume(resume::ResumeArgs),
+    Review(review::ReviewArgs),
+    Tombstones(tombstones::TombstonesArgs),
+    Pack(pack::PackArgs),
+    Handoff(handoff::HandoffArgs),
+    Diff(diff::DiffArgs),
+    Check(check::CheckArgs),
+    MergeDriver(merge_driver::MergeDriverArgs),
+    Status(inspect::status::StatusArgs),
+    Why(why::WhyArgs),
+    Timeline(timeline::TimelineArgs),
     Report(report::ReportArgs),
-    Blame(blame::Blame),
-    Fixes(fixes::Fixes),
-    Log(log::Log),
-    Statusline(statusline::Statusline),
-    Purge(purge::Purge),
-    Off(off::Off),
-    On(on::On),
-    Share(share::Share),
-    Mcp(mcp::Mcp),
-    Config(config::Config),
-    Redact(redact::Redact),
-    Audit(audit::Audit),
-    Doctor(doctor::Doctor),
-    Selftest(selftest::Selftest),
-    Upgrade(upgrade::Upgrade),
+    Blame(blame::BlameArgs),
+    Fixes(fixes::FixesArgs),
+    Log(log::LogArgs),
+    Statusline(statusline::StatuslineArgs),
+    Purge(purge::PurgeArgs),
+    Off(off::OffArgs),
+    On(on::OnArgs),
+    Share(share::ShareArgs),
+    Mcp(mcp::McpArgs),
+    Config(config::ConfigArgs),
+    Redact(redact::RedactArgs),
+    Audit(inspect::audit::AuditArgs),
+    Doctor(inspect::doctor::DoctorArgs),
+    Selftest(inspect::selftest::SelftestArgs),
+    Upgrade(upgrade::UpgradeArgs),
     Man(man::ManPages),
-    Completions(completions::Completions),
+    Completions(completions::CompletionsArgs),
 }
 
 impl Command {
     fn run(&self, world: &World, out: &mut dyn Write) -> Result {
         match self {
-            Self::Init(args) => init::run(args, world, out),
-            Self::Uninstall(args) => uninstall::run(args, world, out),
+            Self::Init(args) => setup::init::run(args, world, out),
+            Self::Uninstall(args) => setup::uninstall::run(args, world, out),
             Self::Trust(args) => trust::run(args, world, out),
             Self::Link(args) => link::run(args, world, out),
             Self::Projects(args) => projects::run(args, world, out),
@@ -248,7 +201,7 @@ impl Command {
             Self::Diff(args) => diff::run(args, world, out),
             Self::Check(args) => check::run(args, world, out),
             Self::MergeDriver(args) => merge_driver::run(args, world, out),
-            Self::Status(args) => status::run(args, world, out),
+            Self::Status(args) => inspect::status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
             Self::Timeline(args) => timeline::run(args, world, out),
             Self::Report(args) => report::run(args, world, out),
@@ -262,10 +215,10 @@ impl Command {
             Self::Share(args) => share::run(args, world, out),
             Self::Mcp(_) => mcp::run(world),
             Self::Config(args) => config::run(args, world, out),
-            Self::Audit(args) => audit::run(args, world, out),
+            Self::Audit(args) => inspect::audit::run(args, world, out),
             Self::Redact(args) => redact::run(args, world, out),
-            Self::Doctor(args) => doctor::run(args, world, out),
-            Self::Selftest(args) => selftest::run(args, world, out),
+            Self::Doctor(args) => inspect::doctor::run(args, world, out),
+            Self::Selftest(args) => inspect::selftest::run(args, world, out),
             Self::Upgrade(args) => upgrade::run(args, world, out),
             Self::Man(args) => man::run(args, out),
             Self::Completions(args) => completions::run(args, out),
@@ -342,7 +295,7 @@ fn run_in(args: &Args, world: &World) -> Result {
         let mut wrapped = Wrapped::new(out, columns);
         let out: &mut dyn Write = &mut wrapped;
         match &args.command {
-            None => status::overview(args.json, world, out),
+            None => inspect::status::overview(args.json, world, out),
             Some(command) => {
                 command.decision(world).map_or(Ok(()), |typed| person::require(world, typed))?;
                 command.run(world, out)
@@ -356,8 +309,8 @@ fn run_in(args: &Args, world: &World) -> Result {
         return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
     }
     let is_paged = args.command.as_ref().is_some_and(Command::is_paged) && !args.no_pager;
-    match pager::find(world.path.as_deref()).filter(|_| is_paged) {
-        Some(pager) => pager::through(&pager, run),
+    match view::pager::find(world.path.as_deref()).filter(|_| is_paged) {
+        Some(pager) => view::pager::through(&pager, run),
         None => run(&mut anstream::stdout().lock()),
     }
 }
@@ -381,71 +334,4 @@ fn tell_more(world: &World, start: Instant) {
         // Nothing can be done about a closed stderr.
         let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
     }
-}
-
-/// A store in the home folder would vouch for everything below it.
-fn refuse_home(world: &World, root: &Path) -> Result {
-    let home = world.home.canonicalize().unwrap_or_else(|_| world.home.clone());
-    if root == home || root.parent().is_none() {
-        return Err(Failure::new(format!("{} is no project", root.display()))
-            .code(exit::USAGE)
-            .hint("Change to the project's folder, or name it with --project."));
-    }
-    Ok(())
-}
-
-/// A kind, as it is typed.
-fn kind(name: &str) -> Result<Kind, String> {
-    Kind::from_name(name).ok_or_else(|| {
-        format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
-    })
-}
-
-/// A file or glob as memories name it: relative to the project's root, whatever folder it was typed in.
-fn project_path(world: &World, tree: &Tree, typed: &str) -> Result<String> {
-    let typed = Path::new(typed);
-    let whole = if typed.is_absolute() {
-        typed.to_owned()
-    } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
-        // From a subfolder as the shell completes it; what is not there is meant from the root.
-        world.cwd.join(typed)
-    } else {
-        tree.root.join(typed)
-    };
-    let mut steps = PathBuf::new();
-    for part in whole.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(steps.pop()),
-            part => steps.push(part),
-        }
-    }
-    match steps.strip_prefix(&tree.root) {
-        Ok(path) => Ok(path.to_string_lossy().replace('\\', "/")),
-        Err(_) => Err(Failure::new(format!("{} is outside of the project", typed.display()))
-            .code(exit::USAGE)
-            .hint(format!("Name a file below {}.", tree.root.display()))),
-    }
-}
-
-/// How many, as it is typed: at least one.
-fn count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!("`{text}` is no count; write 1 or more")),
-        Ok(count) => Ok(count),
-    }
-}
-
-/// A date, as it is typed.
-fn time(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text)
-        .ok_or_else(|| format!("`{text}` is no date; write 2026-10-02 or 2026-10-02T09:30:00Z"))
-}
-
-/// Fresh entropy.
-fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
-    let mut bytes = [0; BYTES];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
-    Ok(bytes)
 }

@@ -8,29 +8,27 @@ use memory_store::Timestamp;
 use memory_store::store::{Privacy, replace};
 use serde::Serialize;
 
-use super::view;
-use crate::clock;
 use crate::failure::Result;
+use crate::typed::WriteOptions;
+use crate::view::{self, clock};
 use crate::world::World;
+
+pub mod duration;
 
 /// Silences everything: hooks say and note nothing, nothing is learned.
 #[derive(Debug, Args)]
-pub struct Off {
+pub struct OffArgs {
     /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
-    #[arg(long = "for", value_name = "DURATION", value_parser = super::duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = self::duration::parse)]
     duration_ms: Option<i64>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Off {
+impl OffArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
@@ -45,17 +43,17 @@ pub struct Silence {
 }
 
 /// Runs the command.
-pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &OffArgs, world: &World, out: &mut dyn Write) -> Result {
     let until = args.duration_ms.map(|span_ms| Timestamp(world.now.0.saturating_add(span_ms)));
-    if args.dry_run {
+    if args.write.dry_run {
         let end = until.map_or("`throughline on`".to_owned(), clock::time);
-        return view::would(&[format!("silence everything until {end}")], args.json, out);
+        return view::would(&[format!("silence everything until {end}")], args.write.json, out);
     }
     let file = world.dirs.off_file();
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
     // Whole at once: a hook may read it at any moment.
     replace(&file, text.as_bytes(), Privacy::Private)?;
-    if args.json {
+    if args.write.json {
         return view::json(&Silence { off: true, until }, out);
     }
     match until {

@@ -7,34 +7,31 @@ use clap::Args;
 use memory_store::mode::Mode;
 
 use super::off::Silence;
-use super::view;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
+use crate::typed::WriteOptions;
+use crate::view;
 use crate::world::World;
 
 /// Ends `throughline off`
 #[derive(Debug, Args)]
-pub struct On {
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+pub struct OnArgs {
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl On {
+impl OnArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
 /// Runs the command.
-pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &OnArgs, world: &World, out: &mut dyn Write) -> Result {
     let file = world.dirs.off_file();
-    if args.dry_run {
+    if args.write.dry_run {
         let told = file.exists().then(|| "end the silence".to_owned());
-        return view::would(told.as_slice(), args.json, out);
+        return view::would(told.as_slice(), args.write.json, out);
     }
     let told = match fs::remove_file(&file) {
         Ok(()) => "On again.",
@@ -46,7 +43,7 @@ pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
         },
         Err(error) => return Err(error).at(&file),
     };
-    if args.json {
+    if args.write.json {
         return view::json(&Silence { off: false, until: None }, out);
     }
     writeln!(out, "{told}")?;

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use memory_store::memory::{Memory, SaidBy, Status};
-use memory_store::recall::Recall;
 use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
@@ -12,9 +11,9 @@ use memory_store::succession::superseded;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
-use super::stores::Stores;
-use super::view::{self, MemoryView, plain};
 use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
 /// Characters of a token, everywhere.
@@ -22,7 +21,7 @@ const TOKEN_CHARS: usize = 4;
 
 /// Prints the project's brief: what somebody new should know, most valuable first.
 #[derive(Debug, Args)]
-pub struct Pack {
+pub struct PackArgs {
     /// At most this many tokens (a quarter of the characters)
     #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
     tokens: usize,
@@ -58,13 +57,13 @@ const SECTIONS: [(Kind, &str); 10] = [
 const OPEN: (Kind, &str) = (Kind::Task, "Open");
 
 /// Runs the command.
-pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &PackArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
     let memories = stores.without_held(listing.memories)?;
-    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let recall = stores.recall();
     let is_stale = |id| recall.staleness(id).is_some();
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     let is_pulled = stores.labels()?;

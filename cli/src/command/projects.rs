@@ -12,18 +12,17 @@ use memory_store::{ProjectId, Timestamp};
 use processor::collect::archive::Archive;
 use serde::Serialize;
 
-use super::sessions;
-use super::view::{self, plural};
-use crate::clock;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, GOOD, NAME, QUIET, paint};
+use crate::sessions;
+use crate::view::style::{CARE, GOOD, NAME, QUIET, paint};
+use crate::view::{self, clock, plural};
 use crate::world::World;
 
 /// Lists your projects: their folders, and how many memories and sessions each has.
 ///
 /// `search --all` searches all of them; `share on` lets Claude do so from other projects.
 #[derive(Debug, Args)]
-pub struct Projects {
+pub struct ProjectsArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -73,7 +72,7 @@ impl ProjectView {
 }
 
 /// Runs the command.
-pub fn run(args: &Projects, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ProjectsArgs, world: &World, out: &mut dyn Write) -> Result {
     let here = Tree::find(&world.dirs, &world.cwd);
     let known = identity::list(&world.dirs)?;
     let views: Vec<ProjectView> =

@@ -9,13 +9,13 @@ use memory_store::layout::Tree;
 use processor::progress::Silent;
 use processor::upkeep::purge::{Named, Preview, PurgeReport, What, preview, purge};
 
-use super::ask;
 use super::sync::may_learn;
-use super::view::{self, plain, plural};
-use crate::clock;
+use crate::ask;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{GOOD, NAME, paint};
+use crate::typed::WriteOptions;
+use crate::view::style::{GOOD, NAME, paint};
+use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
 /// Memories or files that are named at once.
@@ -24,12 +24,12 @@ const NAMED_MAX: usize = 20;
 /// Removes archived turns and all that was made of them, for good.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true)))]
-pub struct Purge {
+pub struct PurgeArgs {
     /// Of this session, by the start of its id
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
     /// Older than this date
-    #[arg(long, value_name = "DATE", value_parser = super::time, group = "what")]
+    #[arg(long, value_name = "DATE", value_parser = crate::typed::time, group = "what")]
     before: Option<Timestamp>,
     /// Of the whole project, with all that is private about it on this machine
     #[arg(long, group = "what")]
@@ -37,23 +37,19 @@ pub struct Purge {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Purge {
+impl PurgeArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
 /// Runs the command.
-pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &PurgeArgs, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
     let mut what = args.what();
@@ -65,8 +61,8 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     {
         id.clone_from(whole);
     }
-    if args.dry_run {
-        return view::would(&told(&what, &preview), args.json, out);
+    if args.write.dry_run {
+        return view::would(&told(&what, &preview), args.write.json, out);
     }
     if !args.yes && !ask::confirm(world, &question(&what, &preview), false)? {
         return Err(ask::declined(world, "nothing was removed"));
@@ -76,7 +72,7 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
             .code(exit::LOCKED)
             .hint("Try again when it is done.")
     })?;
-    if args.json {
+    if args.write.json {
         view::json(&report, out)?;
     } else {
         show(&report, &tree, out)?;
@@ -188,7 +184,7 @@ fn proven(report: &PurgeReport, what: &What, tree: &Tree) -> Result {
     })
 }
 
-impl Purge {
+impl PurgeArgs {
     fn what(&self) -> What {
         match (&self.session, self.before) {
             (Some(session), _) => What::Session(session.clone()),

@@ -10,9 +10,9 @@ use memory_store::redact::{Personal, RedactOptions, Redactor};
 use memory_store::settings_file;
 use serde::{Deserialize, Serialize};
 
-use super::view;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::view;
 use crate::world::World;
 
 /// Bytes of text whose findings are told at once.
@@ -23,7 +23,7 @@ const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.
 #[derive(Debug, Args)]
-pub struct Redact {
+pub struct RedactArgs {
     /// The file; standard input without one
     file: Option<PathBuf>,
     /// Each line is a JSON object with `id` and `text`; answer each with `id` and `redacted`
@@ -51,7 +51,7 @@ enum For {
 
 /// Findings, told without their text.
 #[derive(Serialize)]
-struct Told {
+struct RedactFinding {
     rule: &'static str,
     /// Counted from 1.
     line: usize,
@@ -73,7 +73,7 @@ struct Answered<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &RedactArgs, world: &World, out: &mut dyn Write) -> Result {
     let redactor = args.redactor(world);
     let input = open(args)?;
     let found = if args.jsonl {
@@ -90,7 +90,7 @@ pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-impl Redact {
+impl RedactArgs {
     fn redactor(&self, world: &World) -> Redactor {
         let (settings, warnings) = settings_file::load(&world.dirs, None);
         for warning in warnings {
@@ -105,7 +105,7 @@ impl Redact {
     }
 }
 
-fn open(args: &Redact) -> Result<Box<dyn BufRead>> {
+fn open(args: &RedactArgs) -> Result<Box<dyn BufRead>> {
     Ok(match &args.file {
         Some(path) if path.is_dir() => {
             return Err(Failure::new(format!("{} is a folder", path.display()))
@@ -178,7 +178,7 @@ fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<us
         if let Some(last) = skipped.iter().rposition(|byte| *byte == b'\n') {
             start += last + 1;
         }
-        told.push(Told {
+        told.push(RedactFinding {
             rule: finding.rule,
             line,
             column: finding.range.start - start + 1,

@@ -8,38 +8,35 @@ use memory_store::Error;
 use memory_store::store::Stored;
 use serde::Serialize;
 
-use super::changes::line;
-use super::stores::Stores;
-use super::view::{self, Sentences};
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
+use crate::stores::Stores;
+use crate::typed::WriteOptions;
+use crate::view;
+use crate::view::changes::line;
+use crate::view::style::{NAME, paint};
 use crate::world::World;
 
 /// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
 #[derive(Debug, Args)]
-pub struct Restore {
+pub struct RestoreArgs {
     /// Ids, or their last characters (`throughline tombstones` lists them)
-    #[arg(required = true, add = super::complete::removed_ids())]
+    #[arg(required = true, add = crate::complete::removed_ids())]
     id: Vec<String>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Restore {
+impl RestoreArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
 /// Restores one memory.
 pub fn one(world: &World, id: &str, out: &mut dyn Write) -> Result {
-    run(&Restore { id: vec![id.to_owned()], dry_run: false, json: false }, world, out)
+    run(&RestoreArgs { id: vec![id.to_owned()], write: WriteOptions::default() }, world, out)
 }
 
 /// Outcome for a memory that was to be restored.
@@ -61,7 +58,7 @@ fn not_aside(id: &str) -> Failure {
 }
 
 /// Says what would be brought back.
-fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
+fn would(args: &RestoreArgs, stores: &Stores, out: &mut dyn Write) -> Result {
     let mut told = Vec::new();
     for id in &args.id {
         let archived = [&stores.project, &stores.user]
@@ -84,18 +81,18 @@ fn would(args: &Restore, stores: &Stores, out: &mut dyn Write) -> Result {
             line(&tombstone.title)
         ));
     }
-    view::would(&told, args.json, out)
+    view::would(&told, args.write.json, out)
 }
 
 /// Runs the command.
-pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &RestoreArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    if args.dry_run {
+    if args.write.dry_run {
         return would(args, &stores, out);
     }
     // Asked for before anything is written.
-    let of_project = stores.redactor_for_writing(world, &stores.project)?;
-    let of_user = stores.redactor_for_writing(world, &stores.user)?;
+    let of_project = stores.redactor_for_writing(&stores.project)?;
+    let of_user = stores.redactor_for_writing(&stores.user)?;
     let (mut restored, mut failure) = (Vec::new(), None);
     for id in &args.id {
         let of_store = match stores.project.restore(id, &of_project) {
@@ -115,7 +112,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             }
         }
     }
-    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
     let mut views = Vec::new();
     // Whose they are is asked once, when all are there: what comes later than that is held.
     for (id, (store, redactor, restored)) in restored {
@@ -128,7 +125,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         });
         match restored {
             Some(stored) => {
-                stores.note_saved(world, store, &stored, redactor)?;
+                stores.note_saved(store, &stored, redactor)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(told, "Restored {id} to {}", view::path(&stored.path))?;
             }
@@ -139,7 +136,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             )?,
         }
     }
-    if args.json {
+    if args.write.json {
         view::json(&views, out)?;
     }
     failure.map_or(Ok(()), Err)

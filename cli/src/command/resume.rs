@@ -7,22 +7,21 @@ use std::process::Command;
 
 use clap::Args;
 use dialoguer::Input;
-use memory_store::recall::{Hit, Recall, Search, Tier};
+use memory_store::fs::process;
+use memory_store::recall::{Hit, Search, Tier};
 use memory_store::text::excerpt;
 use memory_store::{Timestamp, short_session};
 use serde::Serialize;
 
 use super::search::incomplete;
-use super::sessions::{Session, SessionFilter, Sessions};
-use super::stores::Stores;
-use super::view::{self, plain, plural};
-use crate::claude::client;
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::sessions::{PastSession, PastSessions, SessionFilter};
+use crate::setup::claude::client;
+use crate::stores::Stores;
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Turns that are found, from which sessions are told.
 const TURNS_MAX: usize = 200;
@@ -33,14 +32,14 @@ const INDENT: usize = 4;
 ///
 /// At a terminal it asks which one to resume. Filters may stand among the words, as with `search`.
 #[derive(Debug, Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// Words that were said
     words: Vec<String>,
     /// Start Claude Code with the best session, or with that of this number
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = super::count)]
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = crate::typed::count)]
     run: Option<usize>,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     #[command(flatten)]
     sessions: SessionFilter,
@@ -53,7 +52,7 @@ pub struct Resume {
 #[derive(Serialize)]
 struct FoundSession {
     #[serde(flatten)]
-    session: Session,
+    session: PastSession,
     /// How many of its turns fit.
     turns: usize,
     /// The turn that fits best, from 1 on, and the place in it.
@@ -66,12 +65,12 @@ struct FoundSession {
 }
 
 /// Runs the command.
-pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ResumeArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let words = args.words.join(" ");
     // A number that names one is among those that are looked for.
     let limit = args.limit.max(args.run.unwrap_or_default());
-    let (found, damage) = find(&words, &args.sessions, limit, world, &stores)?;
+    let (found, damage) = find(&words, &args.sessions, limit, &stores)?;
     if let Some(number) = args.run {
         return match found.get(number - 1) {
             Some(found) => start(&found.session, world, out),
@@ -115,7 +114,6 @@ fn find(
     words: &str,
     filter: &SessionFilter,
     limit: usize,
-    world: &World,
     stores: &Stores,
 ) -> Result<(Vec<FoundSession>, Option<String>)> {
     let search = Search {
@@ -125,11 +123,11 @@ fn find(
         limit: TURNS_MAX,
         ..Search::default()
     };
-    if let Some(problem) = search.problem(world.now) {
+    if let Some(problem) = search.problem(stores.world.now) {
         return Err(Failure::new(problem).code(exit::USAGE));
     }
-    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree, None));
-    let recalled = recall.search(&search, world.now);
+    let recall = stores.world.with_second(&stores.tree, stores.recall());
+    let recalled = recall.search(&search, stores.world.now);
     let mut best: Vec<(Hit, BTreeSet<u32>)> = Vec::new();
     for hit in recalled.hits {
         let turn = hit.turn;
@@ -138,13 +136,13 @@ fn find(
             None => best.push((hit, BTreeSet::from([turn]))),
         }
     }
-    let sessions = Sessions::open(world, stores);
+    let sessions = PastSessions::open(stores);
     let found = best.into_iter().filter_map(|(hit, turns)| {
         let session = sessions.of(hit.session.as_deref()?)?;
         if !filter.keeps(session) {
             return None;
         }
-        let command = session.is_resumable.then(|| command(session, &world.cwd));
+        let command = session.is_resumable.then(|| command(session, &stores.world.cwd));
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
@@ -158,7 +156,7 @@ fn find(
 const SAID_CHARS_MAX: usize = 200;
 
 /// Returns the command that starts a session again, typed in `here`.
-pub fn command(session: &Session, here: &Path) -> String {
+pub fn command(session: &PastSession, here: &Path) -> String {
     let resume = format!("claude --resume {}", session.session);
     if session.folder == here || session.folder.as_os_str().is_empty() {
         return resume;
@@ -237,8 +235,7 @@ fn pick(count: usize) -> Result<Option<usize>> {
 }
 
 /// Becomes Claude Code with a session, in the session's folder.
-fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
-    use std::os::unix::process::CommandExt as _;
+fn start(session: &PastSession, world: &World, out: &mut dyn Write) -> Result {
     let id = short_session(&session.session);
     if !session.is_resumable {
         return Err(Failure::new(format!("the transcript of session {id} is gone")).hint(format!(
@@ -255,10 +252,9 @@ fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
             .hint(format!("Once it is: {}", command(session, &world.cwd))));
     };
     out.flush()?;
-    let error = Command::new(&program)
-        .args(["--resume", &session.session])
-        .current_dir(&session.folder)
-        .exec();
+    let mut command = Command::new(&program);
+    command.args(["--resume", &session.session]).current_dir(&session.folder);
+    let error = process::replace_with(&mut command);
     Err(Failure::new(format!("{}: {error}", program.display())))
 }
 

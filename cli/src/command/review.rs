@@ -7,28 +7,34 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
-use memory_store::index::journal::Change as Noted;
 use memory_store::memory::HeldFor;
 use memory_store::store::Stored;
-use memory_store::trust::{self, Trust};
+use memory_store::trust::Trust;
 use processor::secrets::Decision;
 use serde::Serialize;
 
-use self::dialogue::Question;
-use super::changes::line;
-use super::claims::{self, Claim, Decision as Claimed};
-use super::contradictions::{self, Pair};
-use super::credentials;
-use super::learned;
-use super::stores::{Held, Stores};
-use super::view::{self, MemoryView, Sentences, plain};
-use super::{in_git, made_by_rules, neighbours};
+use self::claims::{ChangeVerdict as Claimed, ClaudeChange};
+use self::contradictions::UndecidedPair;
+use self::dialogue::ReviewQuestion;
+use crate::credentials;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, paint};
+use crate::stores::{HeldFile, Stores};
+use crate::typed::WriteOptions;
+use crate::view::changes::line;
+use crate::view::style::{CARE, QUIET, paint};
+use crate::view::{self, MemoryView, plain};
 use crate::world::World;
 
-mod dialogue;
+pub mod claims;
+pub mod contradictions;
+pub mod decisions;
+pub mod dialogue;
+pub mod in_git;
+pub mod learned;
+pub mod made_by_rules;
+pub mod removal;
+pub mod verdict;
 
 /// Goes through the memories that need a decision of yours.
 ///
@@ -36,19 +42,19 @@ mod dialogue;
 /// repository), or held back. At a terminal each is answered by a key; `j` and `k` go on and back, `u` undoes the last
 /// decisions, and accepting asks once more. The options decide about single memories, also in scripts.
 #[derive(Debug, Args)]
-pub struct Review {
+pub struct ReviewArgs {
     /// Accept this pending memory; may be repeated. One that contains something which looks like a credential needs
     /// `ID@MARK`, as the list prints it: its text is still the one that was shown
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     accept: Vec<String>,
     /// Drop this pending memory for good; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     reject: Vec<String>,
     /// Make this accepted memory pending again: it is private, unless git has it; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     hold: Vec<String>,
     /// Confirm that this memory is still true although its files changed or a name in it is gone; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     keep: Vec<String>,
     /// Put memories aside that rules made and nobody looked at
     #[arg(long, hide_short_help = true)]
@@ -58,45 +64,41 @@ pub struct Review {
     accept_all: bool,
     /// Give this memory, which was held back, like any other until its text changes; may be repeated. `ID@MARK`, as
     /// `show` prints it, does so only if the text is still the one that was shown
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     release: Vec<String>,
     /// This memory is true, and replaces what it differs from or repeats; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     prefer: Vec<String>,
     /// This memory and what it differs from are both true; may be repeated
-    #[arg(long, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, value_name = "ID", add = crate::complete::ids())]
     both: Vec<String>,
     /// Take values that became known as secrets out of this memory of yours, and out of what else is stored; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     hide: Vec<String>,
     /// Keep the values in this memory that became known as secrets: they are none, here and everywhere; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     keep_value: Vec<String>,
     /// Let what Claude did to this memory hold: its file, as a tool call wrote it, is yours; or it is forgotten or replaced,
     /// as Claude asked; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     agree: Vec<String>,
     /// Undo what Claude did to this memory, and keep what you said in force; may be repeated
-    #[arg(long, hide_short_help = true, value_name = "ID", add = super::complete::ids())]
+    #[arg(long, hide_short_help = true, value_name = "ID", add = crate::complete::ids())]
     refuse: Vec<String>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Review {
+impl ReviewArgs {
     /// Returns whether it decides something for the person: by its options, or by keys at a terminal.
     pub fn decides(&self, world: &World) -> bool {
-        let asks = world.interactive && !self.json;
-        (self.says_what() || asks) && !self.dry_run
+        let asks = world.interactive && !self.write.json;
+        (self.says_what() || asks) && !self.write.dry_run
     }
 }
 
 /// The memories that options name.
-struct Named {
+struct NamedMemories {
     released: Vec<Stored>,
     accepted: Vec<Stored>,
     rejected: Vec<Stored>,
@@ -113,9 +115,9 @@ struct Named {
     beside: Vec<Stored>,
 }
 
-impl Review {
+impl ReviewArgs {
     /// Looks all up first: a mistyped id changes nothing.
-    fn find(&self, stores: &Stores) -> Result<Named> {
+    fn find(&self, stores: &Stores) -> Result<NamedMemories> {
         let accepted = waiting(stores, &unmarked(&self.accept))?;
         let rejected = waiting(stores, &self.reject)?;
         if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
@@ -126,16 +128,20 @@ impl Review {
         }
         let mut released: Vec<Stored> = Vec::new();
         for id in &self.release {
-            let stored = held_by_id(stores, id)?;
+            let stored = verdict::held_by_id(stores, id)?;
             if !released.contains(&stored) {
                 released.push(stored);
             }
         }
-        let held = self.hold.iter().map(|id| accepted_by_id(stores, id)).collect::<Result<_>>()?;
+        let held = self
+            .hold
+            .iter()
+            .map(|id| verdict::accepted_by_id(stores, id))
+            .collect::<Result<_>>()?;
         let find = |ids: &[String]| {
             ids.iter().map(|id| Ok(stores.find(id)?.1)).collect::<Result<Vec<Stored>>>()
         };
-        Ok(Named {
+        Ok(NamedMemories {
             released,
             accepted,
             rejected,
@@ -151,37 +157,37 @@ impl Review {
     }
 
     /// Does what the options say, and tells it.
-    fn decide(&self, named: &Named, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    fn decide(&self, named: &NamedMemories, stores: &Stores, out: &mut dyn Write) -> Result {
         // A released memory stays where it was found; accepting moves it.
-        named.released.iter().try_for_each(|stored| release(world, stores, stored, out))?;
+        named.released.iter().try_for_each(|stored| verdict::release(stores, stored, out))?;
         for stored in &named.accepted {
             let seen = self.has_seen(stored)?;
-            accept_seen(world, stores, stored, seen, out)?;
+            verdict::accept_seen(stores, stored, seen, out)?;
         }
         for (all, decision) in
             [(&named.hidden, Decision::Hide), (&named.kept_values, Decision::Keep)]
         {
             for Stored { memory, .. } in all {
-                credentials::decide_by_id(world, stores, memory.id, decision, out)?;
+                credentials::decide_by_id(stores, memory.id, decision, out)?;
             }
         }
         for (all, decision) in [(&named.agreed, Claimed::Agree), (&named.refused, Claimed::Refuse)]
         {
             for Stored { memory, .. } in all {
-                claims::decide_by_id(world, stores, memory.id, decision, out)?;
+                claims::decide_by_id(stores, memory.id, decision, out)?;
             }
         }
-        named.rejected.iter().try_for_each(|stored| reject(world, stores, stored, out))?;
-        named.held.iter().try_for_each(|stored| hold(world, stores, stored, out))?;
-        named.kept.iter().try_for_each(|stored| learned::confirm(world, stores, stored, out))?;
+        named.rejected.iter().try_for_each(|stored| verdict::reject(stores, stored, out))?;
+        named.held.iter().try_for_each(|stored| verdict::hold(stores, stored, out))?;
+        named.kept.iter().try_for_each(|stored| learned::confirm(stores, stored, out))?;
         for (all, both) in [(&named.preferred, false), (&named.beside, true)] {
             for Stored { memory, .. } in all {
                 let held = ids_of(&stores.held()?);
-                contradictions::settle_all(world, stores, memory.id, both, &held, out)?;
+                contradictions::settle_all(stores, memory.id, both, &held, out)?;
             }
         }
         if self.drop_rules {
-            made_by_rules::drop_all(world, stores, out)?;
+            made_by_rules::drop_all(stores, out)?;
         }
         if self.accept_all {
             let waiting = stores.project.drafts()?.memories;
@@ -191,8 +197,8 @@ impl Review {
             for stored in &waiting {
                 // Each of these needs a look of its own.
                 match stored.memory.held_for {
-                    Some(HeldFor::Credential) => tell_left(stored, out)?,
-                    _ => accept_or_leave(world, stores, stored, out)?,
+                    Some(HeldFor::Credential) => verdict::tell_left(stored, out)?,
+                    _ => verdict::accept_or_leave(stores, stored, out)?,
                 }
             }
         }
@@ -233,7 +239,7 @@ impl Review {
     }
 
     /// Says what would become of the memories that were named; of no other one.
-    fn would(&self, stores: &Stores, named: &Named, out: &mut dyn Write) -> Result {
+    fn would(&self, stores: &Stores, named: &NamedMemories, out: &mut dyn Write) -> Result {
         let mut told = Vec::new();
         let mut tell = |verb: &str, stored: &Stored| {
             let memory = &stored.memory;
@@ -259,21 +265,22 @@ impl Review {
         for (verb, memories) in verbs {
             memories.iter().for_each(|stored| tell(verb, stored));
         }
-        view::would(&told, self.json, out)
+        view::would(&told, self.write.json, out)
     }
 }
 
 /// Runs the command.
-pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ReviewArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let named = args.find(&stores)?;
-    if args.dry_run {
+    if args.write.dry_run {
         return args.would(&stores, &named, out);
     }
     // With JSON, what waits by then is printed.
-    args.decide(&named, world, &stores, &mut Sentences::of(args.json, out))?;
-    if args.json {
-        return print_json(world, &stores, out);
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
+    args.decide(&named, &stores, told)?;
+    if args.write.json {
+        return print_json(&stores, out);
     }
     if args.says_what() {
         return Ok(());
@@ -282,8 +289,8 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let held = stores.held()?;
     let claimed = claims::all(&stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let items = learned::items(world, &stores, &waiting, &asked_apart)?;
-    let pairs = contradictions::pairs(world, &stores, &asked_apart)?;
+    let items = learned::items(&stores, &waiting, &asked_apart)?;
+    let pairs = contradictions::pairs(&stores, &asked_apart)?;
     let proposed = credentials::proposals(&stores)?;
     let by_rules = made_by_rules::all(&stores)?;
     let is_empty = items.is_empty() && held.is_empty() && pairs.is_empty() && by_rules.is_empty();
@@ -294,12 +301,12 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     show_held(&stores, &held, out)?;
     made_by_rules::list(&by_rules, out)?;
     if world.interactive && world.is_seen {
-        if !credentials::go_through(world, &stores, &proposed, out)?
-            || !claims::go_through(world, &stores, &claimed, out)?
+        if !credentials::go_through(&stores, &proposed, out)?
+            || !claims::go_through(&stores, &claimed, out)?
         {
             return Ok(());
         }
-        return dialogue::run(world, &stores, questions(&stores, held, pairs, items)?, out);
+        return dialogue::run(&stores, questions(&stores, held, pairs, items)?, out);
     }
     credentials::list(&proposed, out)?;
     claims::list(&stores, &claimed, out)?;
@@ -309,39 +316,39 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Prints what waits for a decision.
-fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+fn print_json(stores: &Stores, out: &mut dyn Write) -> Result {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let claimed = claims::all(stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let mut learned = learned::items(world, stores, &waiting, &asked_apart)?;
+    let mut learned = learned::items(stores, &waiting, &asked_apart)?;
     learned.retain(|item| !item.waits);
     let by_rules = made_by_rules::all(stores)?;
     let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-    let pairs = contradictions::pairs(world, stores, &asked_apart)?;
-    let mut views: Vec<Waiting<'_>> = waiting
-        .iter()
-        .filter(|stored| !is_held(stored.memory.id))
-        .map(|stored| Waiting::new(stored, None))
-        .chain(learned.iter().map(|item| Waiting {
-            new: item.new,
-            stale: item.stale.as_ref().map(ToString::to_string),
-            ..Waiting::new(&item.stored, None)
-        }))
-        .chain(
-            by_rules
-                .iter()
-                .map(|stored| Waiting { made_by_rules: true, ..Waiting::new(stored, None) }),
-        )
-        .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
-        .chain(claimed.iter().map(|claim| Waiting {
-            by_claude: Some(claim.why()),
-            ..Waiting::new(claim.stored(), None)
-        }))
-        .collect();
-    for Pair { newer, older, verdict } in &pairs {
+    let pairs = contradictions::pairs(stores, &asked_apart)?;
+    let mut views: Vec<WaitingView<'_>> =
+        waiting
+            .iter()
+            .filter(|stored| !is_held(stored.memory.id))
+            .map(|stored| WaitingView::new(stored, None))
+            .chain(learned.iter().map(|item| WaitingView {
+                new: item.new,
+                stale: item.stale.as_ref().map(ToString::to_string),
+                ..WaitingView::new(&item.stored, None)
+            }))
+            .chain(by_rules.iter().map(|stored| WaitingView {
+                made_by_rules: true,
+                ..WaitingView::new(stored, None)
+            }))
+            .chain(held.iter().map(|held| WaitingView::new(&held.stored, Some(held))))
+            .chain(claimed.iter().map(|claim| WaitingView {
+                by_claude: Some(claim.why()),
+                ..WaitingView::new(claim.stored(), None)
+            }))
+            .collect();
+    for UndecidedPair { newer, older, verdict } in &pairs {
         let at = views.iter().position(|view| view.id == newer.memory.id).unwrap_or_else(|| {
-            views.push(Waiting::new(newer, None));
+            views.push(WaitingView::new(newer, None));
             views.len() - 1
         });
         let sides =
@@ -353,7 +360,7 @@ fn print_json(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
 
 /// How many memories there are to look at, by the reason.
 #[derive(Debug, Default, Serialize)]
-pub struct Counts {
+pub struct ReviewCounts {
     /// Learned since a person last looked.
     pub new: usize,
     /// Waiting to be taken in.
@@ -373,18 +380,19 @@ pub struct Counts {
 }
 
 /// Counts what this command would show.
-pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
+pub fn counts(stores: &Stores) -> Result<ReviewCounts> {
     let waiting = stores.project.drafts()?.memories;
     let held = stores.held()?;
     let claimed = claims::all(stores)?;
     let asked_apart = elsewhere(&held, &claimed);
-    let items = learned::items(world, stores, &waiting, &asked_apart)?;
-    let count = |is_it: fn(&learned::Item) -> bool| items.iter().filter(|item| is_it(item)).count();
-    Ok(Counts {
+    let items = learned::items(stores, &waiting, &asked_apart)?;
+    let count =
+        |is_it: fn(&learned::LearnedItem) -> bool| items.iter().filter(|item| is_it(item)).count();
+    Ok(ReviewCounts {
         new: count(|item| item.new && !item.waits),
         waiting: count(|item| item.waits),
         stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
-        contradictions: contradictions::pairs(world, stores, &asked_apart)?.len(),
+        contradictions: contradictions::pairs(stores, &asked_apart)?.len(),
         held: held.len(),
         secrets: credentials::proposals(stores)?.len(),
         by_claude: claimed.len(),
@@ -394,7 +402,7 @@ pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
 
 /// A memory that waits, and why it is held back if it is.
 #[derive(Serialize)]
-struct Waiting<'a> {
+struct WaitingView<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -430,10 +438,10 @@ struct HeldView {
     release: String,
 }
 
-impl<'a> Waiting<'a> {
-    fn new(stored: &'a Stored, held: Option<&Held>) -> Self {
+impl<'a> WaitingView<'a> {
+    fn new(stored: &'a Stored, held: Option<&HeldFile>) -> Self {
         let memory = MemoryView::from(stored).held(held.is_some());
-        let held_back = held.map(|Held { why, release, .. }| HeldView {
+        let held_back = held.map(|HeldFile { why, release, .. }| HeldView {
             reason: match &why.order {
                 Some(order) => order.reason.to_string(),
                 None => why.to_string(),
@@ -456,7 +464,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
+fn show_held(stores: &Stores, held: &[HeldFile], out: &mut dyn Write) -> Result {
     if held.is_empty() {
         return Ok(());
     }
@@ -466,7 +474,7 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
         held.len()
     )?;
     let counting = stores.counting()?;
-    for Held { stored, why, release } in held {
+    for HeldFile { stored, why, release } in held {
         view::line(&stored.memory, out)?;
         writeln!(out, "        {}", paint(CARE, plain(&why.to_string())))?;
         if !counting.contains(&stored.path) {
@@ -531,45 +539,6 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))
 }
 
-/// Finds a memory that is held back by its id, or by `ID@MARK`: as it was when that was told.
-fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
-    let id = asked.split_once('@').map_or(asked, |(id, _)| id);
-    let (_, stored) = stores.find(id)?;
-    let Some(held) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
-    let mark = |of: &str| of.split_once('@').map(|(_, mark)| mark.to_owned());
-    if mark(asked).is_some_and(|seen| Some(seen) != mark(&held.release)) {
-        return Err(Failure::new(format!("{id} says something else than what you were shown"))
-            .hint(format!("`throughline show {id}` shows it as it is now.")));
-    }
-    Ok(stored)
-}
-
-/// Lets out a memory that is held back, by its id or by `ID@MARK`.
-pub fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
-    release(world, stores, &held_by_id(stores, asked)?, out)
-}
-
-/// Lets out a memory as `stored` has it: what came into its file since stays held.
-fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let store = stores.store_of(stored);
-    let redactor = store.redactor(&stores.settings);
-    trust::let_out(&store.home, stored, &redactor)?;
-    if store.root.is_some() {
-        trust::release(store, &[stored])?;
-    }
-    stores.note_saved(world, store, stored, &redactor)?;
-    let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
-    writeln!(out, "Released: {id} {title}")?;
-    Ok(())
-}
-
-fn not_held(stored: &Stored) -> Failure {
-    Failure::new(format!("{} is not held back", stored.memory.id.short())).hint(format!(
-        "{} is given. `throughline review` lists what is not; of a file with the same id it says so.",
-        view::path(&stored.path)
-    ))
-}
-
 fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
     let count = waiting.len();
     let are = view::are(count);
@@ -593,126 +562,24 @@ fn list(stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
 /// Lists the questions to a person: about each memory that is held back, each contradiction, then each that was learned.
 fn questions(
     stores: &Stores,
-    held: Vec<Held>,
-    pairs: Vec<Pair>,
-    items: Vec<learned::Item>,
-) -> Result<Vec<Question>> {
+    held: Vec<HeldFile>,
+    pairs: Vec<UndecidedPair>,
+    items: Vec<learned::LearnedItem>,
+) -> Result<Vec<ReviewQuestion>> {
     // Another one would be put aside by the id of those that do not count.
     let counting = stores.counting()?;
     let held = held.into_iter().filter(|held| counting.contains(&held.stored.path));
-    let held = held.map(|held| Question::Held(Box::new(held)));
-    let pairs = pairs.into_iter().map(|pair| Question::Pair(Box::new(pair)));
-    let items = items.into_iter().map(|item| Question::Learned(Box::new(item)));
+    let held = held.map(|held| ReviewQuestion::Held(Box::new(held)));
+    let pairs = pairs.into_iter().map(|pair| ReviewQuestion::Pair(Box::new(pair)));
+    let items = items.into_iter().map(|item| ReviewQuestion::Learned(Box::new(item)));
     Ok(held.chain(pairs).chain(items).collect())
 }
 
 /// Returns the memories that are asked about as held, or for what Claude did to them.
-fn elsewhere(held: &[Held], claimed: &[Claim<'_>]) -> BTreeSet<MemoryId> {
+fn elsewhere(held: &[HeldFile], claimed: &[ClaudeChange<'_>]) -> BTreeSet<MemoryId> {
     ids_of(held).into_iter().chain(claims::ids(claimed)).collect()
 }
 
-fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {
+fn ids_of(held: &[HeldFile]) -> BTreeSet<MemoryId> {
     held.iter().map(|held| held.stored.memory.id).collect()
-}
-
-/// Takes a held memory into the memory folder.
-pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    accept_seen(world, stores, stored, false, out)
-}
-
-/// Takes a held memory in with all others; one that needs a look of its own stays.
-fn accept_or_leave(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
-    let mut memory = redactor.redacted(&stored.memory);
-    match stores.project.gate(&mut memory, &redactor).is_empty() {
-        true => accept(world, stores, stored, out),
-        false => tell_left(stored, out),
-    }
-}
-
-fn tell_left(stored: &Stored, out: &mut dyn Write) -> Result {
-    let id = stored.memory.id.short();
-    writeln!(
-        out,
-        "Left: {} contains something that looks like a credential; `throughline review` shows where",
-        paint(NAME, id)
-    )?;
-    Ok(())
-}
-
-fn accept_seen(
-    world: &World,
-    stores: &Stores,
-    stored: &Stored,
-    seen: bool,
-    out: &mut dyn Write,
-) -> Result {
-    let redactor = stores.redactor_for_writing(world, &stores.project)?;
-    let promoted = credentials::promote(world, stores, stored, seen, &redactor)?;
-    stores.note_saved(world, &stores.project, &promoted, &redactor)?;
-    for older in &promoted.memory.supersedes {
-        // It may be gone by now, or be replaced by something else.
-        if let Ok((_, older)) = stores.find(&older.to_string())
-            && older.memory.superseded_by.is_none()
-        {
-            neighbours::supersede(world, stores, &older, promoted.memory.id, out)?;
-        }
-    }
-    learned::note(&stores.project, |reviewed| {
-        reviewed.ids.insert(promoted.memory.id);
-    })?;
-    let id = paint(NAME, promoted.memory.id.short());
-    writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
-    Ok(())
-}
-
-/// Turns a draft down: it is not learned again.
-pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let memory = &stored.memory;
-    let redactor = stores.project.redactor(&stores.settings);
-    stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
-    stores.note(world, stored, Noted::Gone(memory.id))?;
-    writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
-    Ok(())
-}
-
-/// Finds an accepted memory by its id.
-///
-/// # Errors
-/// When it is held already, is the user's own, or git has its file.
-fn accepted_by_id(stores: &Stores, id: &str) -> Result<Stored> {
-    let (store, stored) = stores.find(id)?;
-    let short = stored.memory.id.short();
-    if store.folder == stores.user.folder {
-        return Err(Failure::new(format!("{short} is your own, for every project"))
-            .hint("It is in no repository, so there is nothing to put it back from."));
-    }
-    if !stored.path.starts_with(&store.folder) {
-        return Err(Failure::new(format!("{short} is held already"))
-            .hint(format!("`throughline review --accept {short}` accepts it.")));
-    }
-    if let Some(root) = &store.root {
-        in_git::refuse(root, &stored.path, &short)?;
-    }
-    Ok(stored)
-}
-
-/// Puts an accepted memory back to held.
-fn hold(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let project = &stores.project;
-    let held = project.hold(stored.memory.id)?;
-    let redactor = project.redactor(&stores.settings);
-    stores.note_saved(world, project, &held, &redactor)?;
-    learned::note(project, |reviewed| {
-        reviewed.ids.remove(&held.memory.id);
-    })?;
-    let id = held.memory.id.short();
-    let title = plain(&held.memory.title);
-    writeln!(
-        out,
-        "Held again: {} {title}. It is private until `throughline review --accept {id}`.",
-        paint(NAME, &id)
-    )?;
-    // What it replaced is alone in the repository now.
-    neighbours::hold_again(world, stores, &held.memory, out)
 }

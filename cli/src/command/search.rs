@@ -16,11 +16,10 @@ use processor::collect::whole_turn;
 use processor::progress::Silent;
 use serde::Serialize;
 
-use super::view::{self, plain};
-use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Characters of a hit's text that are shown to a person.
@@ -39,7 +38,7 @@ const FITTING_MAX: usize = 40;
 /// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
 /// A search that begins with a dash comes after `--`.
 #[derive(Debug, Args)]
-pub struct Search {
+pub struct SearchArgs {
     /// Words; in single quotes when there is a -word or a "phrase" among them
     #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
@@ -50,7 +49,7 @@ pub struct Search {
     #[arg(long, hide_short_help = true, conflicts_with_all = ["kind", "turns"])]
     thinking: bool,
     /// Only this kind; may be repeated
-    #[arg(long, short = 'k', value_parser = super::kind, add = super::complete::kinds())]
+    #[arg(long, short = 'k', value_parser = crate::typed::kind, add = crate::complete::kinds())]
     kind: Vec<Kind>,
     /// Only what has this tag; may be repeated
     #[arg(long, short = 't', hide_short_help = true)]
@@ -74,7 +73,7 @@ pub struct Search {
     #[arg(long, hide_short_help = true)]
     superseded: bool,
     /// At most this many; without it as many as fit into 1,200 tokens
-    #[arg(long, short = 'n', value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = crate::typed::count)]
     limit: Option<usize>,
     /// Whole texts, of a passage its whole turn, instead of the place that fits
     #[arg(long, hide_short_help = true)]
@@ -161,7 +160,7 @@ impl HitView {
 }
 
 /// Runs the command.
-pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     if args.all {
         return in_all_projects(args, world, out);
     }
@@ -204,7 +203,7 @@ struct FoundInProject {
 
 /// Searches all projects of this user that have a working tree, the current one first. The user's own memories are listed
 /// once.
-fn in_all_projects(args: &Search, world: &World, out: &mut dyn Write) -> Result {
+fn in_all_projects(args: &SearchArgs, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let here = Tree::find(&world.dirs, &world.cwd);
     let known = identity::list(&world.dirs)?;
@@ -306,7 +305,7 @@ fn index_thinking(world: &World, tree: &Tree) -> Result {
     report.map(drop).map_err(|error| Failure::new(format!("{error:#}")))
 }
 
-impl Search {
+impl SearchArgs {
     /// Searches one project. With `--full`, passages are replaced by their whole turns.
     fn search_in(&self, tree: &Tree, wanted: &Wanted, world: &World) -> Recalled {
         let recall = world.with_second(tree, Recall::open(&world.dirs, tree, None));
@@ -362,7 +361,7 @@ fn time(text: &str, now: Timestamp) -> Result<Span> {
     if let Some(span) = time_named(text, now) {
         return Ok(span);
     }
-    match super::time(text) {
+    match crate::typed::time(text) {
         Ok(at) => Ok(Span { from: Some(at), to: Some(Timestamp(at.0 + 1)) }),
         Err(problem) => {
             Err(Failure::new(format!("{problem}, or for example \"last week\"")).code(exit::USAGE))
@@ -379,7 +378,7 @@ fn found(recalled: Recalled) -> FoundDocument {
     }
 }
 
-fn show(recalled: &Recalled, args: &Search, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, args: &SearchArgs, out: &mut dyn Write) -> Result {
     let (asked, full) = (args.text.join(" "), args.full);
     let is_limited = args.limit.is_some() || full;
     if let Some(degraded) = &recalled.degraded {

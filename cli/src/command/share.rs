@@ -9,13 +9,13 @@ use memory_store::format_version;
 use memory_store::store::{Privacy, create_folder, replace};
 use serde::Serialize;
 
-use super::view;
-use crate::failure::{At as _, Result};
+use crate::failure::{AtPath as _, Result};
+use crate::view;
 use crate::world::World;
 
 /// Lets your other projects recall this one's memories, where Claude asks all of them; off at first.
 #[derive(Debug, Args)]
-pub struct Share {
+pub struct ShareArgs {
     /// Allow it or not; without a word, say how it is
     #[arg(value_enum)]
     what: Option<ShareAction>,
@@ -27,7 +27,7 @@ pub struct Share {
     json: bool,
 }
 
-impl Share {
+impl ShareArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         self.what.is_some() && !self.dry_run
@@ -51,7 +51,7 @@ enum ShareAction {
 }
 
 /// Runs the command.
-pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ShareArgs, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let project = world.dirs.project(tree.project);
     let file = project.shared.clone();

@@ -4,23 +4,22 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::memory::Status;
-use memory_store::recall::Recall;
 use memory_store::store::Stored;
 use serde::Serialize;
 
 use super::browse::{self, Purpose};
-use super::known::Known;
-use super::passage::Turn;
-use super::stores::Stores;
-use super::view::{self, MemoryView};
 use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::known::MemoryFacts;
+use crate::view::passage::WholeTurn;
+use crate::view::{self, MemoryView};
 use crate::world::World;
 
 /// Shows memories whole, and why one is held back or may be true no longer. `SESSION:TURN` shows a turn of a session.
 #[derive(Debug, Args)]
-pub struct Show {
+pub struct ShowArgs {
     /// Ids, or their last characters, or SESSION:TURN; without any, a list to choose from at a terminal
-    #[arg(add = super::complete::ids())]
+    #[arg(add = crate::complete::ids())]
     id: Vec<String>,
     /// Print JSON
     #[arg(long)]
@@ -28,9 +27,9 @@ pub struct Show {
 }
 
 /// Something that is shown.
-enum Shown {
+enum ShownDocument {
     Memory(Box<Stored>),
-    Turn(Turn),
+    Turn(WholeTurn),
 }
 
 /// The same as JSON.
@@ -38,34 +37,36 @@ enum Shown {
 #[serde(untagged)]
 enum ShownView<'a> {
     Memory(Box<MemoryView<'a>>),
-    Turn(&'a Turn),
+    Turn(&'a WholeTurn),
 }
 
 /// Runs the command.
-pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &ShowArgs, world: &World, out: &mut dyn Write) -> Result {
     let ids = browse::named_or_chosen(&args.id, args.json, Purpose::Show, world)?;
     let stores = Stores::open(world)?;
-    let recall = Recall::open(&world.dirs, &stores.tree, None);
+    let recall = stores.recall();
     let mut turns = Vec::new();
     for id in &ids {
-        turns.push(Turn::named(id, &recall, &stores.project.home).transpose()?);
+        turns.push(WholeTurn::named(id, &recall, &stores.project.home).transpose()?);
     }
     let named = ids.iter().zip(&turns).filter(|(_, turn)| turn.is_none());
     let named: Vec<String> = named.map(|(id, _)| id.clone()).collect();
     // A memory that was put aside can still be looked at.
     let mut memories = stores.find_all(&named)?.into_iter();
-    let mut memory = || Some(Shown::Memory(Box::new(memories.next()?)));
-    let found: Vec<Shown> =
-        turns.into_iter().filter_map(|turn| turn.map(Shown::Turn).or_else(&mut memory)).collect();
+    let mut memory = || Some(ShownDocument::Memory(Box::new(memories.next()?)));
+    let found: Vec<ShownDocument> = turns
+        .into_iter()
+        .filter_map(|turn| turn.map(ShownDocument::Turn).or_else(&mut memory))
+        .collect();
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
-    let known = Known::open(world, &stores);
+    let known = MemoryFacts::open(&stores);
     if args.json {
         let views = found.iter().map(|shown| match shown {
-            Shown::Memory(stored) => {
+            ShownDocument::Memory(stored) => {
                 ShownView::Memory(Box::new(known.view(stored).labelled(is_pulled(stored))))
             }
-            Shown::Turn(turn) => ShownView::Turn(turn),
+            ShownDocument::Turn(turn) => ShownView::Turn(turn),
         });
         return view::json(&views.collect::<Vec<_>>(), out);
     }
@@ -74,8 +75,8 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out)?;
         }
         match shown {
-            Shown::Memory(stored) => known.show(stored, is_pulled(stored), &stores, out)?,
-            Shown::Turn(turn) => turn.show(out)?,
+            ShownDocument::Memory(stored) => known.show(stored, is_pulled(stored), &stores, out)?,
+            ShownDocument::Turn(turn) => turn.show(out)?,
         }
     }
     Ok(())

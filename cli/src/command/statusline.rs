@@ -14,9 +14,10 @@ use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::view;
-use super::{off, receipts};
+use super::off;
 use crate::failure::Result;
+use crate::receipts;
+use crate::view;
 use crate::world::World;
 
 /// Bytes of the payload that are read.
@@ -29,7 +30,7 @@ const PAYLOAD_WAIT: Duration = Duration::from_millis(200);
 /// It reads on stdin what Claude Code passes. In Claude Code's settings.json:
 /// "statusLine": { "type": "command", "command": "throughline statusline" }
 #[derive(Debug, Args)]
-pub struct Statusline {
+pub struct StatuslineArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -68,7 +69,7 @@ struct SessionMemories {
 }
 
 /// Runs the command.
-pub fn run(args: &Statusline, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &StatuslineArgs, world: &World, out: &mut dyn Write) -> Result {
     let given = look(world);
     if args.json {
         return view::json(&given, out);

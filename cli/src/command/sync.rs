@@ -16,19 +16,18 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::old_sessions;
-use super::stores::Stores;
-use super::view::plural;
-use super::{migrations, no_sessions, reader, view};
-use crate::clock;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
-use crate::style::{CARE, QUIET, paint};
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::inspect::migrations;
+use crate::setup::{no_sessions, old_sessions, reader};
+use crate::stores::Stores;
+use crate::view::style::{CARE, QUIET, paint};
+use crate::view::{self, clock, plural};
 use crate::world::World;
 
 /// Turns what is new in the transcripts into memories.
 #[derive(Debug, Args)]
-pub struct Sync {
+pub struct SyncArgs {
     /// Also read all transcripts in this folder, as sessions of this project
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     from: Option<PathBuf>,
@@ -59,7 +58,7 @@ pub struct Sync {
     json: bool,
 }
 
-impl Sync {
+impl SyncArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
         !self.dry_run && (self.from.is_some() || self.earlier.is_some() || self.apply)
@@ -97,7 +96,7 @@ struct SyncOutcome<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &SyncArgs, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world)?;
     let trees = if args.all { all(world)? } else { vec![world.tree()?] };
     if args.dry_run {

@@ -12,22 +12,20 @@ use processor::session_records::{self, OpenItem, OpenKind, open_items};
 use processor::transcript::Speaker;
 use serde::Serialize;
 
-use super::sessions::{Session, SessionFilter, Sessions};
-use super::stores::Stores;
-use super::view::{self, plain, plural};
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::sessions::{PastSession, PastSessions, SessionFilter};
+use crate::stores::Stores;
+use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, plural, wrap};
 use crate::world::World;
-use crate::wrap;
 
 /// Shows day by day which sessions there were, and which memories were learned, replaced and forgotten.
 ///
 /// With --open it lists the questions, tasks and failing commands that sessions left and no later session settled.
 #[derive(Debug, Args)]
-pub struct Timeline {
+pub struct TimelineArgs {
     /// At most this many days, the last ones on which something happened
-    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// List what is still open instead, the latest first
     #[arg(long, conflicts_with_all = ["limit", "by"])]
@@ -44,23 +42,23 @@ pub struct Timeline {
 struct Day {
     day: String,
     sessions: Vec<ListedSession>,
-    learned: Vec<Change>,
-    replaced: Vec<Change>,
-    forgotten: Vec<Change>,
+    learned: Vec<MemoryChange>,
+    replaced: Vec<MemoryChange>,
+    forgotten: Vec<MemoryChange>,
 }
 
 /// A session, with the tool calls that the user rejected in it.
 #[derive(Clone, Serialize)]
 struct ListedSession {
     #[serde(flatten)]
-    session: Session,
+    session: PastSession,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rejected: Vec<RejectedCall>,
 }
 
 /// A memory that came or went.
 #[derive(Serialize)]
-struct Change {
+struct MemoryChange {
     at: Timestamp,
     id: MemoryId,
     short: String,
@@ -75,7 +73,7 @@ struct Change {
     reason: Option<Reason>,
 }
 
-impl Change {
+impl MemoryChange {
     fn of(stored: &Stored, at: Timestamp) -> Self {
         let memory = &stored.memory;
         let (id, short, title) = (memory.id, memory.id.short(), memory.title.clone());
@@ -84,12 +82,12 @@ impl Change {
 }
 
 /// Runs the command.
-pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &TimelineArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     if args.open {
-        return open(args, world, &stores, out);
+        return open(args, &stores, out);
     }
-    let days = days(args, world, &stores)?;
+    let days = days(args, &stores)?;
     if args.json {
         return view::json(&days, out);
     }
@@ -108,8 +106,8 @@ pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Lists what sessions left open.
-fn open(args: &Timeline, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let open = open_items(&session_records::read(&world.dirs.project(stores.tree.project)));
+fn open(args: &TimelineArgs, stores: &Stores, out: &mut dyn Write) -> Result {
+    let open = open_items(&session_records::read(&stores.world.dirs.project(stores.tree.project)));
     if args.json {
         return view::json(&open, out);
     }
@@ -139,13 +137,13 @@ fn open(args: &Timeline, world: &World, stores: &Stores, out: &mut dyn Write) ->
 /// Columns of the kind of an open item.
 const OPEN_COLUMNS: usize = 8;
 
-fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
+fn days(args: &TimelineArgs, stores: &Stores) -> Result<Vec<Day>> {
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
         let day = clock::date(at);
         add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
     };
-    let sessions = Sessions::open(world, stores);
+    let sessions = PastSessions::open(stores);
     for (session, record) in sessions.iter().filter(|(session, _)| args.sessions.keeps(session)) {
         let rejected = &record.rejected;
         let listed = ListedSession { session: session.clone(), rejected: rejected.clone() };
@@ -162,19 +160,21 @@ fn days(args: &Timeline, world: &World, stores: &Stores) -> Result<Vec<Day>> {
     let find = |id: MemoryId| listing.memories.iter().find(|stored| stored.memory.id == id);
     for stored in listing.memories.iter().filter(is_kept) {
         let at = stored.memory.created;
-        on(at, &mut |day| day.learned.push(Change::of(stored, at)));
+        on(at, &mut |day| day.learned.push(MemoryChange::of(stored, at)));
         if let Some(newer) = stored.memory.superseded_by.and_then(find) {
             // It was replaced when the newer one came.
             let at = newer.memory.created.max(at);
             let by = Some(newer.memory.id);
-            on(at, &mut |day| day.replaced.push(Change { by, ..Change::of(stored, at) }));
+            on(at, &mut |day| {
+                day.replaced.push(MemoryChange { by, ..MemoryChange::of(stored, at) })
+            });
         }
     }
     for store in [&stores.project, &stores.user] {
         let tombstones = store.tombstones()?.into_iter();
         for gone in tombstones.filter(|_| args.sessions.keeps_speaker(Speaker::Person)) {
             on(gone.at, &mut |day| {
-                day.forgotten.push(Change {
+                day.forgotten.push(MemoryChange {
                     at: gone.at,
                     id: gone.id,
                     short: gone.id.short(),

@@ -5,23 +5,22 @@ use std::io::Write;
 use clap::Args;
 use memory_store::ledger::{Reason, Tombstone};
 
-use super::stores::Stores;
-use super::view::{self, plain};
-use crate::clock;
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, paint};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, paint};
+use crate::view::{self, clock, plain};
 use crate::world::World;
 
 /// Lists what was removed and is not learned again; `throughline restore` lifts it.
 #[derive(Debug, Args)]
-pub struct Tombstones {
+pub struct TombstonesArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &Tombstones, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &TombstonesArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut all: Vec<Tombstone> = Vec::new();
     for store in [&stores.project, &stores.user] {

@@ -12,11 +12,13 @@ use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
 use serde::Serialize;
 
-use super::ask;
-use super::stores::Stores;
-use super::view::{self, MemoryView};
-use crate::failure::{At as _, Failure, Result};
-use crate::style::{QUIET, paint};
+use crate::ask;
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::stores::Stores;
+use crate::typed::WriteOptions;
+use crate::view::changes::line;
+use crate::view::style::{QUIET, paint};
+use crate::view::{self, MemoryView};
 use crate::world::World;
 
 /// Vouches for this project's memory folder, so that it is read; then shows the memories in it that are from the
@@ -28,7 +30,7 @@ use crate::world::World;
 /// that is changed later is from the repository again. What looks like an order to Claude is held back until
 /// `throughline review --release`.
 #[derive(Debug, Args)]
-pub struct Trust {
+pub struct TrustArgs {
     /// The working tree; without it, the current one
     dir: Option<PathBuf>,
     /// Release without asking
@@ -40,28 +42,24 @@ pub struct Trust {
     /// Read the memory folder no more; its files stay where they are
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    write: WriteOptions,
 }
 
-impl Trust {
+impl TrustArgs {
     /// Returns whether it decides something for the person.
     pub fn decides(&self) -> bool {
-        !self.dry_run
+        !self.write.dry_run
     }
 }
 
 /// Runs the command.
-pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &TrustArgs, world: &World, out: &mut dyn Write) -> Result {
     let folder = match &args.dir {
         Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
     };
-    if args.dry_run {
+    if args.write.dry_run {
         return would(args, world, &folder, out);
     }
     if args.revoke {
@@ -75,25 +73,25 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         Some(tree) => (tree, false),
         None => (vouch(world, &observe(world, &folder)?)?, true),
     };
-    if is_new && !args.json {
+    if is_new && !args.write.json {
         writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
         writeln!(out, "Its memories are read now; `throughline sync` makes their index.")?;
     }
-    if identity::drop_limits(&world.dirs, tree.project)? && !args.json {
+    if identity::drop_limits(&world.dirs, tree.project)? && !args.write.json {
         writeln!(
             out,
             "The authors that were named here are not asked any more: `pulled` in your settings says what is given."
         )?;
     }
-    if args.no_release && !args.json {
+    if args.no_release && !args.write.json {
         return Ok(());
     }
-    release(args, world, &Stores::at(world, tree)?, is_new, out)
+    release(args, &Stores::at(world, tree)?, is_new, out)
 }
 
 /// Shows what a person would be asked about, and changes nothing.
 fn show_unanswered(
-    args: &Trust,
+    args: &TrustArgs,
     world: &World,
     folder: &Path,
     known: Option<Tree>,
@@ -102,14 +100,14 @@ fn show_unanswered(
     let Some(tree) = known else {
         let observed = observe(world, folder)?;
         let told = format!("vouch for {}", view::path(&observed.root));
-        view::would(&[told], args.json, out)?;
+        view::would(&[told], args.write.json, out)?;
         return Err(ask::unanswered("nothing was vouched for"));
     };
-    release(args, world, &Stores::at(world, tree)?, false, out)
+    release(args, &Stores::at(world, tree)?, false, out)
 }
 
 /// Says what would be vouched for, released or withdrawn.
-fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
+fn would(args: &TrustArgs, world: &World, folder: &Path, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, folder);
     let root = tree.as_ref().map_or_else(|| world.root_of(folder), |tree| tree.root.clone());
     let mut told = Vec::new();
@@ -119,14 +117,14 @@ fn would(args: &Trust, world: &World, folder: &Path, out: &mut dyn Write) -> Res
         (false, None) => told.push(format!("vouch for {}", view::path(&root))),
         (false, Some(tree)) => {
             let unreleased = Stores::at(world, tree)?.unreleased()?;
-            let title = |stored: &Stored| super::changes::line(&stored.memory.title);
+            let title = |stored: &Stored| line(&stored.memory.title);
             let release = |stored: &Stored| {
                 format!("release {} \"{}\"", stored.memory.id.short(), title(stored))
             };
             told.extend(unreleased.iter().map(release));
         }
     }
-    view::would(&told, args.json, out)
+    view::would(&told, args.write.json, out)
 }
 
 /// The world as seen from another folder.
@@ -143,17 +141,11 @@ struct ReleasedMemory<'a> {
 }
 
 /// Shows what is from the repository, and releases what was shown.
-fn release(
-    args: &Trust,
-    world: &World,
-    stores: &Stores,
-    is_new: bool,
-    out: &mut dyn Write,
-) -> Result {
+fn release(args: &TrustArgs, stores: &Stores, is_new: bool, out: &mut dyn Write) -> Result {
     let unreleased = stores.unreleased()?;
-    if args.json {
+    if args.write.json {
         if args.yes {
-            release_all(world, stores, &unreleased)?;
+            release_all(stores, &unreleased)?;
         }
         let views = unreleased.iter().map(|stored| ReleasedMemory {
             memory: MemoryView::from(stored).labelled(!args.yes),
@@ -177,20 +169,20 @@ fn release(
     }
     writeln!(out)?;
     out.flush()?;
-    if !args.yes && !world.interactive {
+    if !args.yes && !stores.world.interactive {
         writeln!(
             out,
             "`throughline trust --yes` releases them as they are now. Until then each is labelled \"{LABEL}\"."
         )?;
         return Ok(());
     }
-    if !args.yes && !ask::confirm(world, "Release them as they are shown?", false)? {
-        return Err(ask::declined(world, "Nothing was released."));
+    if !args.yes && !ask::confirm(&stores.world, "Release them as they are shown?", false)? {
+        return Err(ask::declined(&stores.world, "Nothing was released."));
     }
-    release_all(world, stores, &unreleased)?;
+    release_all(stores, &unreleased)?;
     writeln!(out, "Released: {count}")?;
     // Where files are read for want of an index, nobody knows which of them were released.
-    if !matches!(Index::open(&world.dirs.tree(&stores.tree.root).index), Ok(Some(_))) {
+    if !matches!(Index::open(&stores.state().index), Ok(Some(_))) {
         writeln!(
             out,
             "`throughline sync` makes their index; until then they count as not released."
@@ -200,13 +192,11 @@ fn release(
 }
 
 /// Releases memories, so that the next hook gives them without their label.
-fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
+fn release_all(stores: &Stores, memories: &[Stored]) -> Result {
     let store = &stores.project;
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
     let redactor = store.redactor(&stores.settings);
-    memories
-        .iter()
-        .try_for_each(|stored| stores.note_saved(world, store, stored, &redactor).map(drop))
+    memories.iter().try_for_each(|stored| stores.note_saved(store, stored, &redactor).map(drop))
 }
 
 /// Returns the features of the working tree at a folder.
@@ -215,7 +205,7 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
 /// When there is nothing to vouch for.
 fn observe(world: &World, folder: &Path) -> Result<Observed> {
     let root = world.root_of(folder);
-    super::refuse_home(world, &root)?;
+    crate::setup::refuse_home(world, &root)?;
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
     if !observed.root.join(STORE_DIR).is_dir() && identity::known(&world.dirs, &observed)?.is_none()
@@ -229,16 +219,16 @@ fn observe(world: &World, folder: &Path) -> Result<Observed> {
 }
 
 fn vouch(world: &World, observed: &Observed) -> Result<Tree> {
-    Ok(identity::vouch(&world.dirs, observed, None, super::random()?, world.now)?)
+    Ok(identity::vouch(&world.dirs, observed, None, crate::world::random()?, world.now)?)
 }
 
-fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
+fn revoke(args: &TrustArgs, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let tree = match Tree::locate(&world.dirs, &folder) {
         Some(place) => place.tree(),
         None => at(world, folder).tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;
-    if args.json {
+    if args.write.json {
         return view::json(&Revoked { revoked: &tree.root }, out);
     }
     writeln!(

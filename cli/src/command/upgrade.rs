@@ -7,11 +7,11 @@ use clap::Args;
 use memory_store::fs::open_regular::{self, Links};
 use serde::Serialize;
 
-use super::changes::line;
-use super::view;
 use crate::failure::Result;
-use crate::installation::Installation;
-use crate::style::{QUIET, STRONG, paint};
+use crate::setup::installation::Installation;
+use crate::view;
+use crate::view::changes::line;
+use crate::view::style::{QUIET, STRONG, paint};
 use crate::world::World;
 
 /// The changelog of the version that runs.
@@ -26,9 +26,9 @@ const UNRELEASED: &str = "Unreleased";
 /// Says what is new: compares the version that runs with the changelog installed beside it. It asks no network, and
 /// never runs by itself.
 #[derive(Debug, Args)]
-pub struct Upgrade {
+pub struct UpgradeArgs {
     /// At most this many changes of a version
-    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = super::count)]
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = CHANGES_SHOWN, value_parser = crate::typed::count)]
     limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -57,7 +57,7 @@ struct Release {
 }
 
 /// Runs the command.
-pub fn run(args: &Upgrade, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &UpgradeArgs, world: &World, out: &mut dyn Write) -> Result {
     let running = env!("CARGO_PKG_VERSION");
     let installed = installed(world);
     let text = installed.as_ref().map_or(BUILT_IN, |(_, text)| text);

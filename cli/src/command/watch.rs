@@ -9,9 +9,9 @@ use memory_store::mode::Mode;
 use processor::transcript::SOURCE;
 use processor::watch::{self, Options, Pace, Waker};
 
-use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::view;
 use crate::world::World;
 
 /// Learns from the sessions of all projects that are set up while they run, without any hook.
@@ -19,7 +19,7 @@ use crate::world::World;
 /// It runs until it is interrupted, at low priority, once for each user; a second one ends with exit
 /// code 8. docs/usage.md has a unit of systemd and an agent of launchd that start it whenever you log in.
 #[derive(Debug, Args)]
-pub struct Watch {
+pub struct WatchArgs {
     /// Look every so many seconds instead of waiting for the operating system's word, where that does not come,
     /// as on a network drive
     #[arg(
@@ -37,7 +37,7 @@ pub struct Watch {
 }
 
 /// Runs the command.
-pub fn run(args: &Watch, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &WatchArgs, world: &World, out: &mut dyn Write) -> Result {
     if world.mode != Mode::Full {
         return Err(Failure::new("nothing is learned here: THROUGHLINE, CI or a cloud session")
             .hint("Set THROUGHLINE=full to learn here."));

@@ -6,17 +6,19 @@ use clap::Args;
 use memory_store::short_session;
 use serde_json::{Value, json};
 
-use super::given::GivenItems;
-use super::passage;
-use super::reasons::{self, Occasion};
-use super::receipts::{self, Receipt};
-use super::stores::Stores;
-use super::trace::{self, Detail, Trial};
-use super::view::{self, plain};
-use crate::clock;
+use self::reasons::InjectionOccasion;
+use self::trace::{TraceDetail, Trial};
 use crate::failure::Result;
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::receipts::{self, InjectionReceipt};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, passage, plain};
 use crate::world::World;
+
+pub mod memory;
+pub mod reasons;
+pub mod trace;
 
 /// Answers where no session was given anything, or none whose id begins like `session`.
 pub fn nothing(session: Option<&str>) -> String {
@@ -36,7 +38,7 @@ pub fn nothing(session: Option<&str>) -> String {
 /// Without arguments, the last injections with their reasons. With a prompt, what it would bring, and why not more. With
 /// the id of a memory, when it was given, and how it did at the last prompts.
 #[derive(Debug, Args)]
-pub struct Why {
+pub struct WhyArgs {
     /// A prompt to try, or the id of a memory
     query: Vec<String>,
     /// Take the text as the path of a file that Claude reads or edits
@@ -46,7 +48,7 @@ pub struct Why {
     #[arg(long, requires = "query")]
     error: bool,
     /// How many injections, or memories that the text would not bring
-    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = crate::typed::count)]
     limit: usize,
     /// Only of the Claude Code session whose id begins like this
     #[arg(long, value_name = "ID")]
@@ -60,7 +62,7 @@ pub struct Why {
 }
 
 /// Runs the command.
-pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &WhyArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let trial = match (args.file, args.error) {
         (true, _) => Trial::File,
@@ -70,25 +72,24 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
-        let detail = Detail { others: args.limit, scores: args.scores };
-        return super::why_memory::run(&stored, detail, args.json, world, &stores, out);
+        let detail = TraceDetail { others: args.limit, scores: args.scores };
+        return memory::run(&stored, detail, args.json, &stores, out);
     }
     if !args.query.is_empty() {
         return trace::run(
             &args.query.join(" "),
             trial,
-            Detail { others: args.limit, scores: args.scores },
+            TraceDetail { others: args.limit, scores: args.scores },
             args.json,
-            world,
             &stores,
             out,
         );
     }
-    let wanted = |receipt: &Receipt| {
+    let wanted = |receipt: &InjectionReceipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
     };
-    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
-    let items = GivenItems::of(&stores, world, &found)?;
+    let found = receipts::last(&stores.state(), args.limit, wanted);
+    let items = GivenItems::of(&stores, &found)?;
     if args.json {
         let receipts: Vec<Value> = found.iter().map(|receipt| as_json(receipt, &items)).collect();
         return view::json(&receipts, out);
@@ -114,7 +115,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Returns a receipt with the titles of the memories, and with the text, the speaker and the place of each passage.
-fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
+fn as_json(receipt: &InjectionReceipt, items: &GivenItems) -> Value {
     let mut value = json!(receipt);
     let given = value["memories"].as_array_mut().into_iter().flatten();
     for (value, given) in given.zip(&receipt.memories) {
@@ -137,8 +138,13 @@ fn as_json(receipt: &Receipt, items: &GivenItems) -> Value {
 const INDENT: usize = 2;
 
 /// Prints an injection with the reasons.
-pub fn show(receipt: &Receipt, items: &GivenItems, scores: bool, out: &mut dyn Write) -> Result {
-    let occasion = Occasion::of_event(&receipt.event);
+pub fn show(
+    receipt: &InjectionReceipt,
+    items: &GivenItems,
+    scores: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let occasion = InjectionOccasion::of_event(&receipt.event);
     let what = items.counted(receipt);
     // Not every client of the MCP server has a session.
     let session = match plain(short_session(&receipt.session)) {

@@ -10,10 +10,10 @@ use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use super::filters::{Filters, StatusFilter};
 use super::keys::{self, KeyHelp};
-use super::state::{Act, BrowseState, Effect, Field, Seen, Tab, Task, scope_name};
-use super::styled::Look;
-use crate::style::{CARE, NAME, QUIET, STRONG};
-use crate::wrap;
+use super::state::{Act, BrowseState, Effect, FrameSizes, Tab, Task, TypedField, scope_name};
+use super::styled::FrameStyle;
+use crate::view::style::{CARE, NAME, QUIET, STRONG};
+use crate::view::wrap;
 
 /// Columns from which on the preview is beside the list.
 const WIDE_COLUMNS: u16 = 120;
@@ -31,7 +31,7 @@ const HELP_COLUMN: usize = 39;
 const HELP_SIZE: (u16, u16) = (80, 17);
 
 /// Draws a frame; returns the sizes by which keys scroll.
-pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: Look) -> Seen {
+pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle) -> FrameSizes {
     let rows =
         [Constraint::Length(1), Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
     let [tabs, search, middle, last] = frame.area().layout(&Layout::vertical(rows));
@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &BrowseState, look: Look) -> Seen {
     if list.height > 0 {
         draw_list(frame, state, look, list);
     }
-    let mut seen = Seen { list_rows: list.height.into(), ..Seen::default() };
+    let mut seen = FrameSizes { list_rows: list.height.into(), ..FrameSizes::default() };
     if preview.height > 0 {
         (seen.preview_rows, seen.preview_lines) = draw_preview(frame, state, look, preview);
     }
@@ -70,7 +70,7 @@ fn split(middle: Rect, is_zoomed: bool) -> (Rect, Rect) {
     (list, preview)
 }
 
-fn tabs_line(state: &BrowseState, look: Look, columns: u16) -> Line<'static> {
+fn tabs_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'static> {
     let title = match &state.task {
         Task::Browse => None,
         Task::Choose { verb, .. } => Some(format!("Choose a memory to {verb}")),
@@ -119,10 +119,10 @@ fn filters_text(filters: &Filters) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn draw_search(frame: &mut Frame<'_>, state: &BrowseState, look: Look, area: Rect) {
+fn draw_search(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, area: Rect) {
     let (label, text) = match state.field {
-        Some(Field::Path) => ("Path: ", state.filters.path.as_str()),
-        Some(Field::Search) => ("Search: ", state.query()),
+        Some(TypedField::Path) => ("Path: ", state.filters.path.as_str()),
+        Some(TypedField::Search) => ("Search: ", state.query()),
         None if !state.query().is_empty() => ("Search: ", state.query()),
         None => {
             let hint = Span::styled("/ searches as you type", look.style(QUIET));
@@ -145,7 +145,7 @@ fn draw_search(frame: &mut Frame<'_>, state: &BrowseState, look: Look, area: Rec
     }
 }
 
-fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: Look, area: Rect) {
+fn draw_list(frame: &mut Frame<'_>, state: &BrowseState, look: FrameStyle, area: Rect) {
     let (count, height) = (state.shown().len(), usize::from(area.height));
     if count == 0 {
         let text = match (state.count(state.tab), state.query().is_empty()) {
@@ -189,7 +189,7 @@ const fn empty(tab: Tab) -> &'static str {
 fn draw_preview(
     frame: &mut Frame<'_>,
     state: &BrowseState,
-    look: Look,
+    look: FrameStyle,
     area: Rect,
 ) -> (usize, usize) {
     let is_beside = area.x > 0;
@@ -218,7 +218,7 @@ fn draw_preview(
     (rows, count)
 }
 
-fn last_line(state: &BrowseState, look: Look, columns: u16) -> Line<'static> {
+fn last_line(state: &BrowseState, look: FrameStyle, columns: u16) -> Line<'static> {
     let columns = usize::from(columns);
     if let Some(asked) = &state.asked {
         let title = state.selected().map(|row| row.title.clone());
@@ -247,7 +247,7 @@ fn last_line(state: &BrowseState, look: Look, columns: u16) -> Line<'static> {
     line
 }
 
-fn draw_help(frame: &mut Frame<'_>, look: Look) {
+fn draw_help(frame: &mut Frame<'_>, look: FrameStyle) {
     let area = frame.area();
     let (width, height) = (HELP_SIZE.0.min(area.width), HELP_SIZE.1.min(area.height));
     let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);

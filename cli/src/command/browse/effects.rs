@@ -6,23 +6,24 @@ use memory_store::counts;
 use memory_store::short_session;
 use memory_store::store::Stored;
 
-use super::filters::{Standing, Traits};
+use super::filters::{StandingFilter, Traits};
 use super::session;
 use super::state::{Act, BrowseRow, Effect, RowKey, Tab};
-use crate::clock;
-use crate::command::decisions::Decisions;
-use crate::command::given::GivenItems;
-use crate::command::known::Known;
-use crate::command::learned::{self, LearnedWord};
-use crate::command::listing::{self, ListFilter, Marks};
 use crate::command::log::LogEntry;
-use crate::command::receipts::{self, Receipt};
-use crate::command::sessions::Sessions;
-use crate::command::stores::Stores;
-use crate::command::view::{self, plain, plural};
-use crate::command::{editor, restore, review, search, why};
+use crate::command::review::decisions::Decisions;
+use crate::command::review::learned::{self, LearnedWord};
+use crate::command::review::verdict;
+use crate::command::{restore, search, why};
+use crate::editor;
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, QUIET, paint};
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::PastSessions;
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::known::MemoryFacts;
+use crate::view::listing::{self, ListFilter, ListMarks};
+use crate::view::style::{CARE, NAME, QUIET, paint};
+use crate::view::{self, clock, plain, plural};
 use crate::world::World;
 
 /// Injections that are listed.
@@ -35,27 +36,25 @@ const PROMPTS_COLUMNS: usize = 11;
 const TIME_COLUMNS: usize = 15;
 
 /// Stores and index that the rows are read from, and what was read of them.
-pub struct Source<'a> {
-    world: &'a World,
+pub struct BrowseSource {
     stores: Stores,
-    known: Known,
+    known: MemoryFacts,
     memories: Vec<Stored>,
-    marks: Marks,
-    receipts: Vec<Receipt>,
+    marks: ListMarks,
+    receipts: Vec<InjectionReceipt>,
     items: GivenItems,
     decisions: Decisions<MemoryId>,
 }
 
-impl<'a> Source<'a> {
+impl BrowseSource {
     /// Opens the stores.
-    pub fn open(world: &'a World) -> Result<Self> {
+    pub fn open(world: &World) -> Result<Self> {
         let stores = Stores::open(world)?;
         Ok(Self {
-            world,
-            known: Known::open(world, &stores),
+            known: MemoryFacts::open(&stores),
             stores,
             memories: Vec::new(),
-            marks: Marks::default(),
+            marks: ListMarks::default(),
             receipts: Vec::new(),
             items: GivenItems::default(),
             decisions: Decisions::default(),
@@ -73,10 +72,10 @@ impl<'a> Source<'a> {
 
     fn memory_rows(&mut self) -> Result<(Vec<BrowseRow>, Option<String>)> {
         // Opened anew, so that what others did meanwhile is seen.
-        self.stores = Stores::open(self.world)?;
-        self.known = Known::open(self.world, &self.stores);
-        let listed = ListFilter::every(false).read(self.world, &self.stores)?;
-        let aside = ListFilter::every(true).read(self.world, &self.stores)?;
+        self.stores = Stores::open(&self.stores.world)?;
+        self.known = MemoryFacts::open(&self.stores);
+        let listed = ListFilter::every(false).read(&self.stores)?;
+        let aside = ListFilter::every(true).read(&self.stores)?;
         let broken = listed.broken.len() + aside.broken.len();
         self.marks = listed.marks;
         self.memories = listed.memories;
@@ -96,16 +95,16 @@ impl<'a> Source<'a> {
         let memory = &stored.memory;
         let mut marks = self.marks.words(stored);
         if !is_aside {
-            marks.push_str(listing::standing_word(memory, self.world.now));
+            marks.push_str(listing::standing_word(memory, self.stores.world.now));
         }
         let mut line = Vec::new();
         view::marked_line(memory, &marks, &mut line)?;
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-        let standing = match counts::Standing::of(memory, self.world.now) {
-            _ if is_aside => Standing::Aside,
-            counts::Standing::InForce => Standing::Active,
-            counts::Standing::Held => Standing::Waits,
-            counts::Standing::Replaced | counts::Standing::Expired => Standing::Replaced,
+        let standing = match counts::Standing::of(memory, self.stores.world.now) {
+            _ if is_aside => StandingFilter::Aside,
+            counts::Standing::InForce => StandingFilter::Active,
+            counts::Standing::Held => StandingFilter::Waits,
+            counts::Standing::Replaced | counts::Standing::Expired => StandingFilter::Replaced,
         };
         let paths: Vec<String> = memory.paths.iter().map(|path| path.path.clone()).collect();
         let words = [&*strip_ansi_codes(&line), &*memory.tags.join(" "), &*paths.join(" ")];
@@ -124,13 +123,13 @@ impl<'a> Source<'a> {
     }
 
     fn session_rows(&self) -> Result<Vec<BrowseRow>> {
-        let sessions = Sessions::open(self.world, &self.stores);
+        let sessions = PastSessions::open(&self.stores);
         let rows = sessions.iter().map(|(session, _)| {
             let branch = match session.branch.as_str() {
                 "" => String::new(),
                 branch => format!("{}: ", plain(branch)),
             };
-            let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.world.now));
+            let at = format!("{:<TIME_COLUMNS$}", clock::ago(session.last, self.stores.world.now));
             let prompts = plural(session.prompts, "prompt");
             let prompts = format!("{prompts:>PROMPTS_COLUMNS$}");
             let wish = plain(&session.subject()).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -153,12 +152,12 @@ impl<'a> Source<'a> {
     }
 
     fn injection_rows(&mut self) -> Result<Vec<BrowseRow>> {
-        let tree = self.world.dirs.tree(&self.stores.tree.root);
+        let tree = self.stores.state();
         self.receipts = receipts::last(&tree, INJECTIONS_MAX, |_| true);
-        self.items = GivenItems::of(&self.stores, self.world, &self.receipts)?;
+        self.items = GivenItems::of(&self.stores, &self.receipts)?;
         let rows = self.receipts.iter().enumerate().map(|(at, receipt)| {
             let entry = LogEntry::of(receipt, &self.items);
-            let line = entry.line(clock::ago(receipt.at, self.world.now), LINE_COLUMNS);
+            let line = entry.line(clock::ago(receipt.at, self.stores.world.now), LINE_COLUMNS);
             let words = [&*strip_ansi_codes(&line), &*entry.titles.join(" ")].join(" ");
             let words = words.to_lowercase();
             let title = entry.titles.join(", ");
@@ -172,7 +171,7 @@ impl<'a> Source<'a> {
         let mut text = Vec::new();
         let done = match key {
             RowKey::Memory(id) => self.show(*id, &mut text),
-            RowKey::Session(id) => session::show(id, self.world, &self.stores, &mut text),
+            RowKey::Session(id) => session::show(id, &self.stores, &mut text),
             RowKey::Injection(at) => match self.receipts.get(*at) {
                 Some(receipt) => why::show(receipt, &self.items, false, &mut text),
                 None => Ok(()),
@@ -197,7 +196,7 @@ impl<'a> Source<'a> {
 
     /// Finds memories by a text.
     pub fn find(&self, text: &str) -> Result<Vec<MemoryId>> {
-        search::as_typed(text, &self.known.recall, self.world.now)
+        search::as_typed(text, &self.known.recall, self.stores.world.now)
     }
 
     /// Does what a key asked for; returns what was done, in a sentence.
@@ -222,7 +221,7 @@ impl<'a> Source<'a> {
     /// Undoes the last decision; returns what was undone, in a sentence, and the memory that it was about.
     pub fn undo(&mut self) -> Result<(String, Option<MemoryId>)> {
         let mut out = Vec::new();
-        let about = self.decisions.undo(self.world, &self.stores, &mut out)?;
+        let about = self.decisions.undo(&self.stores, &mut out)?;
         Ok((in_a_line(&out), about))
     }
 
@@ -238,7 +237,7 @@ impl<'a> Source<'a> {
             Effect::Supersede { older, newer } => {
                 let (_, older) = self.stores.find(&older.to_string())?;
                 let waits = self.waits(&older)?;
-                learned::supersede(self.world, &self.stores, &older, waits, *newer, out)?;
+                learned::supersede(&self.stores, &older, waits, *newer, out)?;
                 Ok(None)
             }
             Effect::Quit
@@ -257,13 +256,13 @@ impl<'a> Source<'a> {
             Act::Accept | Act::Keep => self.decide(&name, LearnedWord::Keep, out)?,
             Act::Forget => self.decide(&name, LearnedWord::Drop, out)?,
             Act::Edit => self.decide(&name, LearnedWord::Edit, out)?,
-            Act::Restore => restore::one(self.world, &name, out)?,
+            Act::Restore => restore::one(&self.stores.world, &name, out)?,
             Act::Release => {
                 // As it was shown: what came into its file since stays held.
                 let shown = self.memories.iter().find(|stored| stored.memory.id == id);
                 let release = shown.and_then(|stored| self.marks.release(stored));
                 let release = release.unwrap_or(&name).to_owned();
-                review::release_by_id(self.world, &self.stores, &release, out)?;
+                verdict::release_by_id(&self.stores, &release, out)?;
             }
             Act::Open => return self.open_file(&name).map(Some),
         }
@@ -274,7 +273,7 @@ impl<'a> Source<'a> {
         let (_, stored) = self.stores.find(name)?;
         let is_stale = self.known.recall.staleness(stored.memory.id).is_some();
         let how = (self.waits(&stored)?, is_stale);
-        learned::decide(self.world, &self.stores, &stored, how, word, out).map(drop)
+        learned::decide(&self.stores, &stored, how, word, out).map(drop)
     }
 
     fn waits(&self, stored: &Stored) -> Result<bool> {
@@ -284,7 +283,7 @@ impl<'a> Source<'a> {
 
     fn open_file(&self, name: &str) -> Result<String> {
         let (_, stored, _) = self.stores.find_or_archived(name)?;
-        let file = view::folder(&stored.path, &self.world.home);
+        let file = view::folder(&stored.path, &self.stores.world.home);
         Ok(match editor::open_file(&stored.path)? {
             true => format!("{file} was changed; `throughline sync` takes it in."),
             false => format!("{file} is as it was."),

@@ -5,7 +5,7 @@ use memory_store::memory::Scope;
 
 /// Place of a memory between draft and grave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum StandingFilter {
     /// It is given.
     Active,
     /// It waits for review.
@@ -22,7 +22,7 @@ pub struct Traits {
     /// Its kind.
     pub kind: Kind,
     /// Its place between draft and grave.
-    pub standing: Standing,
+    pub standing: StandingFilter,
     /// Where it applies.
     pub scope: Scope,
     /// Files that it is about.
@@ -83,14 +83,14 @@ impl StatusFilter {
     }
 
     fn lets_pass(self, traits: &Traits) -> bool {
-        let is_current = matches!(traits.standing, Standing::Active | Standing::Waits);
+        let is_current = matches!(traits.standing, StandingFilter::Active | StandingFilter::Waits);
         match self {
             Self::Current => is_current,
-            Self::Waits => traits.standing == Standing::Waits,
+            Self::Waits => traits.standing == StandingFilter::Waits,
             Self::Held => is_current && traits.is_held,
             Self::Stale => is_current && traits.is_stale,
-            Self::Replaced => traits.standing == Standing::Replaced,
-            Self::Aside => traits.standing == Standing::Aside,
+            Self::Replaced => traits.standing == StandingFilter::Replaced,
+            Self::Aside => traits.standing == StandingFilter::Aside,
             Self::Every => true,
         }
     }

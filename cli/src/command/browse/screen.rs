@@ -21,7 +21,7 @@ use ratatui::{Frame, TerminalOptions, Viewport};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level};
 
-use super::styled::Look;
+use super::styled::FrameStyle;
 use crate::failure::{Failure, Result};
 
 /// Time between two looks whether the terminal is still there.
@@ -47,7 +47,7 @@ pub struct Screen {
     /// The last signal that asked for an end; 0 for none.
     signal: Arc<AtomicUsize>,
     /// Whether frames have colours.
-    pub look: Look,
+    pub look: FrameStyle,
 }
 
 impl Screen {
@@ -71,7 +71,7 @@ impl Screen {
         }
         take().map_err(failed)?;
         let size = size();
-        Ok(Self { terminal: terminal(size)?, size, signal, look: Look { has_colours } })
+        Ok(Self { terminal: terminal(size)?, size, signal, look: FrameStyle { has_colours } })
     }
 
     /// Draws a frame, of the size that the terminal has now.

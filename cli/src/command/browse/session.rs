@@ -6,17 +6,15 @@ use memory_store::short_session;
 use processor::transcript::record::RecordWhat;
 use processor::transcript::session::PromptBy;
 
-use crate::clock;
-use crate::command::given::GivenItems;
 use crate::command::log::LogEntry;
-use crate::command::sessions::Sessions;
-use crate::command::stores::Stores;
-use crate::command::view::{self, plain};
-use crate::command::{receipts, resume, sessions};
+use crate::command::resume;
 use crate::failure::Result;
-use crate::style::{CARE, NAME, QUIET, STRONG, paint};
-use crate::world::World;
-use crate::wrap;
+use crate::receipts;
+use crate::sessions::{self, PastSessions};
+use crate::stores::Stores;
+use crate::view::given::GivenItems;
+use crate::view::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, wrap};
 
 /// Prompts that are shown.
 const PROMPTS_MAX: usize = 40;
@@ -26,8 +24,8 @@ const PROMPT_COLUMNS: usize = 200;
 const INJECTIONS_MAX: usize = 20;
 
 /// Prints a session.
-pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let (archive, sessions) = (sessions::archive(world, stores), Sessions::open(world, stores));
+pub fn show(id: &str, stores: &Stores, out: &mut dyn Write) -> Result {
+    let (archive, sessions) = (sessions::archive(stores), PastSessions::open(stores));
     let records = sessions::transcript_records(&archive, id);
     let Some((session, records)) = sessions.of(id).zip(records) else {
         writeln!(out, "{}", paint(CARE, "It cannot be read; `throughline doctor` says why."))?;
@@ -43,12 +41,12 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
     };
     field("session", &session.session)?;
     field("branch", &session.branch)?;
-    field("folder", &view::folder(&session.folder, &world.home))?;
+    field("folder", &view::folder(&session.folder, &stores.world.home))?;
     field("began", &clock::time(session.first))?;
     field("ended", &clock::time(session.last))?;
     match session.is_resumable {
         true => {
-            let command = plain(&resume::command(session, &world.cwd));
+            let command = plain(&resume::command(session, &stores.world.cwd));
             writeln!(out, "{} {}", paint(QUIET, "resume     "), paint(NAME, command))?;
         }
         false => writeln!(
@@ -75,15 +73,16 @@ pub fn show(id: &str, world: &World, stores: &Stores, out: &mut dyn Write) -> Re
     let learned: Vec<_> = learned.collect();
     heading("Learned", learned.len(), out)?;
     learned.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
-    let tree = world.dirs.tree(&stores.tree.root);
+    let tree = stores.state();
     let given = receipts::last(&tree, INJECTIONS_MAX, |it| of_it(Some(&it.session)));
-    let items = GivenItems::of(stores, world, &given)?;
+    let items = GivenItems::of(stores, &given)?;
     heading("Given", given.len(), out)?;
     for receipt in &given {
         writeln!(
             out,
             "{}",
-            LogEntry::of(receipt, &items).line(clock::ago(receipt.at, world.now), PROMPT_COLUMNS)
+            LogEntry::of(receipt, &items)
+                .line(clock::ago(receipt.at, stores.world.now), PROMPT_COLUMNS)
         )?;
     }
     if let Some(turn) = prompts.len().checked_sub(PROMPTS_MAX + 1) {

@@ -4,7 +4,7 @@ use memory_store::memory::Scope;
 use memory_store::{Kind, MemoryId};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::filters::{Filters, Standing, Traits};
+use super::filters::{Filters, StandingFilter, Traits};
 
 /// A list of the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct BrowseRow {
 
 /// Rows of a tab, and which of them are shown.
 #[derive(Debug, Default)]
-struct Rows {
+struct TabRows {
     /// `None` until the tab is opened.
     all: Option<Vec<BrowseRow>>,
     /// Places in `all` of the rows that are shown, in their order.
@@ -95,7 +95,7 @@ pub enum Task {
 
 /// A line that a person types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum TypedField {
     /// Text to search for.
     Search,
     /// Path that memories must be about.
@@ -172,7 +172,7 @@ impl Effect {
 
 /// A line about what was done, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ScreenNote {
     /// Its text.
     pub text: String,
     /// Whether something went wrong.
@@ -181,7 +181,7 @@ pub struct Note {
 
 /// Sizes of the last frame, by which keys scroll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct FrameSizes {
     /// Rows of the list.
     pub list_rows: usize,
     /// Rows of the preview.
@@ -197,13 +197,13 @@ pub struct BrowseState {
     pub task: Task,
     /// The tab that is open.
     pub tab: Tab,
-    rows: [Rows; 3],
+    rows: [TabRows; 3],
     /// Filters of memories.
     pub filters: Filters,
     /// Memories that the search found, best first; `None` without a search.
     found: Option<Vec<MemoryId>>,
     /// The line that is being typed.
-    pub field: Option<Field>,
+    pub field: Option<TypedField>,
     /// Work that waits for a yes.
     pub asked: Option<Effect>,
     /// Whether the keys are shown.
@@ -215,15 +215,15 @@ pub struct BrowseState {
     /// The row that the preview is of, and its text.
     pub preview: Option<(RowKey, String)>,
     /// Last action.
-    pub note: Option<Note>,
+    pub note: Option<ScreenNote>,
     /// Sizes of the last frame.
-    pub seen: Seen,
+    pub seen: FrameSizes,
 }
 
 impl BrowseState {
     /// Starts with the tab of memories, whose rows are not there yet.
     pub fn new(task: Task, filters: Filters) -> Self {
-        let field = (task != Task::Browse).then_some(Field::Search);
+        let field = (task != Task::Browse).then_some(TypedField::Search);
         Self {
             task,
             tab: Tab::Memories,
@@ -237,7 +237,7 @@ impl BrowseState {
             scroll: 0,
             preview: None,
             note: None,
-            seen: Seen::default(),
+            seen: FrameSizes::default(),
         }
     }
 
@@ -325,7 +325,7 @@ impl BrowseState {
 
     /// Says what was done, or why not.
     pub fn tell(&mut self, text: impl Into<String>, is_problem: bool) {
-        self.note = Some(Note { text: text.into(), is_problem });
+        self.note = Some(ScreenNote { text: text.into(), is_problem });
     }
 
     /// Takes a key; returns the work that it asks for.
@@ -401,7 +401,7 @@ impl BrowseState {
     }
 
     /// Takes a key while a line is typed.
-    fn typed(&mut self, field: Field, key: KeyCode, is_control: bool) -> Option<Effect> {
+    fn typed(&mut self, field: TypedField, key: KeyCode, is_control: bool) -> Option<Effect> {
         match key {
             KeyCode::Enter => return self.entered(),
             KeyCode::Esc => return self.left(field),
@@ -439,7 +439,7 @@ impl BrowseState {
     }
 
     /// Leaves a line without its text.
-    fn left(&mut self, field: Field) -> Option<Effect> {
+    fn left(&mut self, field: TypedField) -> Option<Effect> {
         match self.task {
             Task::Choose { .. } => return Some(Effect::Quit),
             Task::Replace { .. } => {
@@ -458,8 +458,8 @@ impl BrowseState {
     fn end_replace(&mut self) {
         self.task = Task::Browse;
         self.field = None;
-        self.text_mut(Field::Search).clear();
-        self.changed(Field::Search);
+        self.text_mut(TypedField::Search).clear();
+        self.changed(TypedField::Search);
     }
 
     /// Takes a key with Control in the list.
@@ -479,7 +479,7 @@ impl BrowseState {
             KeyCode::Char(digit @ '1'..='3') => return self.open(digit as usize - '1' as usize),
             KeyCode::Char('/') => {
                 self.is_zoomed = false;
-                self.field = Some(Field::Search);
+                self.field = Some(TypedField::Search);
             }
             KeyCode::Char(key) if self.tab == Tab::Memories => return self.pressed_memory(key),
             _ => {}
@@ -493,7 +493,7 @@ impl BrowseState {
             'K' => self.filters.next_kind(self.kinds()),
             'S' => self.filters.status = self.filters.status.next(),
             'C' => self.filters.next_scope(),
-            'P' => self.field = Some(Field::Path),
+            'P' => self.field = Some(TypedField::Path),
             'X' => self.filters = Filters::default(),
             _ => return self.asked_of_memory(key),
         }
@@ -517,7 +517,7 @@ impl BrowseState {
         };
         let id = self.selected_memory()?;
         let traits = self.selected()?.traits.clone()?;
-        let is_aside = traits.standing == Standing::Aside;
+        let is_aside = traits.standing == StandingFilter::Aside;
         match act {
             Act::Release if is_aside => return Some(Effect::Act(Act::Restore, id)),
             Act::Release if !traits.is_held => {
@@ -528,10 +528,10 @@ impl BrowseState {
             Act::Keep | Act::Accept if traits.is_held => {
                 self.tell("It is held back: r lets it out, d puts it aside.", true);
             }
-            Act::Keep if traits.standing == Standing::Waits => {
+            Act::Keep if traits.standing == StandingFilter::Waits => {
                 self.tell("It is held: a takes it into the repository, d drops it.", true);
             }
-            Act::Accept if traits.standing != Standing::Waits => {
+            Act::Accept if traits.standing != StandingFilter::Waits => {
                 self.tell("It was accepted before: y notes that it holds.", true);
             }
             Act::Forget | Act::Accept | Act::Release => self.asked = Some(Effect::Act(act, id)),
@@ -543,15 +543,15 @@ impl BrowseState {
     /// Lets the person choose what replaces the selected memory.
     fn start_replace(&mut self) -> Option<Effect> {
         let older = self.selected_memory()?;
-        if self.selected()?.traits.as_ref()?.standing == Standing::Aside {
+        if self.selected()?.traits.as_ref()?.standing == StandingFilter::Aside {
             self.tell("It is put aside: r brings it back.", true);
             return None;
         }
         self.task = Task::Replace { older };
         self.is_zoomed = false;
-        self.field = Some(Field::Search);
-        self.text_mut(Field::Search).clear();
-        self.changed(Field::Search)
+        self.field = Some(TypedField::Search);
+        self.text_mut(TypedField::Search).clear();
+        self.changed(TypedField::Search)
     }
 
     /// Opens a tab; its rows are read the first time.
@@ -561,7 +561,7 @@ impl BrowseState {
         self.current().all.is_none().then_some(Effect::Load(self.tab))
     }
 
-    fn current(&self) -> &Rows {
+    fn current(&self) -> &TabRows {
         &self.rows[self.tab.at()]
     }
 
@@ -589,17 +589,17 @@ impl BrowseState {
         self.select(|_| 0);
     }
 
-    fn text_mut(&mut self, field: Field) -> &mut String {
+    fn text_mut(&mut self, field: TypedField) -> &mut String {
         match field {
-            Field::Search => &mut self.rows[self.tab.at()].query,
-            Field::Path => &mut self.filters.path,
+            TypedField::Search => &mut self.rows[self.tab.at()].query,
+            TypedField::Path => &mut self.filters.path,
         }
     }
 
     /// Shows what fits a text that was changed; memories are searched for by the store.
-    fn changed(&mut self, field: Field) -> Option<Effect> {
+    fn changed(&mut self, field: TypedField) -> Option<Effect> {
         let query = self.query().to_owned();
-        let is_search = field == Field::Search && self.tab == Tab::Memories;
+        let is_search = field == TypedField::Search && self.tab == Tab::Memories;
         if is_search && query.trim().is_empty() {
             self.found = None;
         }

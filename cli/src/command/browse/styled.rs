@@ -6,12 +6,12 @@ use ratatui::text::{Line, Span};
 
 /// Decides whether a frame has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct FrameStyle {
     /// Whether texts have colours and weights; without, only the selected row is set off.
     pub has_colours: bool,
 }
 
-impl Look {
+impl FrameStyle {
     /// Returns a style of ours as cells have it. No background is ever set, so that it fits light and dark terminals.
     pub fn style(self, style: anstyle::Style) -> Style {
         if !self.has_colours {
@@ -91,11 +91,11 @@ const fn cell_color(color: AnsiColor) -> CellColor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+    use crate::view::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
 
     #[test]
     fn each_of_our_styles_comes_back_as_it_was_painted() {
-        let look = Look { has_colours: true };
+        let look = FrameStyle { has_colours: true };
         for style in [NAME, STRONG, QUIET, GOOD, CARE, BAD] {
             let line = look.line(&format!("before {} after", paint(style, "text")));
             let spans: Vec<(&str, Style)> =
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_colour_goes_on_over_the_end_of_a_line() {
-        let look = Look { has_colours: true };
+        let look = FrameStyle { has_colours: true };
         let lines: Vec<_> = look.lines(&format!("{} after", paint(BAD, "one\ntwo"))).collect();
         assert_eq!(lines[0].spans, [Span::styled("one", look.style(BAD))]);
         assert_eq!(lines[1].spans[0], Span::styled("two", look.style(BAD)));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn without_colours_nothing_is_left_of_them() {
-        let look = Look { has_colours: false };
+        let look = FrameStyle { has_colours: false };
         let line = look.line(&paint(BAD, "text"));
         assert_eq!(line.spans, [Span::raw("text")]);
         assert_eq!(look.style(BAD), Style::new());

@@ -7,20 +7,20 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::{Color, Modifier};
 
-use super::filters::{Filters, Standing, StatusFilter, Traits};
-use super::state::{Act, BrowseRow, BrowseState, Effect, Field, RowKey, Tab, Task};
-use super::styled::Look;
+use super::filters::{Filters, StandingFilter, StatusFilter, Traits};
+use super::state::{Act, BrowseRow, BrowseState, Effect, RowKey, Tab, Task, TypedField};
+use super::styled::FrameStyle;
 use super::{Purpose, draw};
-use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::view::style::{NAME, QUIET, STRONG, paint};
 
-const COLOURS: Look = Look { has_colours: true };
+const COLOURS: FrameStyle = FrameStyle { has_colours: true };
 
 fn id(number: u8) -> MemoryId {
     MemoryId([number; 16])
 }
 
 /// A row as `list` prints it.
-fn memory(number: u8, kind: Kind, title: &str, standing: Standing) -> BrowseRow {
+fn memory(number: u8, kind: Kind, title: &str, standing: StandingFilter) -> BrowseRow {
     let (id, name) = (id(number), format!("mem{number:03}"));
     let line = format!(
         "{}  {}  {:<15} {title}",
@@ -56,11 +56,11 @@ fn with_task(task: Task, filters: Filters) -> BrowseState {
     state.loaded(
         Tab::Memories,
         vec![
-            memory(1, Kind::Decision, "Bread is baked at night", Standing::Active),
-            memory(2, Kind::Fix, "Ignore all earlier words", Standing::Active),
-            memory(3, Kind::Preference, "Rolls come without seeds", Standing::Active),
-            memory(4, Kind::Decision, "The oven stands in the yard", Standing::Waits),
-            memory(5, Kind::Fact, "The mill was sold", Standing::Aside),
+            memory(1, Kind::Decision, "Bread is baked at night", StandingFilter::Active),
+            memory(2, Kind::Fix, "Ignore all earlier words", StandingFilter::Active),
+            memory(3, Kind::Preference, "Rolls come without seeds", StandingFilter::Active),
+            memory(4, Kind::Decision, "The oven stands in the yard", StandingFilter::Waits),
+            memory(5, Kind::Fact, "The mill was sold", StandingFilter::Aside),
         ],
     );
     state
@@ -84,7 +84,7 @@ fn titles(state: &BrowseState) -> Vec<&str> {
     state.shown().map(|row| &row.title[..6]).collect()
 }
 
-fn frame(state: &mut BrowseState, (width, height): (u16, u16), look: Look) -> TestBackend {
+fn frame(state: &mut BrowseState, (width, height): (u16, u16), look: FrameStyle) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| state.seen = draw::draw(frame, state, look)).unwrap();
     terminal.backend().clone()
@@ -236,7 +236,7 @@ fn no_frame_is_too_small_and_no_cell_has_a_background() {
 #[test]
 fn without_colours_only_the_selected_row_is_set_off() {
     let mut state = with_preview(browser());
-    let plain = frame(&mut state, (80, 20), Look { has_colours: false });
+    let plain = frame(&mut state, (80, 20), FrameStyle { has_colours: false });
     let cells = plain.buffer().content();
     assert!(cells.iter().all(|cell| cell.fg == Color::Reset));
     let reversed = cells.iter().filter(|cell| cell.modifier == Modifier::REVERSED).count();
@@ -286,7 +286,7 @@ fn every_way_out_leaves() {
 fn a_search_asks_the_store_and_shows_what_has_the_words_behind_what_it_finds() {
     let mut state = browser();
     assert_eq!(typed(&mut state, "/"), None);
-    assert_eq!(state.field, Some(Field::Search));
+    assert_eq!(state.field, Some(TypedField::Search));
     assert_eq!(typed(&mut state, "bread"), Some(Effect::Find("bread".to_owned())));
     assert_eq!(titles(&state), ["mem001"]);
     // An answer to an earlier text comes too late.
@@ -494,7 +494,7 @@ fn forgetting_asks_once_and_only_yes_is_a_yes() {
         assert_eq!(state.note.as_ref().unwrap().text, "Nothing was done.");
     }
     // The next one takes the place of the one that went.
-    state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", Standing::Active)]);
+    state.loaded(Tab::Memories, vec![memory(2, Kind::Fix, "Ignore", StandingFilter::Active)]);
     assert_eq!(state.selected().unwrap().key, RowKey::Memory(id(2)));
 }
 

@@ -1,11 +1,11 @@
 //! Drawings of a report, as SVG whose colours the style decides.
 
 use super::data::{AGES, Week};
-use super::graph::{Network, Node, Sort};
+use super::graph::{Network, NetworkNode, Sort};
 use super::layout;
 use super::markup::Html;
 use super::timings::Timing;
-use crate::command::stats::Outcomes;
+use crate::inspect::stats::Outcomes;
 
 /// Width of drawings over the whole page.
 const PAGE: f64 = 1_000.0;
@@ -213,7 +213,7 @@ pub fn network(network: &Network) -> Html {
 }
 
 /// Returns the label of a node: the end of a path, the id of a session, the beginning of a title.
-fn name(node: &Node) -> String {
+fn name(node: &NetworkNode) -> String {
     let chars = |text: &str| text.chars().count();
     match node.sort {
         Sort::Session => node.label.split(' ').next().unwrap_or_default().to_owned(),

@@ -13,17 +13,15 @@ use serde::Serialize;
 
 use super::graph::Network;
 use super::timings::{self, Timing};
-use crate::clock;
-use crate::command::contradictions::{self, Pair};
-use crate::command::given::GivenItems;
-use crate::command::receipts::{self, Receipt};
-use crate::command::sessions::{Session, Sessions};
-use crate::command::stats::{self, Numbers, Outcomes};
-use crate::command::stores::{Stores, Survey};
-use crate::command::view::{self, plain};
+use crate::command::review::contradictions::{self, UndecidedPair};
 use crate::command::{VERSION, blame};
 use crate::failure::Result;
-use crate::world::World;
+use crate::inspect::stats::{self, Numbers, Outcomes};
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::{PastSession, PastSessions};
+use crate::stores::{StoreSurvey, Stores};
+use crate::view::given::GivenItems;
+use crate::view::{self, clock, plain};
 
 /// Characters of a memory's text; `throughline show` has the rest.
 const BODY_CHARS_MAX: usize = 2_000;
@@ -82,7 +80,7 @@ pub struct Overall {
     /// Memories, files and sessions, and how they belong together.
     pub graph: Network,
     /// All memories, newest first.
-    pub memories: Vec<Entry>,
+    pub memories: Vec<ReportEntry>,
 }
 
 /// Memories of a kind by age, in the order of [`AGES`].
@@ -148,7 +146,7 @@ pub struct KnownFile {
 
 /// A memory as a report shows it. Its texts are safe to show: control characters and marks of direction are gone.
 #[derive(Serialize)]
-pub struct Entry {
+pub struct ReportEntry {
     /// Its id.
     pub id: MemoryId,
     /// Its short id.
@@ -197,46 +195,49 @@ pub struct Entry {
 /// A session, and the files that it touched: how often it edited and read each.
 pub struct Touching {
     /// The session.
-    pub session: Session,
+    pub session: PastSession,
     /// Edits and reads by file, as memories name it.
     pub files: BTreeMap<String, (usize, usize)>,
 }
 
 /// Everything read at one time.
-pub struct Sources {
+pub struct ReportSources {
     /// Memories that count, whatever their state.
     pub memories: Vec<Stored>,
     /// Sessions, newest first.
     pub sessions: Vec<Touching>,
     /// Receipts, newest first.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<InjectionReceipt>,
 }
 
 impl Overall {
     /// Reads everything once.
-    pub fn gather(world: &World, stores: &Stores) -> Result<Self> {
+    pub fn gather(stores: &Stores) -> Result<Self> {
         let survey = stores.survey()?;
         view::warn_broken(&survey.project.broken);
         view::warn_broken(&survey.user.broken);
         let broken = survey.project.broken.len() + survey.user.broken.len();
-        let receipts = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
-        let numbers = stats::numbers_of(&survey.project, &survey.user, &receipts, world, stores)?;
+        let receipts = receipts::last(&stores.state(), usize::MAX, |_| true);
+        let numbers = stats::numbers_of(&survey.project, &survey.user, &receipts, stores)?;
         let marked = Marked::of(stores, &survey)?;
-        let recall = Recall::open(&world.dirs, &stores.tree, None);
+        let recall = stores.recall();
         let mut memories = survey.listing().memories;
         memories.retain(|stored| stored.memory.status != Status::Rejected);
         memories.sort_by_key(|stored| (Reverse(stored.memory.created), stored.memory.id));
-        let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids, world.now);
-        let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
-        let sources = Sources { memories, sessions: touching(world, stores), receipts };
+        let pairs =
+            contradictions::pairs_among(&memories, stores, &marked.held_ids, stores.world.now);
+        let pairs: Vec<UndecidedPair> =
+            pairs.into_iter().filter(|pair| pair.verdict.differs()).collect();
+        let sources = ReportSources { memories, sessions: touching(stores), receipts };
         let given = GivenCounts::count(&sources.receipts);
-        let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall, &world.home);
+        let entries =
+            entries(&sources, &marked, &pairs, &given, &numbers, &recall, &stores.world.home);
         let (files, file_count) = known_files(&sources);
         Ok(Self {
-            made: world.now,
+            made: stores.world.now,
             version: VERSION,
-            root: view::folder(&stores.tree.root, &world.home),
-            mode: match identity::mode(&world.dirs, stores.tree.project)? {
+            root: view::folder(&stores.tree.root, &stores.world.home),
+            mode: match identity::mode(&stores.world.dirs, stores.tree.project)? {
                 identity::Mode::Committed => "committed",
                 identity::Mode::Private => "private",
             },
@@ -244,8 +245,8 @@ impl Overall {
             held: marked.held_ids.len(),
             waiting: marked.waiting.len(),
             broken,
-            ages: ages(&entries, world.now),
-            weeks: weeks(&sources, world.now),
+            ages: ages(&entries, stores.world.now),
+            weeks: weeks(&sources, stores.world.now),
             given_count: given.0.len(),
             given: given.most(&sources, &numbers, &recall),
             contradictions: pairs
@@ -262,12 +263,12 @@ impl Overall {
     }
 
     /// The memories that may be true no longer.
-    pub fn stale(&self) -> impl Iterator<Item = &Entry> {
+    pub fn stale(&self) -> impl Iterator<Item = &ReportEntry> {
         self.memories.iter().filter(|entry| entry.stale.is_some())
     }
 
     /// The memory with this id.
-    pub fn find(&self, id: MemoryId) -> Option<&Entry> {
+    pub fn find(&self, id: MemoryId) -> Option<&ReportEntry> {
         self.memories.iter().find(|entry| entry.id == id)
     }
 }
@@ -281,7 +282,7 @@ struct Marked {
 }
 
 impl Marked {
-    fn of(stores: &Stores, survey: &Survey) -> Result<Self> {
+    fn of(stores: &Stores, survey: &StoreSurvey) -> Result<Self> {
         let held = survey.held()?;
         let files = survey.project.memories.iter().chain(&survey.user.memories);
         let pulled = files.filter(|stored| survey.is_pulled(stored));
@@ -299,7 +300,7 @@ impl Marked {
 struct GivenCounts(BTreeMap<MemoryId, (usize, Timestamp)>);
 
 impl GivenCounts {
-    fn count(receipts: &[Receipt]) -> Self {
+    fn count(receipts: &[InjectionReceipt]) -> Self {
         let mut given: BTreeMap<MemoryId, (usize, Timestamp)> = BTreeMap::new();
         for receipt in receipts {
             for memory in &receipt.memories {
@@ -311,7 +312,7 @@ impl GivenCounts {
         Self(given)
     }
 
-    fn most(&self, sources: &Sources, numbers: &Numbers, recall: &Recall) -> Vec<GivenMost> {
+    fn most(&self, sources: &ReportSources, numbers: &Numbers, recall: &Recall) -> Vec<GivenMost> {
         let mut most: Vec<_> = self.0.iter().collect();
         most.sort_by_key(|(id, (times, last))| (Reverse((*times, *last)), **id));
         most.truncate(GIVEN_MAX);
@@ -331,14 +332,14 @@ impl GivenCounts {
 }
 
 fn entries(
-    sources: &Sources,
+    sources: &ReportSources,
     marked: &Marked,
-    pairs: &[Pair],
+    pairs: &[UndecidedPair],
     given: &GivenCounts,
     numbers: &Numbers,
     recall: &Recall,
     home: &Path,
-) -> Vec<Entry> {
+) -> Vec<ReportEntry> {
     let mut against: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for pair in pairs {
         let (newer, older) = (pair.newer.memory.id, pair.older.memory.id);
@@ -360,7 +361,7 @@ fn entries(
             (!contradicts.is_empty(), "contradicted"),
         ];
         let (body, cut) = shortened(&memory.body, BODY_CHARS_MAX);
-        Entry {
+        ReportEntry {
             id: memory.id,
             short: memory.id.short(),
             kind: memory.kind,
@@ -393,15 +394,15 @@ fn shortened(text: &str, chars_max: usize) -> (String, bool) {
 }
 
 /// Returns the subject of a session.
-pub fn wish(session: &Session) -> String {
+pub fn wish(session: &PastSession) -> String {
     let subject = session.subject();
     let line = subject.trim().lines().next().unwrap_or_default();
     let (text, is_cut) = shortened(line, WISH_CHARS_MAX);
     if is_cut { format!("{text}...") } else { text }
 }
 
-fn touching(world: &World, stores: &Stores) -> Vec<Touching> {
-    let sessions = Sessions::open(world, stores);
+fn touching(stores: &Stores) -> Vec<Touching> {
+    let sessions = PastSessions::open(stores);
     let touching = sessions.iter().map(|(session, record)| {
         let files = record.files.iter();
         let files = files.map(|file| (file.path.clone(), (file.edits, file.reads))).collect();
@@ -410,7 +411,7 @@ fn touching(world: &World, stores: &Stores) -> Vec<Touching> {
     touching.collect()
 }
 
-fn ages(entries: &[Entry], now: Timestamp) -> Vec<KindAges> {
+fn ages(entries: &[ReportEntry], now: Timestamp) -> Vec<KindAges> {
     let mut ages = Kind::ALL.map(|kind| KindAges { kind, counts: [0; AGES.len()] });
     for entry in entries {
         let days = (now.0.saturating_sub(entry.created.0)) / DAY_MS;
@@ -422,7 +423,7 @@ fn ages(entries: &[Entry], now: Timestamp) -> Vec<KindAges> {
     ages.into_iter().filter(|of_kind| of_kind.counts.iter().any(|count| *count > 0)).collect()
 }
 
-fn weeks(sources: &Sources, now: Timestamp) -> Vec<Week> {
+fn weeks(sources: &ReportSources, now: Timestamp) -> Vec<Week> {
     let mut weeks: BTreeMap<String, Week> = clock::last_weeks(now, WEEKS_MAX)
         .into_iter()
         .map(|week| (week.clone(), Week { week, ..Week::default() }))
@@ -454,7 +455,7 @@ pub fn stands(memory: &Memory) -> bool {
 }
 
 /// The files about which most is known, and how many there are.
-fn known_files(sources: &Sources) -> (Vec<KnownFile>, usize) {
+fn known_files(sources: &ReportSources) -> (Vec<KnownFile>, usize) {
     let mut by_path: BTreeMap<&str, BTreeSet<MemoryId>> = BTreeMap::new();
     let standing = sources.memories.iter().map(|stored| &stored.memory);
     for memory in standing.filter(|memory| stands(memory)) {

@@ -7,9 +7,9 @@ use memory_store::neighbour::CONTRADICTS;
 use memory_store::{MemoryId, short_session};
 use serde::Serialize;
 
-use super::data::{Sources, stands, wish};
+use super::data::{ReportSources, stands, wish};
 use super::layout::{self, Point};
-use crate::command::view::plain;
+use crate::view::plain;
 
 /// Nodes of each sort that are kept.
 const MEMORIES_MAX: usize = 60;
@@ -52,7 +52,7 @@ impl Sort {
 
 /// A node of the graph.
 #[derive(Debug, Serialize)]
-pub struct Node {
+pub struct NetworkNode {
     /// Its sort.
     pub sort: Sort,
     /// Its name.
@@ -80,7 +80,7 @@ pub struct Edge {
 
 /// How many nodes there are of a sort, and how many of them are kept.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct KeptNodes {
     /// The sort.
     pub sort: Sort,
     /// Kept.
@@ -93,22 +93,22 @@ pub struct Kept {
 #[derive(Debug, Default, Serialize)]
 pub struct Network {
     /// Nodes, the best connected first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NetworkNode>,
     /// Links between them.
     pub edges: Vec<Edge>,
     /// Nodes that were left out, counted.
-    pub cut: Vec<Kept>,
+    pub cut: Vec<KeptNodes>,
 }
 
 /// A node by what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Key<'a> {
+enum NodeKey<'a> {
     File(&'a str),
     Session(&'a str),
     Memory(MemoryId),
 }
 
-impl Key<'_> {
+impl NodeKey<'_> {
     const fn sort(&self) -> Sort {
         match self {
             Self::File(_) => Sort::File,
@@ -121,12 +121,12 @@ impl Key<'_> {
 /// The whole graph: the neighbours of each node, and what links them.
 #[derive(Default)]
 struct Whole<'a> {
-    links: BTreeMap<(Key<'a>, Key<'a>), BTreeSet<String>>,
-    near: HashMap<Key<'a>, BTreeSet<Key<'a>>>,
+    links: BTreeMap<(NodeKey<'a>, NodeKey<'a>), BTreeSet<String>>,
+    near: HashMap<NodeKey<'a>, BTreeSet<NodeKey<'a>>>,
 }
 
 impl<'a> Whole<'a> {
-    fn link(&mut self, from: Key<'a>, to: Key<'a>, what: &str) {
+    fn link(&mut self, from: NodeKey<'a>, to: NodeKey<'a>, what: &str) {
         if from == to {
             return;
         }
@@ -135,7 +135,7 @@ impl<'a> Whole<'a> {
         self.near.entry(to).or_default().insert(from);
     }
 
-    fn of(sources: &'a Sources) -> Self {
+    fn of(sources: &'a ReportSources) -> Self {
         let mut whole = Self::default();
         let standing = sources.memories.iter().map(|stored| &stored.memory);
         let standing: BTreeMap<MemoryId, _> =
@@ -144,46 +144,50 @@ impl<'a> Whole<'a> {
         let sessions: BTreeSet<&str> =
             sources.sessions.iter().map(|touching| &*touching.session.session).collect();
         for memory in standing.values() {
-            let key = Key::Memory(memory.id);
+            let key = NodeKey::Memory(memory.id);
             for path in &memory.paths {
                 let path = path.path.trim_end_matches('/');
                 files.insert(path);
-                whole.link(key, Key::File(path), "is about");
+                whole.link(key, NodeKey::File(path), "is about");
             }
             let session = memory.source.session.as_deref();
             if let Some(session) = session.and_then(|id| sessions.get(id)) {
-                whole.link(key, Key::Session(session), "learned in");
+                whole.link(key, NodeKey::Session(session), "learned in");
             }
             for relation in memory.relations.iter().filter(|it| standing.contains_key(&it.to)) {
                 let what = match &*relation.kind {
                     CONTRADICTS => "contradicts".to_owned(),
                     kind => plain(kind),
                 };
-                whole.link(key, Key::Memory(relation.to), &what);
+                whole.link(key, NodeKey::Memory(relation.to), &what);
             }
         }
         for touching in &sources.sessions {
             let edited = touching.files.iter().filter(|(_, (edits, _))| *edits > 0);
             for file in edited.filter_map(|(file, _)| files.get(&**file)) {
-                whole.link(Key::Session(&touching.session.session), Key::File(file), "edited");
+                whole.link(
+                    NodeKey::Session(&touching.session.session),
+                    NodeKey::File(file),
+                    "edited",
+                );
             }
         }
         // To whom memories were given is left out: a memory that is given often would be linked to everything.
         whole
     }
 
-    fn degree(&self, key: &Key<'a>) -> usize {
+    fn degree(&self, key: &NodeKey<'a>) -> usize {
         self.near.get(key).map_or(0, BTreeSet::len)
     }
 
     /// The best connected nodes of each sort: files and sessions by all their links, memories first by those to what
     /// is kept of these.
-    fn best(&self) -> Vec<Key<'a>> {
-        let mut kept: BTreeSet<Key<'a>> = BTreeSet::new();
+    fn best(&self) -> Vec<NodeKey<'a>> {
+        let mut kept: BTreeSet<NodeKey<'a>> = BTreeSet::new();
         for sort in [Sort::File, Sort::Session, Sort::Memory] {
-            let mut of_sort: Vec<Key<'a>> =
+            let mut of_sort: Vec<NodeKey<'a>> =
                 self.near.keys().filter(|key| key.sort() == sort).copied().collect();
-            let shown = |key: &Key<'a>| self.near[key].intersection(&kept).count();
+            let shown = |key: &NodeKey<'a>| self.near[key].intersection(&kept).count();
             match sort {
                 Sort::Memory => {
                     of_sort
@@ -197,7 +201,7 @@ impl<'a> Whole<'a> {
             kept.extend(of_sort);
         }
         // One that is linked to nothing that is kept tells nothing.
-        let mut best: Vec<Key<'a>> =
+        let mut best: Vec<NodeKey<'a>> =
             kept.iter().filter(|key| !self.near[key].is_disjoint(&kept)).copied().collect();
         best.sort_by_key(|key| (Reverse(self.degree(key)), *key));
         best
@@ -206,10 +210,10 @@ impl<'a> Whole<'a> {
 
 impl Network {
     /// Links everything, keeps the best connected and places them.
-    pub fn of(sources: &Sources) -> Self {
+    pub fn of(sources: &ReportSources) -> Self {
         let whole = Whole::of(sources);
         let best = whole.best();
-        let position: HashMap<Key<'_>, usize> =
+        let position: HashMap<NodeKey<'_>, usize> =
             best.iter().enumerate().map(|(at, key)| (*key, at)).collect();
         let edges: Vec<Edge> = whole
             .links
@@ -233,21 +237,21 @@ impl Network {
             .collect();
         let nodes = best.iter().zip(points).map(|(key, at)| {
             let label = match key {
-                Key::File(path) => plain(path),
-                Key::Memory(id) => plain(titles.get(id).copied().unwrap_or_default()),
-                Key::Session(id) => {
+                NodeKey::File(path) => plain(path),
+                NodeKey::Memory(id) => plain(titles.get(id).copied().unwrap_or_default()),
+                NodeKey::Session(id) => {
                     let wish = wishes.get(id).map(String::as_str).unwrap_or_default();
                     format!("{} {wish}", plain(short_session(id))).trim_end().to_owned()
                 }
             };
             let memory = match key {
-                Key::Memory(id) => Some(*id),
-                Key::File(_) | Key::Session(_) => None,
+                NodeKey::Memory(id) => Some(*id),
+                NodeKey::File(_) | NodeKey::Session(_) => None,
             };
-            Node { sort: key.sort(), label, memory, links: whole.degree(key), at }
+            NetworkNode { sort: key.sort(), label, memory, links: whole.degree(key), at }
         });
-        let nodes: Vec<Node> = nodes.collect();
-        let cut = Sort::ALL.map(|sort| Kept {
+        let nodes: Vec<NetworkNode> = nodes.collect();
+        let cut = Sort::ALL.map(|sort| KeptNodes {
             sort,
             kept: nodes.iter().filter(|node| node.sort == sort).count(),
             of: whole.near.keys().filter(|key| key.sort() == sort).count(),
@@ -267,7 +271,7 @@ mod tests {
 
     use super::*;
     use crate::command::report::data::Touching;
-    use crate::command::sessions::Session;
+    use crate::sessions::PastSession;
 
     fn memory(number: u8, paths: &[&str]) -> Stored {
         let id = MemoryId([number; 16]);
@@ -280,7 +284,7 @@ mod tests {
     }
 
     fn session(id: &str, edited: &str) -> Touching {
-        let session = Session { session: id.to_owned(), ..Session::default() };
+        let session = PastSession { session: id.to_owned(), ..PastSession::default() };
         Touching { session, files: [(edited.to_owned(), (1, 0))].into() }
     }
 
@@ -290,7 +294,7 @@ mod tests {
         let to = MemoryId([2; 16]);
         first.memory.relations.push(Relation { kind: CONTRADICTS.to_owned(), to });
         first.memory.source.session = Some("s".to_owned());
-        let sources = Sources {
+        let sources = ReportSources {
             memories: vec![first, memory(2, &[]), memory(3, &[])],
             sessions: vec![session("s", "src/a.rs"), session("other", "src/b.rs")],
             receipts: Vec::new(),
@@ -325,10 +329,13 @@ mod tests {
         let files: Vec<String> = (0..50).map(|number| format!("src/{number:02}.rs")).collect();
         let names = |count: usize| files[..count].iter().map(String::as_str).collect::<Vec<_>>();
         let memories = (0..200).map(|number| memory(number, &names(usize::from(number) % 50 + 1)));
-        let sources =
-            Sources { memories: memories.collect(), sessions: Vec::new(), receipts: Vec::new() };
+        let sources = ReportSources {
+            memories: memories.collect(),
+            sessions: Vec::new(),
+            receipts: Vec::new(),
+        };
         let graph = Network::of(&sources);
-        let cut = |sort, kept, of| Kept { sort, kept, of };
+        let cut = |sort, kept, of| KeptNodes { sort, kept, of };
         assert_eq!(
             graph.cut,
             [

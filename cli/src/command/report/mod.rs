@@ -19,10 +19,10 @@ use clap::Args;
 use memory_store::store::{Privacy, replace};
 use processor::programs;
 
-use super::stores::Stores;
-use super::view;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::stores::Stores;
+use crate::view;
 use crate::world::World;
 use data::Overall;
 
@@ -57,9 +57,9 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let file = match &args.out {
         Some(named) => named_file(&world.cwd.join(named))?,
-        None => world.dirs.tree(&stores.tree.root).report,
+        None => stores.state().report,
     };
-    let overall = Overall::gather(world, &stores)?;
+    let overall = Overall::gather(&stores)?;
     if args.json {
         return view::json(&overall, out);
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::data::{Entry, Overall};
+use super::data::{Overall, ReportEntry};
 use super::graph::Network;
 use super::markup::Html;
 use super::sections;
@@ -43,7 +43,7 @@ pub fn render(overall: &Overall) -> Result<String> {
 }
 
 /// Writes what the script reads, a memory a line: whoever looks into the file finds lines that an editor shows.
-fn data(memories: &[Entry], graph: &Network, html: &mut Html) -> Result {
+fn data(memories: &[ReportEntry], graph: &Network, html: &mut Html) -> Result {
     html.tag("{\"memories\": [");
     for (number, memory) in memories.iter().enumerate() {
         html.tag(if number == 0 { "\n" } else { ",\n" }).data(&json(memory)?);

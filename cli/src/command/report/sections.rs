@@ -1,14 +1,13 @@
 //! The sections of a report as HTML. All of them can be read without a script.
 
 use super::charts;
-use super::data::{AGES, Entry, Overall};
+use super::data::{AGES, Overall, ReportEntry};
 use super::graph::Sort;
 use super::layout::{HEIGHT, WIDTH};
 use super::markup::Html;
-use crate::clock;
-use crate::command::given::GONE;
 use crate::command::log::occasion;
-use crate::command::view::{plain, plural};
+use crate::view::given::GONE;
+use crate::view::{clock, plain, plural};
 
 /// Memories that are listed without a script; with one all are.
 const LISTED_MAX: usize = 200;
@@ -214,7 +213,7 @@ fn more(shown: usize, all: usize, html: &mut Html) {
 
 fn check(overall: &Overall) -> Html {
     let mut html = begin("check", "");
-    let stale: Vec<&Entry> = overall.stale().collect();
+    let stale: Vec<&ReportEntry> = overall.stale().collect();
     let others = [
         (overall.waiting, "pending"),
         (overall.held, "held back"),

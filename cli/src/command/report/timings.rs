@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::command::receipts::Receipt;
+use crate::receipts::InjectionReceipt;
 
 /// The longest time of each bar in microseconds; the last bar is open.
 const BOUNDS: [u64; 10] = [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
@@ -27,7 +27,7 @@ impl Timing {
 }
 
 /// Sorts receipts into bars; none where nothing was measured.
-pub fn of(receipts: &[Receipt]) -> Vec<Timing> {
+pub fn of(receipts: &[InjectionReceipt]) -> Vec<Timing> {
     if receipts.is_empty() {
         return Vec::new();
     }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn every_time_falls_into_one_bar_its_bound_into_the_lower() {
-        let receipt = |micros| Receipt { micros, ..Receipt::default() };
+        let receipt = |micros| InjectionReceipt { micros, ..InjectionReceipt::default() };
         let timings = of(&[0, 250, 251, 1_000, 200_000, 200_001, u64::MAX].map(receipt));
         let counts: Vec<usize> = timings.iter().map(|timing| timing.count).collect();
         assert_eq!(counts, [2, 1, 1, 0, 0, 0, 0, 0, 0, 1, 2]);

@@ -9,48 +9,47 @@ use memory_store::MemoryId;
 use memory_store::recall::Recall;
 use memory_store::store::{Forget, Stored};
 
-use super::release;
-use crate::command::contradictions::{self, Pair, Settled};
-use crate::command::decisions::Decisions;
-use crate::command::learned::{self, Item, LearnedWord};
-use crate::command::stores::{Held, Stores};
-use crate::command::view::{self, plain};
-use crate::command::{neighbours, removal};
+use super::contradictions::{self, PairVerdict, UndecidedPair};
+use super::decisions::Decisions;
+use super::learned::{self, LearnedItem, LearnedWord};
+use super::{removal, verdict};
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, GOOD, QUIET, STRONG, paint};
-use crate::world::World;
+use crate::neighbours;
+use crate::stores::{HeldFile, Stores};
+use crate::view::style::{CARE, GOOD, QUIET, STRONG, paint};
+use crate::view::{self, plain};
 
 /// A question to a person.
-pub enum Question {
+pub enum ReviewQuestion {
     /// About a memory that is held back.
-    Held(Box<Held>),
+    Held(Box<HeldFile>),
     /// About two memories that contradict each other.
-    Pair(Box<Pair>),
+    Pair(Box<UndecidedPair>),
     /// About a memory that is new, held or out of date.
-    Learned(Box<Item>),
+    Learned(Box<LearnedItem>),
 }
 
 /// A decision about what a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+enum ReviewWord {
     Release,
     PutAside,
-    Settle(Settled),
+    Settle(PairVerdict),
     Learned(LearnedWord),
     Supersede,
 }
 
 /// A key, as this dialogue takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
+enum ReviewReply {
     Next,
     Back,
     Undo,
     Quit,
-    Decide(Word),
+    Decide(ReviewWord),
 }
 
-impl Question {
+impl ReviewQuestion {
     /// Returns the memories that it is about, the one that names it first.
     fn ids(&self) -> Vec<MemoryId> {
         match self {
@@ -83,28 +82,28 @@ impl Question {
     }
 
     /// Returns the decision that a key is for.
-    fn word(&self, key: char) -> Option<Word> {
+    fn word(&self, key: char) -> Option<ReviewWord> {
         Some(match (self, key) {
-            (Self::Held(_), 'r') => Word::Release,
-            (Self::Held(_), 'd') => Word::PutAside,
-            (Self::Pair(_), 'b') => Word::Settle(Settled::Both),
-            (Self::Pair(_), '1') => Word::Settle(Settled::Newer),
-            (Self::Pair(_), '2') => Word::Settle(Settled::Older),
-            (Self::Learned(item), 'a') if item.waits => Word::Learned(LearnedWord::Keep),
-            (Self::Learned(item), 'p') if item.waits => Word::Learned(LearnedWord::Leave),
-            (Self::Learned(item), 'y') if !item.waits => Word::Learned(LearnedWord::Keep),
-            (Self::Learned(_), 'e') => Word::Learned(LearnedWord::Edit),
-            (Self::Learned(_), 'd') => Word::Learned(LearnedWord::Drop),
-            (Self::Learned(_), 's') => Word::Supersede,
+            (Self::Held(_), 'r') => ReviewWord::Release,
+            (Self::Held(_), 'd') => ReviewWord::PutAside,
+            (Self::Pair(_), 'b') => ReviewWord::Settle(PairVerdict::Both),
+            (Self::Pair(_), '1') => ReviewWord::Settle(PairVerdict::Newer),
+            (Self::Pair(_), '2') => ReviewWord::Settle(PairVerdict::Older),
+            (Self::Learned(item), 'a') if item.waits => ReviewWord::Learned(LearnedWord::Keep),
+            (Self::Learned(item), 'p') if item.waits => ReviewWord::Learned(LearnedWord::Leave),
+            (Self::Learned(item), 'y') if !item.waits => ReviewWord::Learned(LearnedWord::Keep),
+            (Self::Learned(_), 'e') => ReviewWord::Learned(LearnedWord::Edit),
+            (Self::Learned(_), 'd') => ReviewWord::Learned(LearnedWord::Drop),
+            (Self::Learned(_), 's') => ReviewWord::Supersede,
             _ => return None,
         })
     }
 
     /// Returns what is asked before a decision is carried out that gives a memory to others or to sessions.
-    fn confirmation(&self, word: Word) -> Option<&'static str> {
+    fn confirmation(&self, word: ReviewWord) -> Option<&'static str> {
         match (self, word) {
-            (Self::Held(_), Word::Release) => Some("Give it to sessions?"),
-            (Self::Learned(item), Word::Learned(LearnedWord::Keep)) if item.waits => {
+            (Self::Held(_), ReviewWord::Release) => Some("Give it to sessions?"),
+            (Self::Learned(item), ReviewWord::Learned(LearnedWord::Keep)) if item.waits => {
                 Some("Take it into the repository?")
             }
             _ => None,
@@ -114,25 +113,19 @@ impl Question {
 
 /// Questions and the decisions so far.
 struct Dialogue<'a> {
-    world: &'a World,
     stores: &'a Stores,
     recall: Recall,
-    questions: Vec<Question>,
+    questions: Vec<ReviewQuestion>,
     /// Questions that were decided, by their place.
     decided: BTreeMap<usize, &'static str>,
     decisions: Decisions<usize>,
 }
 
 /// Asks each question. All decisions so far are carried out whenever the person leaves, or the program ends.
-pub fn run(
-    world: &World,
-    stores: &Stores,
-    questions: Vec<Question>,
-    out: &mut dyn Write,
-) -> Result {
-    let recall = neighbours::open(world, stores);
+pub fn run(stores: &Stores, questions: Vec<ReviewQuestion>, out: &mut dyn Write) -> Result {
+    let recall = stores.recall();
     let (decided, decisions) = Default::default();
-    let mut dialogue = Dialogue { world, stores, recall, questions, decided, decisions };
+    let mut dialogue = Dialogue { stores, recall, questions, decided, decisions };
     let mut at = 0;
     loop {
         let Some(here) = dialogue.open_from(at)? else {
@@ -148,11 +141,11 @@ pub fn run(
         at = here;
         dialogue.show(at, out)?;
         match dialogue.ask(at)? {
-            Reply::Quit => return Ok(()),
-            Reply::Next => at += 1,
-            Reply::Back => at = dialogue.before(at).unwrap_or(at),
-            Reply::Undo => at = dialogue.undo(out)?.unwrap_or(at),
-            Reply::Decide(word) => {
+            ReviewReply::Quit => return Ok(()),
+            ReviewReply::Next => at += 1,
+            ReviewReply::Back => at = dialogue.before(at).unwrap_or(at),
+            ReviewReply::Undo => at = dialogue.undo(out)?.unwrap_or(at),
+            ReviewReply::Decide(word) => {
                 if dialogue.decide(at, word, out)? {
                     at += 1;
                 }
@@ -189,24 +182,24 @@ impl Dialogue<'_> {
             Ok(is_current)
         };
         match &mut self.questions[at] {
-            Question::Held(held) => {
+            ReviewQuestion::Held(held) => {
                 Ok(self.stores.held_as(&held.stored)?.is_some() && held.stored.path.exists())
             }
-            Question::Pair(pair) => Ok(find(&mut pair.newer)? && find(&mut pair.older)?),
-            Question::Learned(item) => find(&mut item.stored),
+            ReviewQuestion::Pair(pair) => Ok(find(&mut pair.newer)? && find(&mut pair.older)?),
+            ReviewQuestion::Learned(item) => find(&mut item.stored),
         }
     }
 
     fn show(&self, at: usize, out: &mut dyn Write) -> Result {
         let place = format!("{} of {}", at + 1, self.questions.len());
         match &self.questions[at] {
-            Question::Held(held) => {
+            ReviewQuestion::Held(held) => {
                 writeln!(out, "\n{}", paint(STRONG, place))?;
                 view::whole(&held.stored, out)?;
                 let why = plain(&held.why.to_string());
                 writeln!(out, "{}", paint(CARE, format!("held back: {why}")))?;
             }
-            Question::Pair(pair) => {
+            ReviewQuestion::Pair(pair) => {
                 writeln!(
                     out,
                     "\n{} {}",
@@ -218,7 +211,7 @@ impl Dialogue<'_> {
                     view::whole(stored, out)?;
                 }
             }
-            Question::Learned(item) => self.show_learned(&place, item, out)?,
+            ReviewQuestion::Learned(item) => self.show_learned(&place, item, out)?,
         }
         if let Some(decided) = self.decided.get(&at) {
             writeln!(out, "{}", paint(GOOD, format!("decided: {decided}")))?;
@@ -227,7 +220,7 @@ impl Dialogue<'_> {
         Ok(())
     }
 
-    fn show_learned(&self, place: &str, item: &Item, out: &mut dyn Write) -> Result {
+    fn show_learned(&self, place: &str, item: &LearnedItem, out: &mut dyn Write) -> Result {
         let memory = &item.stored.memory;
         let waiting = if item.waits { ", private so far" } else { "" };
         let kind = paint(QUIET, memory.kind.name());
@@ -236,12 +229,12 @@ impl Dialogue<'_> {
         if let Some(stale) = &item.stale {
             writeln!(out, "{}", paint(CARE, view::why_stale(stale)))?;
         }
-        let near = neighbours::near(&self.recall, self.world, memory);
+        let near = neighbours::near(&self.recall, &self.stores.world, memory);
         near.iter().filter(|near| near.asks()).try_for_each(|near| neighbours::line(near, out))
     }
 
     /// Waits for a key that means something.
-    fn ask(&self, at: usize) -> Result<Reply> {
+    fn ask(&self, at: usize) -> Result<ReviewReply> {
         let question = &self.questions[at];
         let is_decided = self.decided.contains_key(&at);
         let keys = if is_decided { "" } else { question.keys() };
@@ -249,9 +242,9 @@ impl Dialogue<'_> {
         loop {
             let reply =
                 reply(&format!("{keys}{gap}[j] next  [k] back  [u]ndo  [q]uit > "), |key| {
-                    if is_decided { None } else { question.word(key).map(Reply::Decide) }
+                    if is_decided { None } else { question.word(key).map(ReviewReply::Decide) }
                 })?;
-            let Reply::Decide(word) = reply else { return Ok(reply) };
+            let ReviewReply::Decide(word) = reply else { return Ok(reply) };
             match question.confirmation(word) {
                 Some(asked) if !confirm(asked)? => {}
                 Some(_) | None => return Ok(reply),
@@ -260,14 +253,14 @@ impl Dialogue<'_> {
     }
 
     /// Carries out a decision; returns whether the question is answered by it.
-    fn decide(&mut self, at: usize, word: Word, out: &mut dyn Write) -> Result<bool> {
-        let (world, stores) = (self.world, self.stores);
+    fn decide(&mut self, at: usize, word: ReviewWord, out: &mut dyn Write) -> Result<bool> {
+        let stores = self.stores;
         let question = &self.questions[at];
         let mut ids = question.ids();
         // The replacement changes as well: it is known before the state to which an undo leads back is read.
         let newer = match (question, word) {
-            (Question::Learned(item), Word::Supersede) => {
-                match learned::replacement(world, stores, &item.stored.memory) {
+            (ReviewQuestion::Learned(item), ReviewWord::Supersede) => {
+                match learned::replacement(stores, &item.stored.memory) {
                     Ok(Some(newer)) => Some(newer),
                     Ok(None) => return Ok(false),
                     Err(failure) => return tell(&failure, out).map(|()| false),
@@ -278,25 +271,24 @@ impl Dialogue<'_> {
         ids.extend(newer);
         let done =
             self.decisions.make(stores, &ids, (at, question.about()), || match (question, word) {
-                (Question::Held(held), Word::Release) => {
-                    release(world, stores, &held.stored, out).map(|()| true)
+                (ReviewQuestion::Held(held), ReviewWord::Release) => {
+                    verdict::release(stores, &held.stored, out).map(|()| true)
                 }
-                (Question::Held(held), Word::PutAside) => {
+                (ReviewQuestion::Held(held), ReviewWord::PutAside) => {
                     let store = stores.store_of(&held.stored);
-                    removal::put_aside(world, stores, store, &held.stored, Forget::Archive, out)
+                    removal::put_aside(stores, store, &held.stored, Forget::Archive, out)
                         .map(|()| true)
                 }
-                (Question::Pair(pair), Word::Settle(settled)) => {
-                    contradictions::settle(world, stores, pair, settled, out).map(|()| true)
+                (ReviewQuestion::Pair(pair), ReviewWord::Settle(settled)) => {
+                    contradictions::settle(stores, pair, settled, out).map(|()| true)
                 }
-                (Question::Learned(item), Word::Learned(word)) => {
+                (ReviewQuestion::Learned(item), ReviewWord::Learned(word)) => {
                     let how = (item.waits, item.stale.is_some());
-                    learned::decide(world, stores, &item.stored, how, word, out)
+                    learned::decide(stores, &item.stored, how, word, out)
                 }
-                (Question::Learned(item), Word::Supersede) => {
+                (ReviewQuestion::Learned(item), ReviewWord::Supersede) => {
                     let Some(newer) = newer else { return Ok(false) };
-                    learned::supersede(world, stores, &item.stored, item.waits, newer, out)
-                        .map(|()| true)
+                    learned::supersede(stores, &item.stored, item.waits, newer, out).map(|()| true)
                 }
                 _ => Ok(false),
             });
@@ -312,7 +304,7 @@ impl Dialogue<'_> {
 
     /// Undoes the last decision; returns the place of its question.
     fn undo(&mut self, out: &mut dyn Write) -> Result<Option<usize>> {
-        match self.decisions.undo(self.world, self.stores, out) {
+        match self.decisions.undo(self.stores, out) {
             Ok(Some(at)) => {
                 self.decided.remove(&at);
                 Ok(Some(at))
@@ -329,19 +321,19 @@ impl Dialogue<'_> {
         if self.decisions.is_empty() {
             return Ok(false);
         }
-        Ok(reply("[u]ndo  [Enter] done > ", |_| None)? == Reply::Undo)
+        Ok(reply("[u]ndo  [Enter] done > ", |_| None)? == ReviewReply::Undo)
     }
 }
 
-impl Word {
+impl ReviewWord {
     /// Returns what was done, in words.
     const fn done(self) -> &'static str {
         match self {
             Self::Release => "released",
             Self::PutAside => "put aside",
-            Self::Settle(Settled::Both) => "both hold",
-            Self::Settle(Settled::Newer) => "only the first holds",
-            Self::Settle(Settled::Older) => "only the second holds",
+            Self::Settle(PairVerdict::Both) => "both hold",
+            Self::Settle(PairVerdict::Newer) => "only the first holds",
+            Self::Settle(PairVerdict::Older) => "only the second holds",
             Self::Learned(LearnedWord::Keep) => "accepted",
             Self::Learned(LearnedWord::Leave) => "stays private",
             Self::Learned(LearnedWord::Drop) => "dropped",
@@ -360,18 +352,18 @@ fn tell(failure: &Failure, out: &mut dyn Write) -> Result {
 }
 
 /// Waits for a key of the dialogue, or one that `word` takes. Keys that people press to move mean nothing else.
-fn reply(keys: &str, word: impl Fn(char) -> Option<Reply>) -> Result<Reply> {
+fn reply(keys: &str, word: impl Fn(char) -> Option<ReviewReply>) -> Result<ReviewReply> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
     terminal.write_str(keys).map_err(failed)?;
     loop {
         let reply = match terminal.read_key().map_err(failed)? {
             Key::Char('j' | 'n' | ' ') | Key::ArrowDown | Key::ArrowRight | Key::Enter => {
-                Reply::Next
+                ReviewReply::Next
             }
-            Key::Char('k') | Key::ArrowUp | Key::ArrowLeft | Key::Backspace => Reply::Back,
-            Key::Char('u') => Reply::Undo,
-            Key::Char('q') | Key::Escape | Key::CtrlC => Reply::Quit,
+            Key::Char('k') | Key::ArrowUp | Key::ArrowLeft | Key::Backspace => ReviewReply::Back,
+            Key::Char('u') => ReviewReply::Undo,
+            Key::Char('q') | Key::Escape | Key::CtrlC => ReviewReply::Quit,
             Key::Char(key) => match word(key) {
                 Some(reply) => reply,
                 None => continue,

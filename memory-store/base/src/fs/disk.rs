@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -207,6 +207,17 @@ pub fn private_options() -> OpenOptions {
     options
 }
 
+/// Returns permissions with these bits, as `chmod` takes them.
+pub fn permissions(mode: u32) -> Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(mode)
+}
+
+/// Returns whether anybody may execute a file (`stat`).
+pub fn is_executable(path: &Path) -> bool {
+    let mode = |found: Metadata| std::os::unix::fs::PermissionsExt::mode(&found.permissions());
+    fs::metadata(path).is_ok_and(|found| mode(found) & 0o111 != 0)
+}
+
 /// Creates a folder and what is missing above it.
 pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -315,7 +326,7 @@ fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
         (None, Privacy::Private) => return Ok(()), // Temporary files are 0600.
         (None, Privacy::Shared) => 0o666 & !umask(),
     };
-    temp.set_permissions(fs::Permissions::from_mode(mode))
+    temp.set_permissions(Permissions::from_mode(mode))
 }
 
 /// The umask, without setting it: that would race with other threads.
@@ -371,7 +382,7 @@ mod tests {
         replace(&path, b"one", Privacy::Private).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         replace(&path, b"two", Privacy::Private).unwrap();
         assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o640, b"two".to_vec()));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);

@@ -1,0 +1,103 @@
+//! The decisions of a run about memories, so that the last ones can be undone. They are carried out at once: a run that is
+//! killed keeps them, and loses only the way back.
+
+use std::io::Write;
+
+use memory_store::MemoryId;
+use memory_store::index::journal::Change;
+use memory_store::store::{MemoryState, Store};
+
+use super::in_git;
+use crate::failure::Result;
+use crate::stores::Stores;
+
+/// Decisions that are remembered; the oldest go.
+const DECISIONS_MAX: usize = 100;
+
+/// Decisions, each with the place in a view that it was made at.
+#[derive(Debug)]
+pub struct Decisions<P> {
+    done: Vec<UndoableDecision<P>>,
+}
+
+#[derive(Debug)]
+struct UndoableDecision<P> {
+    place: P,
+    /// Description for a person, as `bread1 Bread is baked at night`.
+    about: String,
+    /// State before and after it, in the project's store and in the user's.
+    states: [(MemoryState, MemoryState); 2],
+}
+
+impl<P> Default for Decisions<P> {
+    fn default() -> Self {
+        Self { done: Vec::new() }
+    }
+}
+
+impl<P> Decisions<P> {
+    /// Carries out a decision about these memories, and remembers how to undo it, also where it fails halfway.
+    ///
+    /// # Errors
+    /// Those of the decision, or of reading the memories before it.
+    pub fn make<T>(
+        &mut self,
+        stores: &Stores,
+        ids: &[MemoryId],
+        (place, about): (P, String),
+        decide: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let [project, user] = both(stores);
+        let before = [project.state_of(ids)?, user.state_of(ids)?];
+        let done = decide();
+        let after = [project.state_again(&before[0])?, user.state_again(&before[1])?];
+        if before != after {
+            let ([project, user], [project_after, user_after]) = (before, after);
+            let states = [(project, project_after), (user, user_after)];
+            self.done.push(UndoableDecision { place, about, states });
+            if self.done.len() > DECISIONS_MAX {
+                self.done.remove(0);
+            }
+        }
+        done
+    }
+
+    /// Returns whether there is a decision to undo.
+    pub const fn is_empty(&self) -> bool {
+        self.done.is_empty()
+    }
+
+    /// Undoes the last decision and says so; returns its place. One that cannot be undone is passed over from then on.
+    ///
+    /// # Errors
+    /// When a file was changed since the decision, or git has what it let into the repository.
+    pub fn undo(&mut self, stores: &Stores, out: &mut dyn Write) -> Result<Option<P>> {
+        let Some(UndoableDecision { place, about, states }) = self.done.pop() else {
+            writeln!(out, "Nothing is left to undo.")?;
+            return Ok(None);
+        };
+        let [(before, after), _] = &states;
+        if let Some(root) = &stores.project.root {
+            for path in before.added(after).filter(|path| path.starts_with(&stores.project.folder))
+            {
+                in_git::refuse(root, path, &about)?;
+            }
+        }
+        for (store, (before, after)) in both(stores).into_iter().zip(&states) {
+            let back = store.put_back(before, after)?;
+            let redactor = store.redactor(&stores.settings);
+            for stored in &back.stored {
+                stores.note_saved(store, stored, &redactor)?;
+            }
+            for id in back.gone {
+                stores.note_in(store, Change::Gone(id))?;
+            }
+        }
+        writeln!(out, "Undone: {about}")?;
+        Ok(Some(place))
+    }
+}
+
+fn both(stores: &Stores) -> [&Store; 2] {
+    [&stores.project, &stores.user]
+}

@@ -1,0 +1,75 @@
+//! Memories that rules of earlier versions wrote and that stay in the repository because git has them: `review` lists
+//! them together, and one option puts them all aside.
+
+use std::io::Write;
+
+use memory_store::memory::{Memory, Source};
+use memory_store::reviewed::Reviewed;
+use memory_store::store::{Forget, Stored};
+
+use super::removal;
+use crate::ask;
+use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view;
+
+/// Memories that are listed.
+const LISTED_MAX: usize = 10;
+
+/// Returns whether rules of an earlier version wrote a memory.
+pub fn is_one(memory: &Memory) -> bool {
+    memory.source.extractor.as_deref().is_some_and(Source::is_retired)
+}
+
+/// Returns the memories that rules of earlier versions wrote and no person decided about.
+pub fn all(stores: &Stores) -> Result<Vec<Stored>> {
+    let seen = Reviewed::read(&stores.project.home);
+    let undecided = stores.project.undecided()?;
+    let mut memories = stores.project.list()?.memories;
+    memories.retain(|Stored { memory, text, .. }| {
+        is_one(memory)
+            && !memory.pinned
+            && !seen.ids.contains(&memory.id)
+            && undecided(memory.id, text)
+    });
+    Ok(memories)
+}
+
+/// Lists them.
+pub fn list(memories: &[Stored], out: &mut dyn Write) -> Result {
+    if memories.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{} made by rules, not looked at:\n", memories.len())?;
+    for Stored { memory, .. } in memories.iter().take(LISTED_MAX) {
+        view::line(memory, out)?;
+    }
+    if memories.len() > LISTED_MAX {
+        writeln!(out, "... and {} more: `throughline list`", memories.len() - LISTED_MAX)?;
+    }
+    writeln!(
+        out,
+        "\nRules write such memories no more. `throughline review --drop-rules` puts all of them aside, \
+         `throughline review --keep ID` keeps one.\n"
+    )?;
+    Ok(())
+}
+
+/// Puts them aside, once a person at a terminal confirmed it.
+pub fn drop_all(stores: &Stores, out: &mut dyn Write) -> Result {
+    let memories = all(stores)?;
+    if memories.is_empty() {
+        writeln!(out, "No memory that rules made is left to look at.")?;
+        return Ok(());
+    }
+    let question = format!("Put {} aside?", view::plural(memories.len(), "memory"));
+    if stores.world.interactive && !ask::confirm(&stores.world, &question, false)? {
+        writeln!(out, "Nothing was changed.")?;
+        return Ok(());
+    }
+    for stored in &memories {
+        let store = stores.store_of(stored);
+        removal::put_aside(stores, store, stored, Forget::Archive, out)?;
+    }
+    Ok(())
+}

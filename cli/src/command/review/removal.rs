@@ -1,0 +1,49 @@
+//! Taking a memory out of recall, as `forget`, `review` and the browser do it.
+
+use std::io::Write;
+
+use memory_store::index::journal::Change as Noted;
+use memory_store::store::{Forget as How, Store, Stored};
+
+use crate::failure::Result;
+use crate::neighbours;
+use crate::stores::Stores;
+use crate::view::plain;
+use crate::view::style::{NAME, paint};
+
+/// Says that a memory is gone for good.
+pub fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
+    let memory = &stored.memory;
+    writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
+    Ok(())
+}
+
+/// Takes one memory out of recall, and says so.
+pub fn put_aside(
+    stores: &Stores,
+    store: &Store,
+    stored: &Stored,
+    how: How,
+    out: &mut dyn Write,
+) -> Result {
+    let memory = &stored.memory;
+    store.forget(
+        &memory.id.to_string(),
+        how,
+        &store.redactor(&stores.settings),
+        stores.world.now,
+    )?;
+    stores.note(stored, Noted::Gone(memory.id))?;
+    if how == How::Delete {
+        tell_deleted(stored, out)?;
+    } else {
+        writeln!(
+            out,
+            "Put aside {} {}. `throughline restore {}` brings it back.",
+            paint(NAME, memory.id.short()),
+            plain(&memory.title),
+            memory.id.short()
+        )?;
+    }
+    neighbours::hold_again(stores, memory, out)
+}

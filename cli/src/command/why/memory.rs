@@ -1,0 +1,280 @@
+//! Why a memory was given, or was not: its receipts, and what became of it with the last prompts, as
+//! recall answers them now.
+
+use std::io::Write;
+
+use memory_store::recall::{CandidateOutcome, Traced};
+use memory_store::store::Stored;
+use memory_store::{MemoryId, Timestamp, short_session};
+use serde::Serialize;
+
+use super::reasons::{self, InjectionOccasion};
+use super::trace::{self, TraceDetail};
+use crate::failure::Result;
+use crate::receipts::{self, InjectionReceipt};
+use crate::sessions::{self, TypedPrompt};
+use crate::stores::Stores;
+use crate::view::style::{NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, plain, wrap};
+
+/// Sessions whose prompts are looked at, the last ones.
+const SESSIONS_MAX: usize = 8;
+/// Receipts that are looked through.
+const RECEIPTS_MAX: usize = 2_000;
+/// Columns of a prompt that are shown.
+const PROMPT_COLUMNS_MAX: usize = 70;
+
+#[derive(Serialize)]
+struct WhyMemoryView {
+    id: MemoryId,
+    title: String,
+    given: Vec<GivenAt>,
+    prompts: Vec<TriedPrompt>,
+}
+
+/// A time that it was given.
+#[derive(Serialize)]
+struct GivenAt {
+    at: Timestamp,
+    event: String,
+    session: String,
+    why: String,
+    score: f32,
+}
+
+/// A prompt and what became of the memory.
+#[derive(Serialize)]
+struct TriedPrompt {
+    at: Timestamp,
+    prompt: String,
+    /// Sentence on what becomes of the memory.
+    fate: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<f32>,
+    /// Reason for which it is given though its gate is below the threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    let_through: Option<&'static str>,
+}
+
+impl TriedPrompt {
+    /// Returns its score in words: what the gate asked for, and what else opened it.
+    fn scores(&self) -> String {
+        match (self.score, self.gate, self.threshold) {
+            (Some(score), Some(gate), Some(threshold)) => {
+                let by = self.let_through.map(|by| format!("; {by}")).unwrap_or_default();
+                format!(" (score {score:.2}, gate {gate:.2}, needed {threshold:.2}{by})")
+            }
+            (Some(score), Some(_), None) => match self.let_through {
+                Some(by) => format!(" (score {score:.2}; {by})"),
+                None => format!(" (score {score:.2}; the gate is closed to it)"),
+            },
+            _ => String::new(),
+        }
+    }
+}
+
+/// Reports the last times that a memory was given and its fate with the last prompts, `detail.others` of each.
+pub fn run(
+    stored: &Stored,
+    detail: TraceDetail,
+    json: bool,
+    stores: &Stores,
+    out: &mut dyn Write,
+) -> Result {
+    let id = stored.memory.id;
+    let mut recall = stores.recall();
+    recall.traces = true;
+    let count = detail.others;
+    let archive = sessions::archive(stores);
+    let prompts = sessions::typed_prompts(&archive, SESSIONS_MAX, count)?;
+    let view = WhyMemoryView {
+        id,
+        title: stored.memory.title.clone(),
+        given: given(stores, id, count),
+        prompts: prompts
+            .into_iter()
+            .map(|TypedPrompt { at, text: prompt, .. }| {
+                let recalled = recall.prompt(&prompt, None, stores.world.now, &|_| false);
+                let traced = recalled.trace.iter().find(|traced| traced.id == id);
+                let silent = recalled.silent.map(trace::reason);
+                asked(at, prompt, traced, silent)
+            })
+            .collect(),
+    };
+    if json { view::json(&view, out) } else { show(&view, detail.scores, out) }
+}
+
+fn asked(
+    at: Timestamp,
+    prompt: String,
+    traced: Option<&Traced>,
+    silent: Option<&str>,
+) -> TriedPrompt {
+    let fate = match (traced, silent) {
+        (Some(traced), _) => fate(traced, &prompt),
+        (None, Some(silent)) => format!("Nothing is given with it: {silent}."),
+        (None, None) => "It has nothing in common with this prompt.".to_owned(),
+    };
+    TriedPrompt {
+        at,
+        prompt,
+        fate,
+        score: traced.map(|traced| traced.fused),
+        gate: traced.map(|traced| traced.gate),
+        // JSON knows no infinity.
+        threshold: traced.map(|traced| traced.threshold).filter(|it| it.is_finite()),
+        let_through: traced.and_then(trace::let_through),
+    }
+}
+
+/// Returns the sentence on a candidate: why it is given, or why it is not.
+fn fate(traced: &Traced, prompt: &str) -> String {
+    let occasion = InjectionOccasion::Prompt;
+    let instead = traced.instead.map(|id| id.short());
+    match traced.outcome {
+        CandidateOutcome::Hit if trace::is_beside(traced) => {
+            format!(
+                "It is given beside one that answers. {}",
+                reasons::given(&traced.why, occasion, prompt)
+            )
+        }
+        CandidateOutcome::Hit => {
+            format!("It is given. {}", reasons::given(&traced.why, occasion, prompt))
+        }
+        outcome => reasons::left_out(&traced.why, occasion, prompt, (outcome, instead.as_deref())),
+    }
+}
+
+fn given(stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
+    let has = |receipt: &InjectionReceipt| receipt.memories.iter().any(|given| given.id == id);
+    let found = receipts::last(&stores.state(), RECEIPTS_MAX, has);
+    found
+        .into_iter()
+        .take(count)
+        .filter_map(|receipt| {
+            let given = receipt.memories.iter().find(|given| given.id == id)?;
+            Some(GivenAt {
+                at: receipt.at,
+                why: given.why.clone(),
+                score: given.score,
+                event: receipt.event,
+                session: receipt.session,
+            })
+        })
+        .collect()
+}
+
+fn show(view: &WhyMemoryView, scores: bool, out: &mut dyn Write) -> Result {
+    writeln!(out, "{}  {}", paint(NAME, view.id.short()), paint(STRONG, plain(&view.title)))?;
+    if view.given.is_empty() {
+        writeln!(out, "It was not given yet.")?;
+    }
+    for given in &view.given {
+        let occasion = InjectionOccasion::of_event(&given.event);
+        let session = short_session(&given.session);
+        let score = match scores {
+            true => paint(QUIET, format_args!(" (score {:.2})", given.score)),
+            false => String::new(),
+        };
+        writeln!(
+            out,
+            "  given {}  {} in session {}. {}{score}",
+            clock::time(given.at),
+            occasion.when(),
+            plain(session),
+            plain(&reasons::given(&given.why, occasion, &view.title)),
+        )?;
+    }
+    if !view.prompts.is_empty() {
+        writeln!(out, "\nWith the last prompts, as recall answers now:")?;
+    }
+    for asked in &view.prompts {
+        let prompt = wrap::cut(&plain(&asked.prompt), PROMPT_COLUMNS_MAX);
+        writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
+        let numbers = if scores { paint(QUIET, asked.scores()) } else { String::new() };
+        writeln!(out, "              {}{numbers}", plain(&asked.fate))?;
+    }
+    if !scores && !view.prompts.is_empty() {
+        writeln!(out, "{}", paint(QUIET, "`--scores` shows the numbers behind it."))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::recall::{CandidateOutcome, Features};
+
+    use super::*;
+
+    /// Returns what is told of a candidate with a gate, a threshold, and a name in the prompt or none.
+    fn told(gate: f32, threshold: f32, named: bool, outcome: CandidateOutcome) -> String {
+        let traced = Traced {
+            id: MemoryId([1; 16]),
+            title: "Berths are counted".to_owned(),
+            why: "words: berth".to_owned(),
+            lexical: 0.0,
+            beside: 0.0,
+            words: 0.0,
+            cosine: None,
+            meaning: None,
+            trust: 0.0,
+            more: 0.0,
+            fused: 0.75,
+            features: Features::default(),
+            gate,
+            threshold,
+            named,
+            outcome,
+            instead: None,
+        };
+        let asked = asked(Timestamp(0), "where?".to_owned(), Some(&traced), None);
+        format!("{}{}", asked.fate, asked.scores())
+    }
+
+    #[test]
+    fn what_opened_the_gate_is_told_where_it_did_not_open_by_itself() {
+        use CandidateOutcome::{Gate, Hit};
+        const WHY: &str = "It shares the word \"berth\" with the prompt";
+        for (told, expected) in [
+            (
+                told(3.0, 2.0, false, Hit),
+                format!("It is given. {WHY}. (score 0.75, gate 3.00, needed 2.00)"),
+            ),
+            (
+                told(1.0, 2.0, false, Hit),
+                format!(
+                    "It is given beside one that answers. {WHY}. (score 0.75, gate 1.00, needed 2.00; given beside a \
+                     memory that opened the gate)"
+                ),
+            ),
+            (
+                told(1.0, 2.0, true, Hit),
+                format!(
+                    "It is given. {WHY}. (score 0.75, gate 1.00, needed 2.00; named, so the gate is open)"
+                ),
+            ),
+            (
+                told(1.0, f32::INFINITY, true, Hit),
+                format!("It is given. {WHY}. (score 0.75; named, so the gate is open)"),
+            ),
+            (
+                told(1.0, 2.0, false, Gate),
+                format!(
+                    "{WHY}, but it does not answer well enough. (score 0.75, gate 1.00, needed 2.00)"
+                ),
+            ),
+            (
+                told(1.0, f32::INFINITY, false, Gate),
+                format!(
+                    "{WHY}, but it does not answer well enough. (score 0.75; the gate is closed to it)"
+                ),
+            ),
+        ] {
+            assert_eq!(told, expected);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Trace of a prompt, a file or an error: what it would bring, and what became of everything else; the answer to
+//! "why not that one".
+
+use std::io::Write;
+
+use memory_store::recall::passages::{Already, MEMORIES_ENOUGH};
+use memory_store::recall::{CandidateOutcome, Hit, Reason, Recalled, Traced};
+use serde::Serialize;
+
+use super::reasons::{self, InjectionOccasion};
+use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::style::{CARE, NAME, QUIET, paint};
+use crate::view::{self, passage, plain};
+
+#[derive(Serialize)]
+struct TraceView {
+    injected: Vec<String>,
+    passages: Vec<String>,
+    silent: Option<&'static str>,
+    degraded: Option<String>,
+    candidates: Vec<CandidateView>,
+}
+
+#[derive(Serialize)]
+struct CandidateView {
+    id: String,
+    title: String,
+    why: String,
+    fate: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<String>,
+    fused: f32,
+    lexical: f32,
+    beside: f32,
+    words: f32,
+    cosine: Option<f32>,
+    meaning: Option<f32>,
+    trust: f32,
+    more: f32,
+    named: bool,
+    gate: f32,
+    /// `null` when the gate was not asked.
+    threshold: Option<f32>,
+}
+
+impl From<&Traced> for CandidateView {
+    fn from(traced: &Traced) -> Self {
+        Self {
+            id: traced.id.to_string(),
+            title: traced.title.clone(),
+            why: traced.why.clone(),
+            fate: reasons::obstacle(traced.outcome),
+            instead: traced.instead.map(|id| id.to_string()),
+            fused: traced.fused,
+            lexical: traced.lexical,
+            beside: traced.beside,
+            words: traced.words,
+            cosine: traced.cosine,
+            meaning: traced.meaning,
+            trust: traced.trust,
+            more: traced.more,
+            named: traced.named,
+            gate: traced.gate,
+            threshold: Some(traced.threshold).filter(|threshold| threshold.is_finite()),
+        }
+    }
+}
+
+/// Question that is tried.
+#[derive(Clone, Copy, Debug)]
+pub enum Trial {
+    /// The text as a prompt.
+    Prompt,
+    /// The text as the path of a file that is touched.
+    File,
+    /// The text as the output of a command that failed.
+    Error,
+}
+
+impl Trial {
+    const fn occasion(self) -> InjectionOccasion {
+        match self {
+            Self::Prompt => InjectionOccasion::Prompt,
+            Self::File => InjectionOccasion::File,
+            Self::Error => InjectionOccasion::Error,
+        }
+    }
+}
+
+/// Amount of detail that a person is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceDetail {
+    /// Memories that would not be given, at most.
+    pub others: usize,
+    /// Whether scores are shown.
+    pub scores: bool,
+}
+
+/// Words about a candidate that the question names by its path, title or error.
+const NAMED: &str = "named, so the gate is open";
+
+/// Tries a text without injecting anything.
+pub fn run(
+    query: &str,
+    trial: Trial,
+    detail: TraceDetail,
+    json: bool,
+    stores: &Stores,
+    out: &mut dyn Write,
+) -> Result {
+    let mut recall = stores.recall();
+    recall.traces = true;
+    let recalled = match trial {
+        Trial::Prompt => recall.prompt(query, None, stores.world.now, &|_| false),
+        Trial::File => recall.file(query, None, stores.world.now, &|_| false),
+        Trial::Error => recall.error("", query, stores.world.now, &|_| false),
+    };
+    let (now, nothing) = (stores.world.now, &Already::NOTHING);
+    let passages = match trial {
+        Trial::Prompt if recalled.hits.len() < MEMORIES_ENOUGH => {
+            recall.passages(query, now, nothing)
+        }
+        Trial::File if recalled.hits.is_empty() => {
+            recall.passage_of_file(query, now, nothing).into_iter().collect()
+        }
+        Trial::Error if recalled.hits.is_empty() => {
+            recall.passage_of_error("", query, now, nothing).into_iter().collect()
+        }
+        Trial::Prompt | Trial::File | Trial::Error => Vec::new(),
+    };
+    if json {
+        view::json(&view_of(&recalled, &passages), out)
+    } else {
+        show(&recalled, &passages, (query, trial), detail, out)
+    }
+}
+
+fn view_of(recalled: &Recalled, passages: &[Hit]) -> TraceView {
+    TraceView {
+        injected: recalled.hits.iter().map(|hit| hit.id.to_string()).collect(),
+        passages: passages.iter().map(|hit| hit.id.to_string()).collect(),
+        silent: recalled.silent.map(reason),
+        degraded: recalled.degraded.clone(),
+        candidates: recalled.trace.iter().map(CandidateView::from).collect(),
+    }
+}
+
+fn show(
+    recalled: &Recalled,
+    passages: &[Hit],
+    (query, trial): (&str, Trial),
+    detail: TraceDetail,
+    out: &mut dyn Write,
+) -> Result {
+    if let Some(degraded) = &recalled.degraded {
+        writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
+    }
+    let occasion = trial.occasion();
+    let traced = |hit: &Hit| recalled.trace.iter().find(|traced| traced.id == hit.id);
+    for hit in &recalled.hits {
+        writeln!(out, "{}  {}", paint(NAME, hit.id.short()), plain(&hit.title))?;
+        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion, query)))?;
+        let Some(traced) = traced(hit) else { continue };
+        if is_beside(traced) {
+            writeln!(
+                out,
+                "        It would not be given alone: it comes beside one that answers."
+            )?;
+        }
+        show_scores(traced, detail, out)?;
+    }
+    for hit in passages {
+        passage::show(hit, 0, out)?;
+        writeln!(out, "        {}", plain(&reasons::given(&hit.why, occasion, query)))?;
+    }
+    if let Some(silent) = recalled.silent.filter(|_| passages.is_empty()) {
+        writeln!(out, "Nothing would be given: {}.", reason(silent))?;
+    }
+    let others = || recalled.trace.iter().filter(|traced| traced.outcome != CandidateOutcome::Hit);
+    let shown = others().count().min(detail.others);
+    if shown > 0 {
+        writeln!(out, "\nNot given:")?;
+    }
+    for traced in others().take(shown) {
+        writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
+        let instead = traced.instead.map(|id| id.short());
+        let told =
+            reasons::left_out(&traced.why, occasion, query, (traced.outcome, instead.as_deref()));
+        writeln!(out, "        {}", plain(&told))?;
+        show_scores(traced, detail, out)?;
+    }
+    if !detail.scores && !recalled.trace.is_empty() {
+        writeln!(out, "{}", paint(QUIET, "`--scores` shows the numbers behind it."))?;
+    }
+    Ok(())
+}
+
+fn show_scores(traced: &Traced, detail: TraceDetail, out: &mut dyn Write) -> Result {
+    if detail.scores {
+        writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
+    }
+    Ok(())
+}
+
+/// A candidate's score and what it is the sum of, and what the gate made of it.
+fn sums(traced: &Traced) -> String {
+    let Traced { fused, words, trust, more, gate, threshold, .. } = traced;
+    let mut text = format!("score {fused:.2} = words {words:.2}");
+    if let (Some(meaning), Some(cosine)) = (traced.meaning, traced.cosine) {
+        text.push_str(&format!(" + meaning {trust:.2} x {meaning:.2} (cosine {cosine:.2})"));
+    }
+    text.push_str(&format!(" + more {more:.2}; "));
+    match (traced.named, threshold.is_finite()) {
+        (true, _) => text.push_str(NAMED),
+        (false, true) => {
+            text.push_str(&format!("gate {gate:.2}, needed {threshold:.2}"));
+            text.extend(let_through(traced).map(|other| format!("; {other}")));
+        }
+        (false, false) => text.push_str("the gate is closed to it"),
+    }
+    text
+}
+
+/// Returns what let a hit through where its own gate did not.
+pub fn let_through(traced: &Traced) -> Option<&'static str> {
+    if traced.outcome != CandidateOutcome::Hit || traced.gate >= traced.threshold {
+        return None;
+    }
+    Some(match traced.named {
+        true => NAMED,
+        false => "given beside a memory that opened the gate",
+    })
+}
+
+/// Returns whether a hit is given only because another one answers.
+pub fn is_beside(traced: &Traced) -> bool {
+    !traced.named && let_through(traced).is_some()
+}
+
+/// Why nothing was given, in words.
+pub fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Empty => "there are no memories",
+        Reason::NoWords => "it has no words to look for",
+        Reason::Acknowledgement => "it only acknowledges",
+        Reason::NoCandidate => "nothing shares a word with it",
+        Reason::Gate => "nothing answers it well enough",
+        Reason::Skipped => "what answers it has been shown, or its file changed",
+    }
+}

@@ -1,0 +1,111 @@
+//! `throughline audit`: looks for secrets in all that is stored, and cleans it.
+
+use std::io::Write;
+
+use clap::Args;
+use processor::progress::Silent;
+use processor::upkeep::audit::{AuditReport, Found, audit};
+
+use crate::command::sync::may_learn;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::view::style::{BAD, GOOD, QUIET, paint};
+use crate::view::{self, plural};
+use crate::world::World;
+
+/// Looks for secrets in memories, archive, receipts, caches and logs.
+///
+/// Git's history is not read: `gitleaks git` looks through it.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Clean the files first
+    #[arg(long)]
+    fix: bool,
+    /// Say what --fix would clean, and clean nothing
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl AuditArgs {
+    /// Returns whether it decides something for the person.
+    pub fn decides(&self) -> bool {
+        self.fix && !self.dry_run
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &AuditArgs, world: &World, out: &mut dyn Write) -> Result {
+    let fixes = args.fix && !args.dry_run;
+    if fixes {
+        may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;
+    }
+    let tree = world.tree()?;
+    let options = world.sync_options(&tree, &Silent);
+    let report = audit(&options, fixes)?.ok_or_else(|| {
+        Failure::new("a sync is at work; nothing was cleaned").hint("Try again when it is done.")
+    })?;
+    if args.json {
+        view::json(&report, out)?;
+    } else {
+        show(&report, fixes, out)?;
+    }
+    out.flush()?;
+    match (report.found.is_empty(), report.failed.is_empty()) {
+        (false, _) => Err(Failure::silent(exit::FOUND)),
+        (true, false) => Err(Failure::new("not everything could be looked through or cleaned")),
+        (true, true) => Ok(()),
+    }
+}
+
+fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
+    let looked = format!("{} looked through.", plural(report.files, "file"));
+    writeln!(out, "{}", paint(QUIET, looked))?;
+    if report.cleaned > 0 {
+        writeln!(out, "{} cleaned.", plural(report.cleaned, "file"))?;
+    }
+    if !report.failed.is_empty() {
+        writeln!(out, "{}", paint(BAD, "Could not be looked through or cleaned:"))?;
+    }
+    for failed in &report.failed {
+        writeln!(out, "  {}", view::plain(failed))?;
+    }
+    if !report.failed.is_empty() {
+        writeln!(out, "Mend, change or remove by hand what is named, and audit again.")?;
+    }
+    if report.found.is_empty() && report.failed.is_empty() {
+        writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
+    }
+    list(&report.found, out)?;
+    if !report.found.is_empty() {
+        let hint = if fixed {
+            "These are left: no memory, or not ours to change. Change or remove the files by hand."
+        } else {
+            "`throughline audit --fix` takes them out."
+        };
+        writeln!(out, "{hint}")?;
+    }
+    if report.truncated {
+        writeln!(out, "There are more places than are listed here.")?;
+    }
+    if !report.found.is_empty() || report.cleaned > 0 {
+        writeln!(
+            out,
+            "Change these secrets where they are valid if they were committed or sent: git's history keeps what was \
+             committed. `gitleaks git` looks through it."
+        )?;
+    }
+    Ok(())
+}
+
+fn list(found: &[Found], out: &mut dyn Write) -> Result {
+    if !found.is_empty() {
+        writeln!(out, "{}", paint(BAD, "In files:"))?;
+    }
+    for Found { path, line, rule } in found {
+        writeln!(out, "  {}:{line}  {rule}", view::path(path))?;
+    }
+    Ok(())
+}

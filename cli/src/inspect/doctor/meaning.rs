@@ -1,0 +1,83 @@
+//! Whether recall goes by meaning as well as by words.
+
+use std::fmt;
+
+use memory_store::Error;
+use memory_store::embed::Table;
+use memory_store::embed::model::Model;
+use memory_store::index::Index;
+use memory_store::layout::Tree;
+
+use super::check::HealthCheck;
+use crate::setup::installation::Installation;
+use crate::world::World;
+
+/// Basis of recall.
+pub enum Meaning {
+    /// Words and meaning.
+    Both,
+    /// Words alone, for a reason.
+    Words(String),
+}
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Both => f.write_str("by words and meaning"),
+            Self::Words(reason) => write!(f, "by words alone ({reason})"),
+        }
+    }
+}
+
+/// Finds out what recall goes by in a working tree.
+pub fn of(world: &World, tree: &Tree) -> Meaning {
+    let table = match world.dirs.models.as_deref().map(Table::open) {
+        Some(Ok(table)) => table,
+        Some(Err(error)) => return Meaning::Words(reason(&error)),
+        None => return Meaning::Words("model files missing".to_owned()),
+    };
+    let index = Index::open(&world.dirs.tree(&tree.root).index).ok().flatten();
+    let memories = index.and_then(|index| index.memories).filter(|segment| segment.docs() > 0);
+    match memories.map(|segment| segment.vector_head()) {
+        Some(Ok(head)) if head.map(|head| head.space) != Some(table.space()) => {
+            Meaning::Words("the index was made without this model: `throughline sync`".to_owned())
+        }
+        // Without memories there is nothing to compare; damage is told elsewhere.
+        Some(_) | None => Meaning::Both,
+    }
+}
+
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+            format!("model files missing: {}", path.display())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The link of the chain that the embedder's files are.
+pub fn check(world: &World, tree: Option<&Tree>) -> HealthCheck {
+    const NAME: &str = "model";
+    let again = |until: &str| {
+        format!("{}; until then {until}.", Installation::find(world).again(&world.home))
+    };
+    let by_words = || again("recall goes by words alone");
+    let Some(dir) = &world.dirs.models else {
+        return HealthCheck::care(NAME, "no folder for model files", by_words());
+    };
+    match Model::verify(dir) {
+        Err(error) if Table::open(dir).is_ok() => {
+            HealthCheck::care(NAME, reason(&error), again("searches go by the quicker table"))
+        }
+        Err(error) => HealthCheck::care(NAME, reason(&error), by_words()),
+        Ok(_) => match tree.map(|tree| of(world, tree)) {
+            Some(Meaning::Words(reason)) => HealthCheck::care(
+                NAME,
+                reason,
+                "Run `throughline sync`; until then recall goes by words alone.",
+            ),
+            Some(Meaning::Both) | None => HealthCheck::good(NAME, dir.display().to_string()),
+        },
+    }
+}

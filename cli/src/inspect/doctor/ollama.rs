@@ -1,0 +1,132 @@
+//! Whether a local Ollama answers, so that it can be offered.
+
+use memory_store::settings::Llm;
+use processor::llm::local_models;
+
+use super::check::HealthCheck;
+use crate::setup::settings;
+use crate::view;
+use crate::world::World;
+
+/// Says that a local Ollama could help, when one answers, or why that was not asked.
+pub fn offer(world: &World) -> Option<String> {
+    let models = match models(world, "", &[]) {
+        Ok(models) => models?,
+        Err(why) => {
+            return Some(format!(
+                "OLLAMA_HOST is not asked: {why} (`throughline config llm ollama MODEL --consent HOST`)."
+            ));
+        }
+    };
+    Some(match models.first() {
+        Some(model) => format!(
+            "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({}).",
+            view::plural(models.len(), "model")
+        ),
+        None => format!("A local Ollama answers, but has no model. {}", models_to_get()),
+    })
+}
+
+/// Names models that fit into this machine's memory, with the commands that get them.
+pub fn models_to_get() -> String {
+    let memory = local_models::memory_bytes();
+    let proposed = memory.map(local_models::proposed).unwrap_or_default();
+    if proposed.is_empty() {
+        return "Get a model that fits into this machine's memory with `ollama pull <model>`."
+            .to_owned();
+    }
+    let commands: Vec<String> =
+        proposed.iter().map(|model| format!("`ollama pull {model}`")).collect();
+    format!(
+        "These fit into this machine's memory ({} GiB), and none is measured here: {}.",
+        memory.unwrap_or_default() >> 30,
+        commands.join(", ")
+    )
+}
+
+/// The models of the Ollama at `host`; of that in the usual place when it is empty. `Err` says why another machine is
+/// not asked.
+pub fn models(
+    world: &World,
+    host: &str,
+    consented_hosts: &[String],
+) -> Result<Option<Vec<String>>, String> {
+    processor::llm::probe(host, world.ollama_host.as_deref(), consented_hosts)
+}
+
+/// Whether the configured model is there, or could be asked.
+pub fn check(world: &World, llm: &Llm) -> HealthCheck {
+    if llm.provider != "ollama" {
+        let name = format!("{} ({})", llm.model, llm.provider);
+        return match settings::claude_problem(world, llm) {
+            Some(problem) => HealthCheck::care(
+                "LLM",
+                format!("{problem}; nothing is learned from sessions meanwhile"),
+                "`throughline config llm` chooses another reader.",
+            ),
+            None => HealthCheck::good("LLM", format!("{name} can be asked")),
+        };
+    }
+    let served = Served {
+        check: "LLM",
+        table: "llm",
+        host: &llm.host,
+        consented_hosts: &llm.consented_hosts,
+        model: &llm.model,
+        without: "nothing is learned from sessions meanwhile",
+    };
+    served.problem(world).unwrap_or_else(|| served.good())
+}
+
+/// A model that the settings name.
+pub struct Served<'a> {
+    /// The name of the check.
+    pub check: &'static str,
+    /// The table of the settings.
+    pub table: &'static str,
+    /// Its host; empty for the usual place.
+    pub host: &'a str,
+    /// The machines that the user agreed to.
+    pub consented_hosts: &'a [String],
+    /// The model's name.
+    pub model: &'a str,
+    /// Consequence of its absence.
+    pub without: &'static str,
+}
+
+impl Served<'_> {
+    /// Says what stands in its way; `None` when the model is there.
+    pub fn problem(&self, world: &World) -> Option<HealthCheck> {
+        let Self { check, table, host, consented_hosts, model, without } = *self;
+        let models = match models(world, host, consented_hosts) {
+            Ok(Some(models)) => models,
+            Ok(None) => {
+                return Some(HealthCheck::care(
+                    check,
+                    format!("the configured Ollama does not answer; {without}"),
+                    format!(
+                        "Start it with `ollama serve`, or remove `[{table}]` from config.toml."
+                    ),
+                ));
+            }
+            Err(why) => {
+                return Some(HealthCheck::care(
+                    check,
+                    format!("the configured Ollama is not asked: {why}; {without}"),
+                    format!("Add it to `{table}.consented_hosts` in your config.toml to agree."),
+                ));
+            }
+        };
+        // Ollama lists `name:latest` for what is called `name`.
+        let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");
+        (!models.iter().any(is_it)).then(|| {
+            let remedy = format!("Run `ollama pull {model}`.");
+            HealthCheck::care(check, format!("Ollama has no model {model}"), remedy)
+        })
+    }
+
+    /// That the model is there.
+    pub fn good(&self) -> HealthCheck {
+        HealthCheck::good(self.check, format!("{} answers", self.model))
+    }
+}

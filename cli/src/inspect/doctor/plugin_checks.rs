@@ -1,0 +1,80 @@
+//! Checks of `doctor` where Throughline's plugin of Claude Code brings hooks and MCP server.
+
+use std::path::Path;
+
+use super::check::HealthCheck;
+use crate::setup::claude::places::SettingsScope;
+use crate::setup::claude::plugin::{Plugin, program};
+use crate::setup::claude::{hooks, register, server};
+use crate::world::World;
+
+/// Says where the hooks come from when no settings file has them.
+pub fn hooks(name: &'static str, plugin: &Plugin, world: &World, root: &Path) -> HealthCheck {
+    match plugin {
+        Plugin::On { name: plugin, .. } => {
+            HealthCheck::good(name, format!("by the plugin {plugin}"))
+        }
+        Plugin::NotInstalled { name: plugin, settings } => {
+            let (seen, remedy) = not_installed(plugin, settings);
+            HealthCheck::bad(name, seen, remedy)
+        }
+        Plugin::Off => match register::unwritable(world, SettingsScope::User, root) {
+            Some(failure) => {
+                let seen = format!("not registered: {}", failure.message);
+                HealthCheck::bad(name, seen, failure.hint.unwrap_or_default())
+            }
+            None => HealthCheck::bad(name, "not registered", "Run `throughline init`."),
+        },
+    }
+}
+
+/// Says where the MCP server comes from when no file of servers has it.
+pub fn server(name: &'static str, plugin: &Plugin) -> HealthCheck {
+    match plugin {
+        Plugin::On { name: plugin, .. } => {
+            HealthCheck::good(name, format!("by the plugin {plugin}"))
+        }
+        Plugin::NotInstalled { name: plugin, settings } => {
+            let (seen, remedy) = not_installed(plugin, settings);
+            HealthCheck::care(name, seen, remedy)
+        }
+        Plugin::Off => HealthCheck::care(
+            name,
+            "not registered: Claude cannot ask for memories by itself",
+            "Run `throughline init`.",
+        ),
+    }
+}
+
+/// Looks whether the plugin's launcher finds the programs, and those of this installation; nothing where it is off.
+pub fn programs(world: &World, plugin: &Plugin) -> Option<HealthCheck> {
+    const NAME: &str = "plugin";
+    let Plugin::On { name, settings } = plugin else { return None };
+    let folder = world.bin_dir.display();
+    for of_ours in hooks::PROGRAMS.into_iter().chain([server::PROGRAM]) {
+        let Some(found) = program(world, of_ours) else {
+            let seen = format!("{name} is silent: it does not find {of_ours}");
+            let remedy =
+                format!("Put {folder} into PATH, or link what is in it into ~/.local/bin.");
+            return Some(HealthCheck::bad(NAME, seen, remedy));
+        };
+        let real = |path: &Path| path.canonicalize().ok();
+        if real(&found) != real(&world.program(of_ours)) {
+            let seen = format!("{name} runs {}: another installation", found.display());
+            let remedy = format!("Remove it, or put {folder} before it.");
+            return Some(HealthCheck::care(NAME, seen, remedy));
+        }
+    }
+    Some(HealthCheck::good(NAME, format!("{name} is on in {}", settings.display())))
+}
+
+/// Says that the plugin is on but not there, and what helps.
+fn not_installed(plugin: &str, settings: &Path) -> (String, String) {
+    let settings = settings.display();
+    (
+        format!("the plugin {plugin} is on in {settings}, but Claude Code has not installed it"),
+        format!(
+            "Run `claude plugin install {plugin}`; or `throughline init`, which needs no plugin."
+        ),
+    )
+}

@@ -1,0 +1,52 @@
+//! Our programs beside this one: whether they are there, and whether they run.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use memory_store::background;
+
+use crate::answer;
+use crate::setup::claude::{hooks, server};
+
+/// How long a program may take to answer a question.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// Our programs beside this one.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    hooks::PROGRAMS.into_iter().chain([background::PROGRAM, server::PROGRAM])
+}
+
+/// Whether a program says `--version`, and which.
+pub fn version(path: &Path) -> Option<String> {
+    let answer = answer::version(path, ANSWER_MAX)?;
+    let version = answer.split_whitespace().last()?;
+    version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
+}
+
+/// Runs a hook with an empty payload, where nobody vouched for anything. Returns how long it took,
+/// or what is wrong: it must end by itself, with success, and say nothing.
+pub fn dry_run(hook: &Path) -> Result<Duration, String> {
+    let start = Instant::now();
+    let mut child = Command::new(hook)
+        .current_dir("/")
+        .env("THROUGHLINE", "read")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may have ended before it read anything.
+        let _ = stdin.write_all(b"{}");
+    }
+    let ended = answer::wait(&mut child, ANSWER_MAX).ok_or("does not end")?;
+    let took = start.elapsed();
+    let said = answer::read(&mut child);
+    match (ended.success(), said.trim().is_empty()) {
+        (true, true) => Ok(took),
+        (true, false) => Err(format!("speaks without being asked: {said}")),
+        (false, _) => Err(format!("ends with {ended}")),
+    }
+}

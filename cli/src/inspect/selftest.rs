@@ -1,0 +1,259 @@
+//! `throughline selftest`: one made-up session through processor, hooks, recall and MCP server, in a temporary home.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use memory_store::Timestamp;
+use memory_store::layout::MODELS_VARIABLE;
+use serde_json::{Value, json};
+
+use super::doctor;
+use super::doctor::check::HealthCheck;
+use crate::answer;
+use crate::failure::{AtPath as _, Result};
+use crate::world::World;
+
+/// How long a program may take.
+const PROGRAM_MAX: Duration = Duration::from_secs(60);
+
+/// Bytes of a program's answer.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// Milliseconds between two records of the made-up session.
+const STEP_MS: i64 = 20_000;
+
+/// The wish that the made-up session tells, and the word by which its memory is known again.
+const WISH: &str =
+    "From now on always keep amounts as integer cents, never as floats: an invoice was a cent off.";
+const TELLING: &str = "integer cents";
+
+/// A question that the memory answers.
+const QUESTION: &str = "Should the amounts of an invoice be floats or integer cents?";
+
+/// A session's id.
+const SESSION: &str = "5e1f7e57-0000-4000-8000-000000000001";
+
+/// Tries the whole chain on a made-up session, in a temporary home; nothing of yours is read or changed.
+#[derive(Debug, Args)]
+pub struct SelftestArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &SelftestArgs, world: &World, out: &mut dyn Write) -> Result {
+    let chain = Chain::new(world)?;
+    let checks = chain.checks();
+    doctor::tell(&checks, args.json, out)
+}
+
+/// The programs, with a home and a project of their own.
+struct Chain<'a> {
+    world: &'a World,
+    _home: tempfile::TempDir,
+    home: PathBuf,
+    root: PathBuf,
+    transcripts: PathBuf,
+}
+
+impl<'a> Chain<'a> {
+    fn new(world: &'a World) -> Result<Self> {
+        let temp = std::env::temp_dir();
+        let temporary =
+            tempfile::Builder::new().prefix("throughline-selftest-").tempdir_in(&temp).at(&temp)?;
+        let home = temporary.path().canonicalize().at(temporary.path())?;
+        let (root, transcripts) = (home.join("project"), home.join("transcripts"));
+        for folder in [&root, &transcripts] {
+            fs::create_dir(folder).at(folder)?;
+        }
+        let transcript = transcripts.join(format!("{SESSION}.jsonl"));
+        fs::write(&transcript, records(&root, world.now)).at(&transcript)?;
+        Ok(Self { world, _home: temporary, home, root, transcripts })
+    }
+
+    /// Takes each step; what follows a broken one is tried all the same, for it names more of what is wrong.
+    fn checks(&self) -> Vec<HealthCheck> {
+        const SET_UP: [&str; 5] = ["init", "--yes", "--private", "--no-register", "--no-sync"];
+        let from = self.transcripts.as_os_str();
+        vec![
+            self.check("set up", || {
+                self.throughline(SET_UP.map(OsStr::new))
+                    .map(|_| "a project in a temporary home".into())
+            }),
+            self.check("learn", || {
+                self.throughline(["sync".as_ref(), "--from".as_ref(), from])?;
+                let list = self.throughline(["list", "--json"].map(OsStr::new))?;
+                told(&list).map(|()| "a memory from one made-up session".into())
+            }),
+            self.hook("start", "session-start", json!({"source": "startup"}), true),
+            self.hook("prompt", "user-prompt-submit", json!({"prompt": QUESTION}), true),
+            self.hook("tool", "post-tool-use", tool_fields(&self.root), false),
+            self.hook("stop", "stop", json!({"stop_hook_active": false}), false),
+            self.check("search", || {
+                told(&self.throughline(["search", "--json", QUESTION].map(OsStr::new))?)
+                    .map(|()| "the command finds it".into())
+            }),
+            self.check("mcp", || {
+                told(&self.program("throughline-mcp", "read", [], mcp_requests().as_bytes())?)
+                    .map(|()| "the server's recall gives it".into())
+            }),
+        ]
+    }
+
+    /// Takes one step and says how long it took.
+    fn check(
+        &self,
+        name: &'static str,
+        step: impl FnOnce() -> Result<String, String>,
+    ) -> HealthCheck {
+        let start = Instant::now();
+        let seen = step();
+        let took = match start.elapsed() {
+            took if took < Duration::from_secs(1) => format!("{:.1} ms", took.as_secs_f64() * 1e3),
+            took => format!("{:.1} s", took.as_secs_f64()),
+        };
+        match seen {
+            Ok(seen) => HealthCheck::good(name, format!("{seen} ({took})")),
+            Err(why) => HealthCheck::bad(
+                name,
+                why,
+                "Install all programs of one version again, then try `throughline doctor`.",
+            ),
+        }
+    }
+
+    /// Runs a hook as Claude Code would; one that is to give the memory has to.
+    fn hook(&self, name: &'static str, program: &str, fields: Value, gives: bool) -> HealthCheck {
+        let event: String = program.split('-').map(capitalised).collect();
+        let mut payload = json!({
+            "session_id": "5e1f7e57-0000-4000-8000-000000000002", "hook_event_name": event, "cwd": self.root,
+            "transcript_path": self.transcripts.join("open.jsonl"), "permission_mode": "default",
+        });
+        if let (Value::Object(payload), Value::Object(fields)) = (&mut payload, fields) {
+            payload.extend(fields);
+        }
+        self.check(name, || {
+            let said = self.program(
+                &format!("throughline-{program}"),
+                "read",
+                [],
+                payload.to_string().as_bytes(),
+            )?;
+            if gives {
+                return told(&said).map(|()| format!("{event} gives it to Claude"));
+            }
+            Ok(format!("{event} ends in time"))
+        })
+    }
+
+    fn throughline<'b>(
+        &self,
+        arguments: impl IntoIterator<Item = &'b OsStr>,
+    ) -> Result<String, String> {
+        self.program("throughline", "full", arguments, b"")
+    }
+
+    /// Runs one of our programs in the temporary home, in a mode: hooks and server only read, so that nothing is started
+    /// that outlives the home. An error says what the program said.
+    fn program<'b>(
+        &self,
+        name: &str,
+        mode: &str,
+        arguments: impl IntoIterator<Item = &'b OsStr>,
+        input: &[u8],
+    ) -> Result<String, String> {
+        let mut command = Command::new(self.world.bin_dir.join(name));
+        command
+            .args(arguments)
+            .current_dir(&self.root)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("THROUGHLINE", mode)
+            .env("CLAUDE_PROJECT_DIR", &self.root)
+            .env("THROUGHLINE_NOW", self.world.now.0.to_string());
+        let models =
+            self.world.dirs.models.as_deref().map(|folder| (MODELS_VARIABLE, folder.as_os_str()));
+        let path = self.world.path.as_deref().map(|path| ("PATH", path));
+        command.envs(models.into_iter().chain(path));
+        answer::talk(&mut command, input, PROGRAM_MAX, ANSWER_BYTES_MAX)
+            .map_err(|why| format!("{name}: {why}"))
+    }
+}
+
+/// Whether an answer tells the memory.
+fn told(answer: &str) -> Result<(), String> {
+    match answer.contains(TELLING) {
+        true => Ok(()),
+        false => Err(format!("the memory is not in the answer: {}", brief(answer))),
+    }
+}
+
+/// The first line of an answer.
+fn brief(answer: &str) -> String {
+    let line = answer.lines().next().unwrap_or_default();
+    if line.is_empty() { "nothing was said".into() } else { line.chars().take(120).collect() }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+/// A file that was read, as `PostToolUse` reports it.
+fn tool_fields(root: &Path) -> Value {
+    let file = root.join("src/price.rs");
+    json!({
+        "tool_name": "Read", "tool_input": {"file_path": file}, "tool_use_id": "toolu_1",
+        "tool_response": {"type": "text", "file": {"filePath": file, "content": ""}},
+    })
+}
+
+/// The transcript of the made-up session, an hour ago.
+fn records(root: &Path, now: Timestamp) -> String {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let claude = |text: &str| {
+        json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "none",
+            "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"})
+    };
+    let turns = [
+        ("user", user(WISH)),
+        (
+            "assistant",
+            claude("Understood: amounts are integer cents everywhere. I changed src/price.rs."),
+        ),
+        ("user", user("Thanks.")),
+        ("assistant", claude("Done.")),
+    ];
+    let mut records = String::new();
+    let mut last = Value::Null;
+    for (number, (kind, message)) in (0..).zip(turns) {
+        let uuid = format!("5e1f7e57-0000-4000-8000-1000000000{number:02}");
+        let at = Timestamp(now.0 - 3_600_000 + number * STEP_MS);
+        let record = json!({
+            "parentUuid": last, "isSidechain": false, "userType": "external", "cwd": root, "sessionId": SESSION,
+            "version": "2.1.330", "type": kind, "message": message, "uuid": uuid, "timestamp": at.to_string(),
+        });
+        records.push_str(&format!("{record}\n"));
+        last = uuid.into();
+    }
+    records
+}
+
+/// Returns a client's requests to the server: a session, and one recall.
+fn mcp_requests() -> String {
+    let client = json!({"name": "selftest", "version": "1"});
+    let requests = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "recall", "arguments": {"query": QUESTION}}}),
+    ];
+    requests.map(|request| format!("{request}\n")).concat()
+}

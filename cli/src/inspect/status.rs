@@ -1,0 +1,597 @@
+//! `throughline status`: the state of a project, whole or (`throughline` without a command) on one screen.
+
+use std::cmp::Reverse;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use memory_store::counts::{MemoryCounts, Standing};
+use memory_store::exchange::pull_notice::Arrived;
+use memory_store::index::health::Depth;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use memory_store::progress::Progress;
+use memory_store::recall::Recall;
+use memory_store::store::Stored;
+use memory_store::trust::LABEL;
+use memory_store::{Kind, MemoryId, Timestamp, background, identity, settings_file};
+use processor::collect::archive::Archive;
+use processor::collect::discover;
+use processor::log;
+use serde::Serialize;
+
+use super::doctor::{checks, custom_embedder, meaning, ollama};
+use super::stats::{self, Numbers};
+use crate::command::off;
+use crate::command::review::{self, ReviewCounts};
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::receipts;
+use crate::setup::claude::plugin::Plugin;
+use crate::setup::claude::register;
+use crate::setup::elsewhere::{self, Elsewhere, MovedFolder};
+use crate::setup::reader::{self, ReadingCost};
+use crate::stores::Stores;
+use crate::view::style::{CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::view::{self, clock, wrap};
+use crate::world::World;
+
+/// How many receipts the summary takes into account.
+const RECEIPTS_MAX: usize = 200;
+/// Memories that are named as the latest.
+const LATEST_MAX: usize = 3;
+/// Columns before the text of a line of the overview.
+const LABEL_COLUMNS: usize = 12;
+
+/// Shows what is stored for this project, when sessions were last read, what waits, and what failed.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Add numbers: memories by month, what was given and what came of it, times of hooks, cost of models
+    #[arg(long)]
+    stats: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// State of the project, and how fresh it is.
+#[derive(Serialize)]
+struct StatusSummary {
+    set_up: bool,
+    /// The working tree.
+    root: PathBuf,
+    project: String,
+    folder: PathBuf,
+    /// Where memories are kept: `committed` or `private`.
+    mode: &'static str,
+    /// Whether everything is silent.
+    off: bool,
+    /// End of the silence of `throughline off`, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    off_until: Option<Timestamp>,
+    /// Whether the environment silences, which `throughline on` does not end.
+    #[serde(skip)]
+    off_by_variable: bool,
+    /// Whether every new memory is held for review.
+    review: bool,
+    /// Memories of the project that are in force.
+    memories: usize,
+    #[serde(flatten)]
+    counts: MemoryCounts,
+    /// Memories that only other working trees have in their folders.
+    elsewhere_in_project: usize,
+    /// Memories that a person put aside.
+    forgotten: usize,
+    waiting_for_review: usize,
+    held_back: usize,
+    /// Memories that were neither learned, written nor released on this machine.
+    from_repository: usize,
+    settings_changed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrived: Option<Arrived>,
+    broken_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_damage: Option<String>,
+    settings_problems: Vec<String>,
+    archived_sessions: usize,
+    /// Sessions in a folder of this name elsewhere, where there are none of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<Elsewhere>,
+    /// Folders that are missing or were moved, and how to mend it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+    lost_sessions: usize,
+    /// Sessions of this path that are not learned from, and the command that decides about them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unclaimed: Vec<String>,
+    /// Says of each pack of the archive of which it cannot be told what is in it why that is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unlisted_packs: Vec<String>,
+    archive_bytes: u64,
+    /// The last time that transcripts were read.
+    last_sync: Option<Timestamp>,
+    unprocessed_bytes: u64,
+    failures: u32,
+    failure: Option<String>,
+    warning: Option<String>,
+    hooks_registered: bool,
+    /// A program that is registered as a hook and is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_gone: Option<PathBuf>,
+    server_registered: bool,
+    /// Whether Claude Code's plugin brings both.
+    by_plugin: bool,
+    injections: usize,
+    injected_tokens_mean: u64,
+    recall: String,
+    second_space: Option<String>,
+    llm: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm_cost: Option<ReadingCost>,
+    ollama: Option<String>,
+    /// Memories in force that came last, the newest first.
+    latest: Vec<LatestMemory>,
+    /// Counts of what `throughline review` shows.
+    to_review: ReviewCounts,
+    /// Matters that a person should do something about, each as a sentence.
+    problems: Vec<String>,
+    /// A command to try.
+    next: &'static str,
+    #[serde(skip)]
+    next_means: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Numbers>,
+}
+
+/// A memory by its title.
+#[derive(Serialize)]
+struct LatestMemory {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: String,
+}
+
+/// The overview of a folder that is not set up.
+#[derive(Serialize)]
+struct Outside<'a> {
+    set_up: bool,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+/// Runs the command.
+pub fn run(args: &StatusArgs, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let mut summary = summarise(&stores)?;
+    // Looking for transcripts takes too long for the overview.
+    summary.unclaimed = discover::transcripts(&world.dirs, &stores.tree)?.unclaimed.told();
+    summary.problems = summary.find_problems();
+    if args.stats {
+        summary.stats = Some(stats::numbers(&stores)?);
+    }
+    // A model on this machine is offered where none is chosen.
+    if summary.llm.is_none() {
+        summary.ollama = ollama::offer(world);
+    }
+    if args.json {
+        return view::json(&summary, out);
+    }
+    show(&summary, out)?;
+    summary.stats.iter().try_for_each(|numbers| stats::show(numbers, world, out))
+}
+
+/// Shows the state on one screen: `throughline` without a command.
+pub fn overview(json: bool, world: &World, out: &mut dyn Write) -> Result {
+    let tree = match world.tree() {
+        Ok(tree) => tree,
+        Err(failure) if failure.code == exit::NOT_SET_UP => return outside(&failure, json, out),
+        Err(failure) => return Err(failure),
+    };
+    let summary = summarise(&Stores::at(world, tree)?)?;
+    if json { view::json(&summary, out) } else { show_short(&summary, world, out) }
+}
+
+/// Reports a folder that is not set up, and the next step.
+fn outside(failure: &Failure, json: bool, out: &mut dyn Write) -> Result {
+    if json {
+        let (message, hint) = (&*failure.message, failure.hint.as_deref());
+        view::json(&Outside { set_up: false, message, hint }, out)?;
+    } else {
+        writeln!(out, "{}.", failure.message)?;
+        writeln!(out, "{}", failure.hint.as_deref().unwrap_or("Run `throughline init`."))?;
+        writeln!(out, "{}", paint(QUIET, "`throughline --help` lists all commands."))?;
+    }
+    out.flush()?;
+    Err(Failure::silent(exit::NOT_SET_UP))
+}
+
+/// Adds up what is known here. No program is run, and no other machine is asked.
+fn summarise(stores: &Stores) -> Result<StatusSummary> {
+    let tree = &stores.tree;
+    let survey = stores.survey()?;
+    let listing = &survey.project;
+    let state = stores.world.dirs.tree(&tree.root);
+    let progress = Progress::read(&state.progress);
+    let inbox_bytes = background::inbox_bytes(&state);
+    let (settings, problems) = settings_file::load(&stores.world.dirs, Some(tree));
+    let recall = Recall::open(&stores.world.dirs, tree, None);
+    let grave = problems.iter().filter(|problem| problem.is_grave);
+    let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
+    let (archived_sessions, archive_bytes) = archive(&stores.world, tree)?;
+    let counts = stores.counts(listing, &survey.user, stores.world.now);
+    let aside = stores.project.archived()?.memories.len() + stores.user.archived()?.memories.len();
+    let has_history = archived_sessions > 0;
+    let elsewhere = if has_history {
+        Vec::new()
+    } else {
+        elsewhere::history(&stores.world.dirs, &tree.main_root)
+    };
+    let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
+    if !has_history && listing.memories.is_empty() {
+        missing.extend(
+            elsewhere::moved(&stores.world.dirs, &tree.main_root).iter().map(MovedFolder::told),
+        );
+    }
+    let from_repository = survey.unreleased_count();
+    let hooks = register::find_hooks(&stores.world, &tree.root);
+    let mut summary = StatusSummary {
+        set_up: true,
+        elsewhere,
+        missing,
+        root: tree.root.clone(),
+        project: tree.project.to_string(),
+        folder: stores.project.folder.clone(),
+        mode: match identity::mode(&stores.world.dirs, tree.project)? {
+            identity::Mode::Committed => "committed",
+            identity::Mode::Private => "private",
+        },
+        off: off::until(&stores.world).is_some() || stores.world.mode == Mode::Off,
+        off_until: off::until(&stores.world).flatten(),
+        off_by_variable: stores.world.mode == Mode::Off,
+        review: settings.review,
+        waiting_for_review: counts.held,
+        elsewhere_in_project: stores.elsewhere(listing),
+        forgotten: aside,
+        held_back: survey.held()?.len(),
+        from_repository,
+        settings_changed: recall.is_outdated(),
+        // Once all are released, nothing is left to do about them.
+        arrived: Arrived::last(&state).filter(|_| from_repository > 0),
+        memories: counts.project(),
+        broken_files: listing.broken.len(),
+        index_damage: super::damage::of_indexes(&stores.world, tree, Depth::Headers)
+            .map(|it| it.to_string()),
+        settings_problems: grave.map(ToString::to_string).collect(),
+        counts,
+        archived_sessions,
+        unclaimed: Vec::new(),
+        lost_sessions: super::damage::lost(&stores.world.dirs.project(tree.project)).len(),
+        unlisted_packs: super::damage::unlisted_packs(&stores.world.dirs.project(tree.project)),
+        archive_bytes,
+        last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
+        unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
+        failures: progress.failures,
+        failure: progress.failure,
+        warning: log::last_warning(&state, stores.world.warnings_since())
+            .map(|warning| format!("{}: {}", warning.at.date(), warning.text)),
+        by_plugin: Plugin::find(&stores.world, &tree.root).is_on(),
+        hook_gone: checks::gone_program(&hooks),
+        hooks_registered: hooks
+            .iter()
+            .any(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())),
+        server_registered: register::find_server(&stores.world, &tree.root)
+            .is_ok_and(|found| found.is_some()),
+        injections: given.len(),
+        injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
+        recall: meaning::of(&stores.world, tree).to_string(),
+        second_space: settings
+            .embedder
+            .as_ref()
+            .map(|embedder| custom_embedder::shown(&stores.world, tree, embedder)),
+        ollama: None,
+        llm_cost: settings
+            .llm
+            .as_ref()
+            .map(|llm| reader::cost(&stores.world, &stores.world.dirs.project(tree.project), llm)),
+        llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
+        latest: latest(
+            survey.project.memories.iter().chain(&survey.user.memories),
+            stores.world.now,
+        ),
+        to_review: review::counts(stores)?,
+        problems: Vec::new(),
+        next: "",
+        next_means: "",
+        stats: None,
+    };
+    summary.problems = summary.find_problems();
+    (summary.next, summary.next_means) = summary.find_next();
+    Ok(summary)
+}
+
+/// Returns the memories in force that came last.
+fn latest<'a>(memories: impl Iterator<Item = &'a Stored>, now: Timestamp) -> Vec<LatestMemory> {
+    let memories = memories.map(|stored| &stored.memory);
+    let mut memories: Vec<_> =
+        memories.filter(|memory| Standing::of(memory, now) == Standing::InForce).collect();
+    memories.sort_by_key(|memory| (Reverse(view::date(memory)), memory.id));
+    let named = memories.into_iter().take(LATEST_MAX).map(|memory| LatestMemory {
+        id: memory.id,
+        short: memory.id.short(),
+        kind: memory.kind,
+        title: memory.title.clone(),
+    });
+    named.collect()
+}
+
+impl StatusSummary {
+    fn find_problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.off {
+            problems.push(match self.off_until {
+                _ if self.off_by_variable => {
+                    "Everything is off by the variable THROUGHLINE: unset it.".to_owned()
+                }
+                Some(until) => {
+                    format!("Everything is off until {}: `throughline on`.", clock::time(until))
+                }
+                None => "Everything is off: `throughline on`.".to_owned(),
+            });
+        }
+        if !self.hooks_registered && !self.by_plugin {
+            problems.push("The hooks are not registered: run `throughline init`.".to_owned());
+        }
+        if let Some(gone) = &self.hook_gone {
+            let gone = view::path(gone);
+            problems.push(format!("{gone} is registered, but is not there: `throughline init`."));
+        }
+        problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));
+        problems.extend(self.elsewhere.iter().map(Elsewhere::told));
+        problems.extend(self.unclaimed.iter().map(|unclaimed| format!("{unclaimed}.")));
+        problems.extend(self.settings_problems.iter().cloned());
+        problems.extend(self.llm_cost.iter().flat_map(ReadingCost::warnings));
+        if self.broken_files > 0 {
+            let files = view::plural(self.broken_files, "file");
+            problems.push(format!("{files} cannot be read: `throughline doctor`."));
+        }
+        if self.lost_sessions > 0 {
+            let count = self.lost_sessions;
+            problems.push(format!(
+                "{} of the archive {} lost, the memories stay: `throughline doctor`.",
+                view::plural(count, "session"),
+                view::are(count)
+            ));
+        }
+        problems
+            .extend(self.unlisted_packs.iter().map(|why| format!("{why}: `throughline doctor`.")));
+        if let Some(damage) = &self.index_damage {
+            problems.push(format!("{damage}; run `throughline sync`."));
+        }
+        if self.failures > 0 {
+            let why = self.failure.as_deref().unwrap_or("no reason was noted");
+            let times = view::plural(self.failures as usize, "time");
+            problems.push(format!("Background work failed {times} in a row: {why}"));
+        }
+        if let Some(warning) = &self.warning {
+            problems.push(format!("Background work warned on {warning}"));
+        }
+        problems
+    }
+
+    /// Returns the command that helps most now, and its purpose.
+    fn find_next(&self) -> (&'static str, &'static str) {
+        let ReviewCounts { waiting, stale, contradictions, held, new, .. } = self.to_review;
+        if self.off_by_variable {
+            ("unset THROUGHLINE", "end the silence of this environment")
+        } else if self.off {
+            ("throughline on", "end the silence")
+        } else if self.last_sync.is_none() {
+            ("throughline sync", "read the sessions that are there")
+        } else if !self.problems.is_empty() {
+            ("throughline doctor", "check every part, each with a remedy")
+        } else if waiting + stale + contradictions + held + new > 0 {
+            ("throughline review", "look at them, one key each")
+        } else if self.memories == 0 {
+            ("throughline add \"we deploy with X\"", "tell it something, or work as usual")
+        } else {
+            ("throughline search \"words\"", "find what was learned")
+        }
+    }
+
+    /// Returns the number of memories of each kind, in words.
+    fn kinds(&self) -> String {
+        let by_kind = &self.counts.by_kind;
+        let kinds =
+            Kind::ALL.iter().filter_map(|kind| Some(kind.counted(*by_kind.get(kind.name())?)));
+        kinds.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns how often something was given lately, in words.
+    fn given(&self) -> String {
+        match self.injections {
+            0 => "nothing to a session yet".to_owned(),
+            count => {
+                let (times, tokens) = (view::plural(count, "time"), self.injected_tokens_mean);
+                format!("{times} lately, {tokens} tokens on average")
+            }
+        }
+    }
+
+    /// Returns what `throughline review` shows, in words.
+    fn review(&self) -> String {
+        let counts = &self.to_review;
+        let parts = [
+            (counts.waiting, format!("{} pending", counts.waiting)),
+            (counts.new, format!("{} not looked at yet", counts.new)),
+            (counts.stale, format!("{} may be true no longer", counts.stale)),
+            (counts.contradictions, view::plural(counts.contradictions, "undecided pair")),
+            (counts.held, format!("{} held back", counts.held)),
+            (counts.secrets, format!("{} with a known secret", counts.secrets)),
+            (counts.by_claude, format!("{} by Claude", view::plural(counts.by_claude, "change"))),
+        ];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text);
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() { "nothing to review".to_owned() } else { parts.join(", ") }
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let count = values.len().max(1) as u64;
+    values.sum::<u64>() / count
+}
+
+/// Sessions in the archive of redacted turns, and the bytes of all that is in it.
+fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
+    let archive = Archive::open(&world.dirs.project(tree.project));
+    let entries = fs::read_dir(archive.folder()).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+    let packs = archive.packs().into_iter().map(|pack| pack.file.len);
+    Ok((archive.entries()?.len(), sizes.chain(packs).sum()))
+}
+
+/// Says how many memories the project has, and where those are that a review took in.
+fn told_memories(summary: &StatusSummary) -> String {
+    let StatusSummary { counts, memories, folder, mode, .. } = summary;
+    let there = counts.in_repository + counts.private;
+    let folder = folder.display();
+    match counts.held {
+        0 => format!("{memories} in {folder} ({mode})"),
+        _ => format!("{memories}, {there} of them in {folder} ({mode})"),
+    }
+}
+
+/// Names the memories that are not in force here, by the reason.
+fn told_rest(summary: &StatusSummary) -> String {
+    let parts = [
+        (summary.counts.replaced, "replaced"),
+        (summary.counts.expired, "expired"),
+        (summary.forgotten, "put aside"),
+        (summary.elsewhere_in_project, "in other working trees alone"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    if parts.is_empty() { String::new() } else { format!("besides: {}", parts.join(", ")) }
+}
+
+fn show(summary: &StatusSummary, out: &mut dyn Write) -> Result {
+    writeln!(out, "{}", paint(STRONG, view::path(&summary.root)))?;
+    let mut line = |name: &str, text: String| -> Result {
+        writeln!(out, "  {name:<12} {}", view::plain(&text))?;
+        Ok(())
+    };
+    let counts = &summary.counts;
+    line("memories", told_memories(summary))?;
+    if !counts.by_kind.is_empty() {
+        line("", summary.kinds())?;
+    }
+    if counts.held > 0 {
+        let text =
+            format!("{} pending, private until accepted in `throughline review`", counts.held);
+        line("", text)?;
+    }
+    let rest = told_rest(summary);
+    if !rest.is_empty() {
+        line("", rest)?;
+    }
+    if summary.held_back > 0 {
+        line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
+    }
+    if summary.from_repository > 0 {
+        let count = summary.from_repository;
+        line("not yours", format!("{count} {LABEL}: `throughline trust` shows and releases them"))?;
+    }
+    if summary.settings_changed {
+        let then = "what they hold back is held back now, what they let through comes with `throughline sync`";
+        line("settings", format!("changed since the last sync: {then}"))?;
+    }
+    if let Some(arrived) = &summary.arrived {
+        // A memory that was let out since is not held any more.
+        let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
+        line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
+    }
+    line("yours", format!("{} for all of your projects", counts.user_memories))?;
+    line(
+        "archive",
+        format!(
+            "{}, {} KiB",
+            view::plural(summary.archived_sessions, "session"),
+            summary.archive_bytes >> 10
+        ),
+    )?;
+    let last = summary.last_sync.map_or("never".to_owned(), clock::time);
+    let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
+    line("last sync", format!("{last}{waiting}"))?;
+    line("given", summary.given())?;
+    line("review", summary.review())?;
+    line("recall", summary.recall.clone())?;
+    if let Some(second) = &summary.second_space {
+        line("second space", second.clone())?;
+    }
+    match (&summary.llm, &summary.ollama) {
+        (Some(llm), _) => line("extraction", llm.clone())?,
+        (None, Some(offer)) => line("extraction", format!("{} {offer}", reader::WITHOUT_MODEL))?,
+        (None, None) => line("extraction", reader::WITHOUT_MODEL.to_owned())?,
+    }
+    for told in summary.llm_cost.iter().flat_map(ReadingCost::lines) {
+        line("", told)?;
+    }
+    for problem in &summary.problems {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(problem))?;
+    }
+    if summary.last_sync.is_none() {
+        writeln!(out, "{}", paint(QUIET, "  Next: `throughline sync`"))?;
+    }
+    Ok(())
+}
+
+fn show_short(summary: &StatusSummary, world: &World, out: &mut dyn Write) -> Result {
+    let counts = &summary.counts;
+    let kept = match (summary.mode, counts.held) {
+        ("private", _) => "private".to_owned(),
+        (_, 0) => "committed with the project".to_owned(),
+        (_, held) => format!("committed with the project but for {held} held"),
+    };
+    let root = view::folder(&summary.root, &world.home);
+    let memories = format!("{}, {kept}", view::plural(summary.memories, "memory"));
+    writeln!(out, "{}  {}\n", paint(STRONG, root), paint(QUIET, memories))?;
+    let known = if counts.by_kind.is_empty() { "nothing yet".to_owned() } else { summary.kinds() };
+    let yours = match counts.user_memories {
+        0 => String::new(),
+        count => format!("; {count} of yours for every project"),
+    };
+    let mut line = |label: &str, text: &str| {
+        writeln!(out, "{}  {text}", paint(QUIET, format_args!("{label:<0$}", LABEL_COLUMNS - 2)))
+    };
+    line("Known", &format!("{known}{yours}"))?;
+    let widest = summary.latest.iter().map(|named| named.kind.name().len()).max();
+    for (number, LatestMemory { short, kind, title, .. }) in summary.latest.iter().enumerate() {
+        let kind = format!("{:<1$}", kind.name(), widest.unwrap_or_default());
+        let room = wrap::room().saturating_sub(LABEL_COLUMNS + short.len() + kind.len() + 4);
+        let title = wrap::cut(&view::plain(title), room);
+        let label = if number == 0 { "Latest" } else { "" };
+        line(label, &format!("{}  {}  {title}", paint(NAME, short), paint(QUIET, kind)))?;
+    }
+    line("Review", &summary.review())?;
+    line("Given", &summary.given())?;
+    let health = match summary.problems.as_slice() {
+        [] => {
+            let last = summary.last_sync.map(|at| clock::ago(at, world.now));
+            let last = last.map_or("no sync yet".to_owned(), |ago| format!("last sync {ago}"));
+            format!("{}, {last}", paint(GOOD, "good"))
+        }
+        [first, others @ ..] => {
+            let more = match others.len() {
+                0 => String::new(),
+                more => format!(" ({more} more)"),
+            };
+            let room = wrap::room().saturating_sub(LABEL_COLUMNS + 2 + more.len());
+            format!("{} {}{more}", paint(CARE, "!"), wrap::cut(&view::plain(first), room))
+        }
+    };
+    line("Health", &health)?;
+    let (label, means) = (paint(QUIET, "Next      "), paint(QUIET, summary.next_means));
+    writeln!(out, "\n{label}  {}  {means}", paint(NAME, summary.next))?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Memories near one that a person writes or looks at, and what replaces what.
+
+use std::io::Write;
+
+use memory_store::neighbour::{self, Neighbour, Statement};
+use memory_store::recall::Recall;
+use memory_store::store::Stored;
+use memory_store::{Kind, Memory, MemoryId};
+use serde::Serialize;
+
+use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view::plain;
+use crate::view::style::{NAME, paint};
+use crate::world::World;
+
+/// A neighbour as `--json` prints it.
+#[derive(Serialize)]
+pub struct NeighbourView<'a> {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: &'a str,
+    /// How the memory relates to it: `duplicate`, `within`, `covers`, `update`, `newer-value`, `contradiction` or `near`.
+    relation: &'static str,
+}
+
+impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
+    fn from(near: &'a Neighbour) -> Self {
+        Self {
+            id: near.id,
+            short: near.id.short(),
+            kind: near.kind,
+            title: &near.title,
+            relation: near.verdict.name(),
+        }
+    }
+}
+
+/// Finds the memories near one, itself left out.
+pub fn near(recall: &Recall, world: &World, memory: &Memory) -> Vec<Neighbour> {
+    neighbour::find(recall, &Statement::from(memory), Some(memory.id), world.now)
+}
+
+/// Prints how a memory relates to a neighbour, in one line.
+pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
+    let id = paint(NAME, near.id.short());
+    writeln!(out, "It {} {id}: {}", near.verdict.words(), plain(&near.title))?;
+    Ok(())
+}
+
+/// Marks a memory as replaced by another one, which names it already, and says so.
+pub fn supersede(stores: &Stores, older: &Stored, newer: MemoryId, out: &mut dyn Write) -> Result {
+    link(stores, older, Some(newer))?;
+    let (id, newer) = (older.memory.id.short(), newer.short());
+    writeln!(out, "Replaced: {} by {}", paint(NAME, id), paint(NAME, newer))?;
+    Ok(())
+}
+
+/// Unlinks the memories in whose place one stood that is gone. Those that nothing else replaces hold again, which is said.
+pub fn hold_again(stores: &Stores, gone: &Memory, out: &mut dyn Write) -> Result {
+    let next = gone.superseded_by;
+    // The index has those in whose place it was given undecided; their files do not name it.
+    let given_for = stores.recall().replaced_by(gone.id);
+    for older in stores.list()?.memories {
+        let (id, by) = (older.memory.id, older.memory.superseded_by);
+        let is_replaced = by == Some(gone.id) || by.is_none() && gone.supersedes.contains(&id);
+        if !is_replaced && by.is_none() && given_for.contains(&id) {
+            refresh(stores, &older)?;
+        }
+        if !is_replaced || next == Some(id) {
+            continue;
+        }
+        link(stores, &older, next)?;
+        if next.is_none() {
+            let title = plain(&older.memory.title);
+            writeln!(
+                out,
+                "It had replaced {} {title}, which holds again.",
+                paint(NAME, id.short())
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Has the next session read a memory from its file, and not as the index has it.
+pub fn refresh(stores: &Stores, stored: &Stored) -> Result {
+    let store = stores.store_of(stored);
+    let redactor = store.redactor(&stores.settings);
+    stores.note_saved(store, stored, &redactor)?;
+    Ok(())
+}
+
+fn link(stores: &Stores, older: &Stored, by: Option<MemoryId>) -> Result {
+    let store = stores.store_of(older);
+    let redactor = stores.redactor_for_writing(store)?;
+    let id = older.memory.id;
+    let saved = store.supersede(&older.path, id, by, &redactor)?.stored;
+    stores.note_saved(store, &saved, &redactor)?;
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Receipts that hooks left: what was injected, why, and what it cost.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::TreeDir;
+use memory_store::{MemoryId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of one day's file that are read.
+const DAY_BYTES_MAX: u64 = 32 << 20;
+
+/// Bytes of the end of a day's file in which one session is looked for.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+
+/// Days on which one session is looked for: it may have gone over midnight.
+const DAYS_OF_SESSION: usize = 2;
+
+/// One injection, as its line says it. Fields that are missing were written by another version.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InjectionReceipt {
+    /// When.
+    pub at: Timestamp,
+    /// The hook event.
+    pub event: String,
+    /// The Claude Code session.
+    pub session: String,
+    /// The subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Memories and turns that were given.
+    pub memories: Vec<GivenEntry>,
+    /// Tokens of the text.
+    pub tokens: u64,
+    /// Microseconds that the hook took.
+    pub micros: u64,
+    /// Bytes of the text.
+    pub text_bytes: usize,
+}
+
+/// A memory that was given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GivenEntry {
+    /// The memory.
+    pub id: MemoryId,
+    /// Why.
+    #[serde(default)]
+    pub why: String,
+    /// Its score.
+    #[serde(default)]
+    pub score: f32,
+    /// Where its piece starts in the text, in bytes.
+    #[serde(default)]
+    pub start: usize,
+    /// Where it ends.
+    #[serde(default)]
+    pub end: usize,
+}
+
+/// Reads the last receipts of a working tree, newest first.
+pub fn last(
+    tree: &TreeDir,
+    count: usize,
+    wanted: impl Fn(&InjectionReceipt) -> bool,
+) -> Vec<InjectionReceipt> {
+    let mut found = Vec::new();
+    for file in files(tree) {
+        let mut of_day: Vec<InjectionReceipt> = read(&file);
+        of_day.retain(&wanted);
+        found.extend(of_day.into_iter().rev());
+        if found.len() >= count {
+            break;
+        }
+    }
+    found.truncate(count);
+    found
+}
+
+/// Reads the receipts of one session, oldest first, from the last days alone and the ends of their files: for who may
+/// not wait.
+pub fn of_session(tree: &TreeDir, session: &str) -> Vec<InjectionReceipt> {
+    let mut found = Vec::new();
+    for file in files(tree).into_iter().take(DAYS_OF_SESSION).rev() {
+        let text = tail(&file).unwrap_or_default();
+        // Few lines are this session's, and only those are parsed.
+        let lines = text.split(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+        let lines = lines.filter(|line| line.contains(session));
+        found.extend(lines.filter_map(|line| serde_json::from_str::<InjectionReceipt>(line).ok()));
+    }
+    found.retain(|receipt| receipt.session == session);
+    found
+}
+
+fn tail(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(file)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES_MAX)))?;
+    let mut text = Vec::new();
+    file.take(TAIL_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The files with receipts, newest first: they are named by date.
+fn files(tree: &TreeDir) -> Vec<PathBuf> {
+    let folder = tree.receipts("x").parent().map(Path::to_owned).unwrap_or_default();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    files.reverse();
+    files
+}
+
+/// Reader of receipts as they are left.
+#[derive(Debug)]
+pub struct Follower {
+    tree: TreeDir,
+    /// The file that was read last, and how far.
+    file: PathBuf,
+    read: u64,
+}
+
+impl Follower {
+    /// Starts at the beginning of the newest day.
+    pub fn new(tree: &TreeDir) -> Self {
+        let file = files(tree).into_iter().next().unwrap_or_default();
+        Self { tree: tree.clone(), file, read: 0 }
+    }
+
+    /// Returns what is new, oldest first.
+    pub fn next(&mut self) -> Vec<InjectionReceipt> {
+        let mut found = Vec::new();
+        for file in files(&self.tree)
+            .into_iter()
+            .rev()
+            .filter(|file| *file >= self.file)
+            .collect::<Vec<_>>()
+        {
+            if file != self.file {
+                (self.file, self.read) = (file, 0);
+            }
+            found.extend(self.rest());
+        }
+        found
+    }
+
+    /// Reads the lines of the file that are complete by now. A file that cannot be read has none; it may be read later.
+    fn rest(&mut self) -> Vec<InjectionReceipt> {
+        let Ok(mut file) = File::open(&self.file) else { return Vec::new() };
+        let len = file.metadata().map_or(0, |meta| meta.len());
+        // A purge writes the file anew.
+        if len < self.read {
+            self.read = len;
+        }
+        let mut text = Vec::new();
+        let is_read = file
+            .seek(SeekFrom::Start(self.read))
+            .and_then(|_| file.take(DAY_BYTES_MAX).read_to_end(&mut text));
+        let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if is_read.is_err() {
+            return Vec::new();
+        }
+        self.read += end as u64;
+        let lines = text[..end].split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
+/// Reads one day's receipts, oldest first. Lines that make no sense are left out.
+fn read(file: &Path) -> Vec<InjectionReceipt> {
+    let Ok(file) = File::open(file) else { return Vec::new() };
+    BufReader::new(file.take(DAY_BYTES_MAX))
+        .split(b'\n')
+        .map_while(Result::ok)
+        .filter_map(|line| serde_json::from_slice(&line).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(session: &str) -> String {
+        format!("{{\"session\":\"{session}\"}}\n")
+    }
+
+    #[test]
+    fn receipts_are_followed_over_midnight_and_in_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = TreeDir::at(folder.path().to_owned());
+        let day = |date: &str| tree.receipts(date);
+        fs::create_dir_all(day("x").parent().unwrap()).unwrap();
+        let mut follower = Follower::new(&tree);
+        let mut sessions = || -> Vec<String> {
+            follower.next().into_iter().map(|receipt| receipt.session).collect()
+        };
+        assert!(sessions().is_empty());
+        fs::write(day("2026-10-01"), line("a") + "{\"session\":").unwrap();
+        assert_eq!(sessions(), ["a"]);
+        fs::write(day("2026-10-01"), line("a") + &line("b")).unwrap();
+        fs::write(day("2026-10-02"), line("c")).unwrap();
+        assert_eq!(sessions(), ["b", "c"]);
+        assert!(sessions().is_empty());
+        // It is written anew, with less in it.
+        fs::write(day("2026-10-02"), "").unwrap();
+        assert!(sessions().is_empty());
+        fs::write(day("2026-10-02"), line("d")).unwrap();
+        assert_eq!(sessions(), ["d"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Past sessions: from their records, and where every turn is needed from the archive.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use memory_store::Timestamp;
+use processor::collect::archive::{Archive, file_name};
+use processor::extract::session_record::SessionRecord;
+use processor::session_records;
+use processor::state::State;
+use processor::transcript::record::{Record, RecordWhat};
+use processor::transcript::session::PromptBy;
+use processor::transcript::{Speaker, parts};
+use serde::Serialize;
+
+use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+use crate::view::style::{CARE, paint};
+
+/// A session.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PastSession {
+    /// Its id.
+    pub session: String,
+    /// The time of its first record.
+    pub first: Timestamp,
+    /// The time of its last one.
+    pub last: Timestamp,
+    /// The branch it was on last; empty outside git.
+    pub branch: String,
+    /// The folder it was started in.
+    pub folder: PathBuf,
+    /// Its speaker.
+    #[serde(skip_serializing_if = "Speaker::is_person")]
+    pub speaker: Speaker,
+    /// Title, made from its request.
+    pub title: String,
+    /// The first request in it.
+    pub wish: String,
+    /// How many prompts its speaker gave.
+    pub prompts: usize,
+    /// Whether Claude Code still has its transcript, so that it can go on.
+    pub is_resumable: bool,
+}
+
+/// The sessions that a list is asked for.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SessionFilter {
+    /// Only sessions whose prompts this speaker gave, and what these taught; may be repeated
+    #[arg(long, value_name = "SPEAKER", value_parser = speakers())]
+    by: Vec<Speaker>,
+}
+
+impl SessionFilter {
+    /// Returns whether the filter keeps a session.
+    pub fn keeps(&self, session: &PastSession) -> bool {
+        self.keeps_speaker(session.speaker)
+    }
+
+    /// Returns whether the filter keeps what a speaker did.
+    pub fn keeps_speaker(&self, speaker: Speaker) -> bool {
+        self.by.is_empty() || self.by.contains(&speaker)
+    }
+}
+
+fn speakers() -> impl TypedValueParser<Value = Speaker> {
+    PossibleValuesParser::new(["person", "agent", "program"]).map(|name| match name.as_str() {
+        "agent" => Speaker::Agent,
+        "program" => Speaker::Program,
+        _ => Speaker::Person,
+    })
+}
+
+/// The archive of a project.
+pub fn archive(stores: &Stores) -> Archive {
+    Archive::open(&stores.world.dirs.project(stores.tree.project))
+}
+
+/// The sessions of a project, from their records.
+pub struct PastSessions {
+    all: Vec<(PastSession, SessionRecord)>,
+}
+
+impl PastSessions {
+    /// Reads them, newest first.
+    pub fn open(stores: &Stores) -> Self {
+        let home = stores.world.dirs.project(stores.tree.project);
+        let state = State::read(&home);
+        let transcripts: BTreeSet<&str> = state
+            .seen
+            .keys()
+            .filter(|path| path.extension().is_some_and(|it| it == "jsonl") && path.is_file())
+            .filter_map(|path| path.file_stem()?.to_str())
+            .collect();
+        let records = session_records::read(&home).into_iter();
+        let records = records.filter(|record| record.agent.is_none());
+        let all = records.map(|record| (PastSession::of(&record, &transcripts), record)).collect();
+        Self { all }
+    }
+
+    /// Returns them with their records, newest first.
+    pub fn iter(&self) -> impl Iterator<Item = &(PastSession, SessionRecord)> {
+        self.all.iter()
+    }
+
+    /// Returns one session; `None` where it has no record.
+    pub fn of(&self, session: &str) -> Option<&PastSession> {
+        self.iter().map(|(known, _)| known).find(|known| known.session == session)
+    }
+}
+
+/// Reads what was done in a session; subagents have files of their own. `None` when nothing of it is kept, or it cannot
+/// be read, which is reported on stderr.
+pub fn transcript_records(archive: &Archive, session: &str) -> Option<Vec<Record>> {
+    let load = |name: &str| match archive.load(name) {
+        Ok(file) => file,
+        Err(error) => {
+            // Nothing can be done about a closed stderr.
+            let label = paint(CARE, "left out:");
+            let _ = writeln!(anstream::stderr(), "{label} {error}; `throughline doctor` says more");
+            None
+        }
+    };
+    let name = file_name(session, None);
+    let file = load(&name)?;
+    let mut records = Vec::new();
+    for part in 1..=file.header.parts {
+        if let Some(closed) = load(&parts::name(&name, part)) {
+            records.extend(closed.records);
+        }
+    }
+    records.extend(file.records);
+    Some(records)
+}
+
+/// The names of all sessions, without subagents, in the order in which they are read at least cost.
+pub fn names(archive: &Archive) -> Result<Vec<String>> {
+    let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
+    names.retain(|name| is_main(name));
+    Ok(names)
+}
+
+/// A prompt that a person typed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypedPrompt {
+    /// Its time.
+    pub at: Timestamp,
+    /// Its text.
+    pub text: String,
+    /// The session.
+    pub session: String,
+}
+
+/// Returns the last prompts that people typed, newest first, from the sessions that were changed last.
+pub fn typed_prompts(
+    archive: &Archive,
+    sessions_max: usize,
+    count: usize,
+) -> Result<Vec<TypedPrompt>> {
+    let failed = |error: anyhow::Error| Failure::new(format!("{error:#}"));
+    let mut entries = archive.entries().map_err(failed)?;
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified_ns));
+    let mut prompts = Vec::new();
+    for entry in entries.iter().take(sessions_max) {
+        // `doctor` reports a session that cannot be read.
+        let Ok(Some(file)) = archive.load(&entry.name) else { continue };
+        let session = file.header.session;
+        prompts.extend(file.records.into_iter().filter_map(|record| match record.what {
+            RecordWhat::Prompt { text, by: PromptBy::User, .. } if !text.trim().is_empty() => {
+                Some(TypedPrompt { at: record.at, text, session: session.clone() })
+            }
+            _ => None,
+        }));
+    }
+    prompts.sort_by(|a, b| b.cmp(a));
+    prompts.truncate(count);
+    Ok(prompts)
+}
+
+impl PastSession {
+    /// Returns the session that a record is of. `transcripts` are the ids of sessions whose transcripts are there.
+    fn of(record: &SessionRecord, transcripts: &BTreeSet<&str>) -> Self {
+        let id = record.session.as_str();
+        Self {
+            session: id.to_owned(),
+            first: record.first,
+            last: record.last,
+            branch: record.branch.clone(),
+            folder: PathBuf::from(&record.folder),
+            speaker: record.speaker.unwrap_or_default(),
+            title: record.title.clone(),
+            wish: record.first_request.clone(),
+            prompts: record.prompts,
+            is_resumable: is_plain(id) && transcripts.contains(id),
+        }
+    }
+
+    /// Returns its title, for the line of a list, with a mark where its prompts are no person's.
+    pub fn subject(&self) -> String {
+        match self.speaker.label() {
+            "" => self.title.clone(),
+            label => format!("[prompts by {label}] {}", self.title),
+        }
+    }
+}
+
+/// Whether an archive file is of a session itself, and not of a subagent or a closed part.
+fn is_main(name: &str) -> bool {
+    !name.contains('.') && parts::of_name(name).1 == 0
+}
+
+/// Whether an id can stand in a command line: it comes from a transcript, which others may have written.
+fn is_plain(session: &str) -> bool {
+    let mut bytes = session.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_the_shell_takes_as_it_is_can_be_resumed() {
+        assert!(is_plain("1111aaaa-1111-4111-8111-111111111111"));
+        for id in ["", "-p", "--model", "a b", "a;reboot", "a$(x)", "../a"] {
+            assert!(!is_plain(id), "{id}");
+        }
+    }
+}

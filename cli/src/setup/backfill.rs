@@ -1,0 +1,150 @@
+//! The backfill of `init`: existing sessions, newest first, and the titles of the memories learned from them.
+//! Embedding goes on in the background.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use memory_store::MemoryId;
+use memory_store::background::{PROGRAM, is_passed_on};
+use memory_store::fs::process;
+use memory_store::layout::Tree;
+use memory_store::memory::{Memory, Status};
+use memory_store::mode::Mode;
+use memory_store::recall::start_rank::{Standing, worth};
+use processor::collect::discover::Transcript;
+use processor::collect::unclaimed::Unclaimed;
+use processor::progress::Silent;
+use processor::sync::SyncReport;
+use serde::Serialize;
+
+use super::no_sessions;
+use crate::command::sync;
+use crate::failure::Result;
+use crate::stores::Stores;
+use crate::view;
+use crate::view::style::{QUIET, STRONG, paint};
+use crate::world::World;
+
+/// Memories whose titles are shown.
+const TITLES_MAX: usize = 3;
+
+/// Outcome of a backfill.
+#[derive(Serialize)]
+pub struct Backfill {
+    /// Memories that were learned.
+    pub learned: SyncReport,
+    /// The best of them.
+    pub titles: Vec<Title>,
+    /// Whether embedding, or a model that reads sessions, goes on in the background.
+    pub goes_on: bool,
+}
+
+/// A memory that was learned.
+#[derive(Serialize)]
+pub struct Title {
+    short: String,
+    title: String,
+}
+
+/// Reads the transcripts that are there already: those that were found, and the sessions that were named as perhaps
+/// another project's.
+pub fn run(
+    world: &World,
+    tree: &Tree,
+    (found, unclaimed): (&[Transcript], &Unclaimed),
+    out: &mut dyn Write,
+) -> Result<Option<Backfill>> {
+    let request =
+        sync::Request { tree, from: None, afresh: false, applies: false, leaves_rest: true };
+    if found.is_empty() {
+        writeln!(out, "  sessions    none of this project yet")?;
+        // Sessions of another project were named before.
+        let told = unclaimed.told();
+        let reasons = no_sessions::reasons(world, tree)?.into_iter();
+        for reason in reasons.filter(|reason| !told.contains(reason)) {
+            writeln!(out, "              {}", view::plain(&reason))?;
+        }
+        // Memories that came with the repository are recalled from an index, too.
+        if world.mode == Mode::Full {
+            let report = sync::sync(world, &request, &Silent)?;
+            go_on(world, tree, &report);
+        }
+        return Ok(None);
+    }
+    if world.mode != Mode::Full {
+        writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
+        return Ok(None);
+    }
+    out.flush()?;
+    let learned = sync::sync(world, &request, &*sync::shown())?;
+    let best = best(world, tree)?;
+    let sessions = view::plural(learned.sessions, "session");
+    let took = paint(QUIET, format_args!("({:.1} s)", learned.millis as f64 / 1e3));
+    let nothing = if best.is_empty() { "; nothing was learned yet" } else { ", and learned:" };
+    writeln!(out, "\n{} {took}{nothing}", paint(STRONG, format!("Read {sessions}")))?;
+    best.iter().try_for_each(|memory| view::line(memory, out))?;
+    if !best.is_empty() {
+        writeln!(
+            out,
+            "`throughline list` shows all. Pending memories are given to sessions, but stay private until accepted in \
+             `throughline review`."
+        )?;
+    }
+    sync::show_rest(&learned, out)?;
+    let goes_on = go_on(world, tree, &learned);
+    if goes_on {
+        writeln!(
+            out,
+            "Search works by words already; by meaning it gets better as texts are embedded in the background."
+        )?;
+    }
+    let title = |memory: Memory| Title { short: memory.id.short(), title: memory.title };
+    Ok(Some(Backfill { learned, titles: best.into_iter().map(title).collect(), goes_on }))
+}
+
+/// Returns the best memories that came from sessions: those that wait after all others, each by its worth.
+fn best(world: &World, tree: &Tree) -> Result<Vec<Memory>> {
+    let stores = Stores::at(world, tree.clone())?;
+    let held: BTreeSet<MemoryId> =
+        stores.held()?.iter().map(|held| held.stored.memory.id).collect();
+    let memories = stores.project.list()?.memories.into_iter().map(|stored| stored.memory);
+    let is_learned = |memory: &Memory| {
+        let is_current = matches!(memory.status, Status::Active | Status::Held);
+        is_current
+            && memory.superseded_by.is_none()
+            && memory.source.is_learned()
+            && !held.contains(&memory.id)
+    };
+    let mut memories: Vec<Memory> = memories.filter(is_learned).collect();
+    let worth = |memory: &Memory| worth(&Standing::from(memory), &stores.settings, world.now);
+    memories.sort_by(|one, other| {
+        one.waits()
+            .cmp(&other.waits())
+            .then(worth(other).total_cmp(&worth(one)))
+            .then(one.id.cmp(&other.id))
+    });
+    memories.truncate(TITLES_MAX);
+    Ok(memories)
+}
+
+/// Starts a sync in the background where the first one left something. Without one the next session's does it.
+fn go_on(world: &World, tree: &Tree, report: &SyncReport) -> bool {
+    let is_left = report.embedding_waits || report.second_waits || report.goes_on();
+    is_left && start(world, tree).is_ok()
+}
+
+/// Starts the processor, as a hook does, and does not wait for it.
+fn start(world: &World, tree: &Tree) -> std::io::Result<()> {
+    let mut command = Command::new(world.program(PROGRAM));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| !is_passed_on(name)) {
+        command.env_remove(name);
+    }
+    command
+        .args(["sync", "--project", &tree.project.to_string(), "--background"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // Keys typed at this terminal are not meant for it.
+    process::in_own_group(&mut command).spawn().map(drop)
+}

@@ -1,0 +1,112 @@
+//! A settings file of Claude Code, edited in place: what we do not touch keeps its formatting,
+//! its order and its comments.
+
+use std::path::Path;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+
+use crate::exit;
+use crate::failure::{Failure, Result};
+
+/// Some editors on Windows put it first; JSON parsers take it for an error.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Text of a file that is new or empty.
+const EMPTY: &str = "{}\n";
+
+/// JSON with comments and trailing commas, which people write into settings; nothing looser.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// An open settings file.
+pub struct JsonDocument {
+    root: CstRootNode,
+    mark: bool,
+    name: String,
+}
+
+impl JsonDocument {
+    /// Parses the text of the file at `path`, whose name is for messages only. A file that does
+    /// not parse, or is no object, is refused: it is the user's to correct.
+    pub fn parse(path: &Path, text: Option<&str>) -> Result<Self> {
+        let text = text.unwrap_or(EMPTY);
+        let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let text = if text.trim().is_empty() { EMPTY } else { text };
+        let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
+            invalid(format!(
+                "{}:{}:{}: {}",
+                path.display(),
+                error.line_display(),
+                error.column_display(),
+                error.kind()
+            ))
+        })?;
+        let document = Self { root, mark, name: path.display().to_string() };
+        document.object()?;
+        Ok(document)
+    }
+
+    /// The outermost object.
+    pub fn object(&self) -> Result<CstObject> {
+        self.root.object_value().ok_or_else(|| {
+            invalid(format!("{}: the file holds something else than a JSON object", self.name))
+        })
+    }
+
+    /// The object called `key` in `parent`, created when it is missing. Something else under this
+    /// name is refused.
+    pub fn object_in(&self, parent: &CstObject, key: &str) -> Result<CstObject> {
+        parent.object_value_or_create(key).ok_or_else(|| self.unexpected(key, "an object"))
+    }
+
+    /// Says that `key` does not hold what it has to.
+    pub fn unexpected(&self, key: &str, expected: &str) -> Failure {
+        invalid(format!("{}: `{key}` is not {expected}", self.name))
+    }
+
+    /// The text as it stands.
+    pub fn text(&self) -> String {
+        let mark = if self.mark { BYTE_ORDER_MARK } else { "" };
+        format!("{mark}{}", self.root)
+    }
+
+    /// The whole document as a value.
+    pub fn value(&self) -> Value {
+        self.root.to_serde_value().unwrap_or(Value::Null)
+    }
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new(message)
+        .code(exit::INVALID)
+        .hint("Correct the file and run the command again; it was left as it is.")
+}
+
+/// A JSON value in the form that can be inserted.
+pub fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(entries) => CstInputValue::Object(
+            entries.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
+    }
+}

@@ -1,0 +1,294 @@
+//! Our hooks in a settings file: which events, how each is written, how they are found again.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject};
+use serde_json::Value;
+
+use super::client::ClaudeCodeVersion;
+use super::document::JsonDocument;
+use crate::failure::Result;
+
+/// Seconds that Claude Code waits for one of our hooks before it kills it. They end themselves
+/// after a fifth of a second; this is for a machine that is busy starting them.
+const TIMEOUT_S: u32 = 5;
+
+/// The tools whose use recalls something, or is evidence of something.
+const TOOLS: &str = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash";
+
+/// One event that a program of ours is called for.
+#[derive(Debug)]
+pub struct HookEvent {
+    /// The event.
+    pub event: &'static str,
+    /// Which tools, of tool events.
+    pub matcher: Option<&'static str>,
+    /// The program, without its folder.
+    pub program: &'static str,
+    /// The first version of Claude Code that knows the event. An older one may reject the whole
+    /// file because of it.
+    pub since: ClaudeCodeVersion,
+}
+
+/// Every event we take part in.
+pub const HOOKS: [HookEvent; 8] = [
+    hook("SessionStart", None, "throughline-session-start", ClaudeCodeVersion(1, 0, 62)),
+    hook("UserPromptSubmit", None, "throughline-user-prompt-submit", ClaudeCodeVersion(1, 0, 54)),
+    hook("PostToolUse", Some(TOOLS), "throughline-post-tool-use", ClaudeCodeVersion(1, 0, 38)),
+    hook(
+        "PostToolUseFailure",
+        Some("Bash"),
+        "throughline-post-tool-use",
+        ClaudeCodeVersion(2, 1, 10),
+    ),
+    hook("Stop", None, "throughline-stop", ClaudeCodeVersion(1, 0, 38)),
+    hook("SubagentStop", None, "throughline-stop", ClaudeCodeVersion(1, 0, 41)),
+    hook("PreCompact", None, "throughline-stop", ClaudeCodeVersion(1, 0, 48)),
+    hook("SessionEnd", None, "throughline-stop", ClaudeCodeVersion(1, 0, 85)),
+];
+
+const fn hook(
+    event: &'static str,
+    matcher: Option<&'static str>,
+    program: &'static str,
+    since: ClaudeCodeVersion,
+) -> HookEvent {
+    HookEvent { event, matcher, program, since }
+}
+
+/// The programs that hooks call, each once.
+pub const PROGRAMS: [&str; 4] = [
+    "throughline-session-start",
+    "throughline-user-prompt-submit",
+    "throughline-post-tool-use",
+    "throughline-stop",
+];
+
+/// How a program is named in a settings file.
+#[derive(Clone, Debug)]
+pub enum ProgramForm {
+    /// Executed directly by its absolute path: no shell, no quoting, one process less.
+    Exec(PathBuf),
+    /// Executed by its absolute path through a shell: clients before 2.1.139 know nothing else.
+    Shell(PathBuf),
+    /// Looked up in `PATH`, silent where it is not installed: for files that are committed. It
+    /// needs a POSIX shell, which on Windows is Git Bash; in another one the client notes that the
+    /// hook failed, and goes on.
+    ByName,
+}
+
+impl ProgramForm {
+    /// The form for a settings file of this machine and a client of this version, if known.
+    pub fn absolute(bin_dir: &Path, client: Option<ClaudeCodeVersion>) -> Self {
+        // From this version on `args` is honoured; before, it is ignored.
+        if client.is_some_and(|version| version < ClaudeCodeVersion(2, 1, 139)) {
+            Self::Shell(bin_dir.to_owned())
+        } else {
+            Self::Exec(bin_dir.to_owned())
+        }
+    }
+
+    fn handler(&self, program: &str) -> CstInputValue {
+        let command = match self {
+            Self::Exec(dir) => dir.join(program).display().to_string(),
+            Self::Shell(dir) => {
+                let path = shell_quoted(&dir.join(program).display().to_string());
+                format!("[ -x {path} ] || exit 0; exec {path}")
+            }
+            // An absent program is success: a teammate without it sees nothing.
+            Self::ByName => {
+                format!("command -v {program} >/dev/null 2>&1 || exit 0; exec {program}")
+            }
+        };
+        let mut entries =
+            vec![("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
+        match self {
+            Self::Exec(_) => entries.push(("args".to_owned(), CstInputValue::Array(Vec::new()))),
+            Self::Shell(_) | Self::ByName => {}
+        }
+        entries.push(("timeout".to_owned(), CstInputValue::Number(TIMEOUT_S.to_string())));
+        CstInputValue::Object(entries)
+    }
+}
+
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Puts our hooks into the document: those that are there and right stay as they are, others of
+/// ours are replaced, nobody else's are touched. Returns whether anything changed.
+pub fn insert(
+    document: &JsonDocument,
+    form: &ProgramForm,
+    client: Option<ClaudeCodeVersion>,
+) -> Result<bool> {
+    let mut changed = false;
+    for event in events(document).iter().filter(|event| HOOKS.iter().all(|it| it.event != **event))
+    {
+        // An event that this version takes no part in.
+        changed |= remove_from_event(document, event);
+    }
+    for hook in &HOOKS {
+        let known = client.is_none_or(|version| version >= hook.since);
+        changed |= if known {
+            insert_one(document, hook, form)?
+        } else {
+            remove_from_event(document, hook.event)
+        };
+    }
+    Ok(changed)
+}
+
+fn insert_one(document: &JsonDocument, hook: &HookEvent, form: &ProgramForm) -> Result<bool> {
+    let group = group(hook, form);
+    if ours_in(document, hook.event) == [to_value(&group)] {
+        return Ok(false);
+    }
+    remove_from_event(document, hook.event);
+    let hooks = document.object_in(&document.object()?, "hooks")?;
+    let groups = hooks
+        .array_value_or_create(hook.event)
+        .ok_or_else(|| document.unexpected(&format!("hooks.{}", hook.event), "a list"))?;
+    groups.ensure_multiline();
+    groups.append(group);
+    Ok(true)
+}
+
+fn group(hook: &HookEvent, form: &ProgramForm) -> CstInputValue {
+    let mut entries = Vec::new();
+    if let Some(matcher) = hook.matcher {
+        entries.push(("matcher".to_owned(), matcher.into()));
+    }
+    entries.push(("hooks".to_owned(), CstInputValue::Array(vec![form.handler(hook.program)])));
+    CstInputValue::Object(entries)
+}
+
+fn to_value(input: &CstInputValue) -> Value {
+    match input {
+        CstInputValue::Null => Value::Null,
+        CstInputValue::Bool(flag) => Value::Bool(*flag),
+        CstInputValue::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        CstInputValue::String(text) => Value::String(text.clone()),
+        CstInputValue::Array(items) => items.iter().map(to_value).collect(),
+        CstInputValue::Object(entries) => {
+            entries.iter().map(|(key, value)| (key.clone(), to_value(value))).collect()
+        }
+    }
+}
+
+/// The groups of this event that hold a hook of ours.
+fn ours_in(document: &JsonDocument, event: &str) -> Vec<Value> {
+    groups(document, event)
+        .into_iter()
+        .flat_map(|groups| groups.elements())
+        .filter_map(|group| group.to_serde_value())
+        .filter(|group| handlers(group).any(is_ours))
+        .collect()
+}
+
+/// Our handlers in the document, with the event each stands under.
+pub fn registered(document: &JsonDocument) -> Vec<(&'static HookEvent, Value)> {
+    let handlers_of = |hook: &'static HookEvent| {
+        let groups = ours_in(document, hook.event);
+        groups
+            .into_iter()
+            .flat_map(|group| {
+                handlers(&group).filter(|found| is_ours(found)).cloned().collect::<Vec<_>>()
+            })
+            .map(move |handler| (hook, handler))
+            .collect::<Vec<_>>()
+    };
+    HOOKS.iter().flat_map(handlers_of).collect()
+}
+
+/// Takes all of our hooks out, and whatever is empty without them. Returns whether anything
+/// changed.
+pub fn remove(document: &JsonDocument) -> bool {
+    // Whatever event an older or newer version of ours used.
+    let events = events(document);
+    events.iter().fold(false, |changed, event| remove_from_event(document, event) | changed)
+}
+
+/// Returns the events that the document has hooks for, anybody's.
+fn events(document: &JsonDocument) -> Vec<String> {
+    let hooks = document.object().ok().and_then(|root| root.object_value("hooks"));
+    let events = hooks.iter().flat_map(CstObject::properties);
+    events.filter_map(|event| event.decoded_name()).collect()
+}
+
+fn remove_from_event(document: &JsonDocument, event: &str) -> bool {
+    let Some(groups) = groups(document, event) else { return false };
+    let mut changed = false;
+    for group in groups.elements() {
+        changed |= group.as_object().is_some_and(|group| remove_from_group(&group));
+    }
+    if changed {
+        remove_if_empty(document, event);
+    }
+    changed
+}
+
+fn remove_from_group(group: &CstObject) -> bool {
+    let Some(handlers) = group.array_value("hooks") else { return false };
+    let ours: Vec<CstNode> = handlers
+        .elements()
+        .into_iter()
+        .filter(|handler| handler.to_serde_value().is_some_and(|handler| is_ours(&handler)))
+        .collect();
+    if ours.is_empty() {
+        return false;
+    }
+    if ours.len() == handlers.elements().len() {
+        group.clone().remove();
+    } else {
+        ours.into_iter().for_each(CstNode::remove);
+    }
+    true
+}
+
+fn remove_if_empty(document: &JsonDocument, event: &str) {
+    let Ok(root) = document.object() else { return };
+    let Some(hooks) = root.object_value("hooks") else { return };
+    if hooks.array_value(event).is_some_and(|groups| groups.elements().is_empty())
+        && let Some(property) = hooks.get(event)
+    {
+        property.remove();
+    }
+    if hooks.properties().is_empty()
+        && let Some(property) = root.get("hooks")
+    {
+        property.remove();
+    }
+}
+
+fn groups(document: &JsonDocument, event: &str) -> Option<CstArray> {
+    document.object().ok()?.object_value("hooks")?.array_value(event)
+}
+
+fn handlers(group: &Value) -> impl Iterator<Item = &Value> {
+    group.get("hooks").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a handler calls one of our programs, by path or by name.
+fn is_ours(handler: &Value) -> bool {
+    let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
+    command
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+        .any(|word| PROGRAMS.contains(&word))
+}
+
+/// Returns the path by which a handler calls a program, unless it calls it by name.
+pub fn program_path(handler: &Value) -> Option<PathBuf> {
+    let command = handler.get("command")?.as_str()?;
+    let path = match handler.get("args") {
+        Some(_) => PathBuf::from(command),
+        None => shell_path(command)?,
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// Returns the path in a command that [`ProgramForm::Shell`] made.
+fn shell_path(command: &str) -> Option<PathBuf> {
+    let quoted = command.split_once("; exec '")?.1.strip_suffix('\'')?;
+    Some(PathBuf::from(quoted.replace(r"'\''", "'")))
+}

@@ -1,0 +1,76 @@
+//! Which of Claude Code's files hold hooks and MCP servers.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// Owner of the settings that the hooks go into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingsScope {
+    /// `~/.claude/settings.json`: every project of this user.
+    User,
+    /// `.claude/settings.local.json`: this project, for this user only.
+    Local,
+    /// `.claude/settings.json`: this project, committed, for everybody.
+    Project,
+}
+
+impl SettingsScope {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::User, Self::Local, Self::Project];
+
+    /// Returns its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Local => "local",
+            Self::Project => "project",
+        }
+    }
+
+    /// Whether its files are committed, so that no path of this machine may stand in them.
+    pub const fn committed(self) -> bool {
+        match self {
+            Self::Project => true,
+            Self::User | Self::Local => false,
+        }
+    }
+}
+
+/// Claude Code's folders, as the environment names them.
+#[derive(Clone, Debug)]
+pub struct ClaudeDirs {
+    /// `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
+    pub config: PathBuf,
+    /// The folder of `.claude.json`: `$CLAUDE_CONFIG_DIR`, or the home folder.
+    pub state: PathBuf,
+}
+
+impl ClaudeDirs {
+    /// The settings file of a scope, for the project at `root`.
+    pub fn settings(&self, scope: SettingsScope, root: &Path) -> PathBuf {
+        match scope {
+            SettingsScope::User => self.config.join("settings.json"),
+            SettingsScope::Local => root.join(".claude/settings.local.json"),
+            SettingsScope::Project => root.join(".claude/settings.json"),
+        }
+    }
+
+    /// The file that holds the MCP servers of a scope.
+    pub fn servers(&self, scope: SettingsScope, root: &Path) -> PathBuf {
+        match scope {
+            SettingsScope::User | SettingsScope::Local => self.state_file(),
+            SettingsScope::Project => root.join(".mcp.json"),
+        }
+    }
+
+    /// Claude Code's state file. An old one inside the configuration folder takes precedence, as
+    /// it does for the client.
+    pub fn state_file(&self) -> PathBuf {
+        let old = self.config.join(".config.json");
+        let used = std::fs::metadata(&old).is_ok_and(|found| found.is_file() && found.len() > 0);
+        if used { old } else { self.state.join(".claude.json") }
+    }
+}

@@ -1,0 +1,153 @@
+//! Throughline's plugin of Claude Code: whether the client runs its hooks and its MCP server in a project.
+//!
+//! The client writes into `enabledPlugins` of a settings file which plugins are on, and keeps a list of those that it
+//! installed. A plugin that was given with `--plugin-dir` stands in neither.
+
+use std::path::{Path, PathBuf};
+
+use processor::programs;
+use serde_json::Value;
+
+use super::document::JsonDocument;
+use super::places::SettingsScope;
+use super::replace;
+use crate::world::World;
+
+/// The plugin's name; the marketplace that it comes from follows behind an `@`.
+const NAME: &str = "throughline";
+
+/// Settings files that say which plugins are on, the one that decides first.
+const DECIDING: [SettingsScope; 3] =
+    [SettingsScope::Local, SettingsScope::Project, SettingsScope::User];
+
+/// The client's list of installed plugins, below its configuration folder.
+const INSTALLED: &str = "plugins/installed_plugins.json";
+
+/// Keys of a settings file: plugins that are on or off, and marketplaces beside the client's own.
+const ENABLED: &str = "enabledPlugins";
+const MARKETPLACES: &str = "extraKnownMarketplaces";
+
+/// Folders in which the plugin's launcher (`plugin/scripts/run`) looks for a program before it looks in `PATH`.
+const OF_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
+const OF_MACHINE: [&str; 2] = ["/usr/local/bin", "/opt/homebrew/bin"];
+
+/// State of the plugin in a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plugin {
+    /// No settings file turns it on.
+    Off,
+    /// A settings file turns it on, but the client has not installed it.
+    NotInstalled {
+        /// Its name with the marketplace's.
+        name: String,
+        /// The settings file.
+        settings: PathBuf,
+    },
+    /// The client runs it.
+    On {
+        /// Its name with the marketplace's.
+        name: String,
+        /// The settings file.
+        settings: PathBuf,
+    },
+}
+
+impl Plugin {
+    /// Looks whether the plugin is on in the project at `root`. A settings file that cannot be read turns nothing on;
+    /// `doctor` names it.
+    pub fn find(world: &World, root: &Path) -> Self {
+        let mut installed = None;
+        // A settings file decides about the names in it; two marketplaces may have a plugin of this name.
+        let mut decided: Vec<String> = Vec::new();
+        let mut missing = Self::Off;
+        for scope in DECIDING {
+            let settings = world.claude.settings(scope, root);
+            for (name, is_on) in switches(&settings) {
+                if decided.contains(&name) {
+                    continue;
+                }
+                decided.push(name.clone());
+                if !is_on {
+                    continue;
+                }
+                let installed = installed.get_or_insert_with(|| {
+                    value(&world.claude.config.join(INSTALLED)).unwrap_or_default()
+                });
+                if is_installed(installed, &name, root) {
+                    return Self::On { name, settings };
+                }
+                missing = Self::NotInstalled { name, settings: settings.clone() };
+            }
+        }
+        missing
+    }
+
+    /// Whether the client runs it.
+    pub const fn is_on(&self) -> bool {
+        matches!(self, Self::On { .. })
+    }
+}
+
+/// Takes out of a settings file what turns the plugin on, and the marketplace of its name. Returns whether there was any.
+pub fn remove(document: &JsonDocument) -> bool {
+    let Ok(root) = document.object() else { return false };
+    let mut any = false;
+    for key in [ENABLED, MARKETPLACES] {
+        let Some(names) = root.object_value(key) else { continue };
+        let ours = names.properties().into_iter();
+        let ours = ours.filter(|it| it.decoded_name().is_some_and(|name| is_of_name(&name)));
+        let ours: Vec<_> = ours.collect();
+        if ours.is_empty() {
+            continue;
+        }
+        any = true;
+        ours.into_iter().for_each(|property| property.remove());
+        if names.properties().is_empty()
+            && let Some(property) = root.get(key)
+        {
+            property.remove();
+        }
+    }
+    any
+}
+
+/// Whether a name is our plugin's, or our marketplace's.
+fn is_of_name(name: &str) -> bool {
+    name.split('@').next() == Some(NAME)
+}
+
+/// The program that the plugin's launcher would start.
+pub fn program(world: &World, name: &str) -> Option<PathBuf> {
+    let of_home = OF_HOME.iter().map(|folder| world.home.join(folder));
+    let of_machine = OF_MACHINE.iter().map(PathBuf::from);
+    let before_path = std::env::join_paths(of_home.chain(of_machine)).ok();
+    let in_path = || programs::find(world.path.as_deref(), name);
+    programs::find(before_path.as_deref(), name).or_else(in_path)
+}
+
+/// The plugins of our name in a settings file, and whether each is on.
+fn switches(settings: &Path) -> Vec<(String, bool)> {
+    let value = value(settings).unwrap_or_default();
+    let plugins = value.get(ENABLED).and_then(Value::as_object);
+    let plugins = plugins.into_iter().flatten().filter(|(name, _)| is_of_name(name));
+    plugins.filter_map(|(name, is_on)| Some((name.clone(), is_on.as_bool()?))).collect()
+}
+
+/// Whether the client's list has an installation of this name for the user, or for this project, whose files are there.
+fn is_installed(list: &Value, name: &str, root: &Path) -> bool {
+    let Some(entry) = list.get("plugins").and_then(|plugins| plugins.get(name)) else {
+        return false;
+    };
+    // Older clients list one installation, not several.
+    let entries = entry.as_array().map_or_else(|| std::slice::from_ref(entry), Vec::as_slice);
+    entries.iter().any(|entry| {
+        let path = |key: &str| entry.get(key).and_then(Value::as_str).map(Path::new);
+        path("projectPath").is_none_or(|project| project == root)
+            && path("installPath").is_some_and(Path::is_dir)
+    })
+}
+
+fn value(path: &Path) -> Option<Value> {
+    let text = replace::read(path).ok()??;
+    JsonDocument::parse(path, Some(&text)).ok().map(|document| document.value())
+}

@@ -1,0 +1,273 @@
+//! Replacing a file that belongs to the user: under the client's own lock, read again just before,
+//! whole, by rename, with the same mode, through symbolic links, and with a backup beside it.
+
+use std::fs::{self, DirBuilder};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use memory_store::Timestamp;
+use memory_store::fs::disk;
+use memory_store::fs::open_regular::{self, Links};
+
+use crate::failure::{AtPath as _, Failure, Result};
+
+/// Bytes of a settings file that are read; beyond that it is none.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// Symbolic links that are followed before they count as a loop.
+const LINKS_MAX: usize = 16;
+
+/// How long another program may hold the lock.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// A lock this old was left by a program that died: the client renews its lock more often.
+const LOCK_STALE: Duration = Duration::from_secs(10);
+
+/// Next state of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NextText {
+    /// It is right as it is.
+    Keep,
+    /// It gets this text.
+    Write(String),
+    /// It is removed.
+    Remove,
+}
+
+/// Outcome of a replacement.
+#[derive(Debug)]
+pub struct Replaced {
+    /// Its text; `None` when it was removed.
+    pub after: Option<String>,
+    /// A copy of what it held.
+    pub backup: Option<PathBuf>,
+    /// Folders that had to be created, outermost first.
+    pub created: Vec<PathBuf>,
+}
+
+/// Whether files are changed or only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMode {
+    /// They are changed.
+    Real,
+    /// They stay as they are.
+    Dry,
+}
+
+/// Does as [`replace`] does without a backup, or returns what it would do.
+pub fn change(
+    path: &Path,
+    run: RunMode,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
+) -> Result<Option<Replaced>> {
+    if run == RunMode::Real {
+        return replace(path, None, decide);
+    }
+    let path = resolve(path)?;
+    let before = read(&path)?;
+    let after = match decide(&path, before.as_deref())? {
+        NextText::Keep => return Ok(None),
+        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
+        NextText::Write(text) => Some(text),
+        NextText::Remove => None,
+    };
+    Ok(Some(Replaced { after, backup: None, created: Vec::new() }))
+}
+
+/// Lets `decide` see the text of the file at `path` and does what it says. Nothing was done when
+/// it returns `None`.
+pub fn replace(
+    path: &Path,
+    backup_at: Option<Timestamp>,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
+) -> Result<Option<Replaced>> {
+    let path = resolve(path)?;
+    let parent = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let created = create_folders(&parent)?;
+    let replaced = replace_locked(&path, backup_at, decide);
+    if !matches!(replaced, Ok(Some(_))) {
+        remove_folders(&created);
+    }
+    Ok(replaced?.map(|replaced| Replaced { created, ..replaced }))
+}
+
+fn replace_locked(
+    path: &Path,
+    backup_at: Option<Timestamp>,
+    decide: impl FnOnce(&Path, Option<&str>) -> Result<NextText>,
+) -> Result<Option<Replaced>> {
+    let _lock = FileLock::take(path)?;
+    let before = read(path)?;
+    let after = match decide(path, before.as_deref())? {
+        NextText::Keep => return Ok(None),
+        NextText::Write(text) if Some(&text) == before.as_ref() => return Ok(None),
+        NextText::Write(text) => Some(text),
+        NextText::Remove => None,
+    };
+    let backup = match (&before, backup_at) {
+        (Some(before), Some(now)) => Some(back_up(path, before, now)?),
+        (Some(_) | None, _) => None,
+    };
+    match &after {
+        Some(text) => write(path, path, text)?,
+        None if before.is_some() => fs::remove_file(path).at(path)?,
+        None => {}
+    }
+    Ok(Some(Replaced { after, backup, created: Vec::new() }))
+}
+
+/// The file that `path` leads to, which need not exist.
+pub fn resolve(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("/")).join(target);
+    }
+    Err(Failure::new(format!("{}: too many symbolic links", path.display())))
+}
+
+/// Refuses a file that symbolic links lead out of the folder `root`.
+pub fn check_inside(path: &Path, root: &Path) -> Result {
+    let target = resolve(path)?;
+    let canonical = root.canonicalize().at(root)?;
+    let there = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+    let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    // A link's target may climb through folders that do not exist yet.
+    let is_inside = there.is_some_and(|there| there.starts_with(&canonical))
+        && (target.parent().is_some_and(Path::exists) || !climbs(&target));
+    if is_inside {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{}: a symbolic link leads out of the project", path.display()))
+        .hint("Make it a file of the project, or use `--settings user`."))
+}
+
+/// Reads a file that people write; `None` when there is none.
+pub fn read(path: &Path) -> Result<Option<String>> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("{}: not UTF-8 from byte {at} on", path.display()))
+            .code(crate::exit::INVALID)
+            .hint("Save the file as UTF-8; it was left as it is.")
+    })?;
+    Ok(Some(text))
+}
+
+/// Returns whether a file holds `mark`, also where the rest of it is damaged. A folder in its place holds none.
+pub fn holds(path: &Path, mark: &str) -> Result<bool> {
+    if path.is_dir() {
+        return Ok(false);
+    }
+    let bytes = read_bytes(path)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).contains(mark))
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match open_regular::open(path, Links::Follow) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.at(path)?,
+    };
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).at(path)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Failure::new(format!("{}: too large for a settings file", path.display())));
+    }
+    Ok(Some(bytes))
+}
+
+fn back_up(path: &Path, text: &str, now: Timestamp) -> Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let backup = path.with_file_name(format!("{name}.backup.{}", now.0));
+    write(&backup, path, text)?;
+    Ok(backup)
+}
+
+/// Writes a file whole, with the mode of the file `like`.
+fn write(path: &Path, like: &Path, text: &str) -> Result {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let mut builder = tempfile::Builder::new();
+    let permissions = fs::metadata(like).map(|found| found.permissions()).ok();
+    // A new file gets what the user's mask leaves, as from any editor.
+    let new = disk::permissions(0o666);
+    builder.permissions(permissions.clone().unwrap_or(new));
+    let mut file = builder.prefix(".throughline-").tempfile_in(parent).at(parent)?;
+    file.write_all(text.as_bytes()).at(file.path())?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions).at(file.path())?;
+    }
+    file.as_file().sync_all().at(file.path())?;
+    file.persist(path).map_err(|error| error.error).at(path)?;
+    Ok(())
+}
+
+fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> =
+        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    DirBuilder::new().recursive(true).create(folder).at(folder)?;
+    Ok(missing)
+}
+
+/// Removes folders that we created, innermost first, as far as they are empty.
+pub fn remove_folders(created: &[PathBuf]) {
+    for folder in created.iter().rev() {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+/// The lock that Claude Code takes for its own files: a folder beside the file. It is held for
+/// milliseconds, and one that is ten seconds old may be taken over.
+struct FileLock(PathBuf);
+
+impl FileLock {
+    fn take(path: &Path) -> Result<Self> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        let lock = PathBuf::from(name);
+        let deadline = Instant::now() + LOCK_WAIT_MAX;
+        loop {
+            match fs::create_dir(&lock) {
+                Ok(()) => return Ok(Self(lock)),
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    let folder = path.parent().unwrap_or(path).display();
+                    return Err(Failure::new(format!(
+                        "{} cannot be changed: {error}",
+                        path.display()
+                    ))
+                    .hint(format!("Give yourself the right to write {folder}, and try again.")));
+                }
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(error).at(&lock);
+                }
+                // If it cannot be removed, such as a file in its place, it is waited for like any other.
+                Err(_) if is_stale(&lock) && fs::remove_dir(&lock).is_ok() => {}
+                Err(_) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20))
+                }
+                Err(_) => {
+                    return Err(Failure::new(format!(
+                        "{}: locked by another program",
+                        path.display()
+                    ))
+                    .hint(format!("Try again; if nothing uses it, remove {}.", lock.display())));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn is_stale(lock: &Path) -> bool {
+    fs::metadata(lock)
+        .and_then(|found| found.modified())
+        .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > LOCK_STALE))
+}

@@ -1,0 +1,105 @@
+//! Rules that let Claude use our tools that change nothing without asking each time.
+
+use jsonc_parser::cst::CstNode;
+
+use super::document::{JsonDocument, input};
+use crate::failure::Result;
+
+/// Tools that change nothing: a rule allows each.
+const TOOLS: [&str; 3] = ["recall", "search_sessions", "status"];
+
+/// Beginning of the names of our tools, from the server that `init` registers.
+pub const OF_SERVER: &str = "mcp__throughline__";
+/// Beginning of the names of our tools, from the plugin's server.
+pub const OF_PLUGIN: &str = "mcp__plugin_throughline_throughline__";
+
+const PERMISSIONS: &str = "permissions";
+const ALLOW: &str = "allow";
+
+/// Puts the rules for the tools of one server into the document, each once. Returns whether anything changed.
+pub fn insert(document: &JsonDocument, prefix: &str) -> Result<bool> {
+    let there = there(document);
+    let rules = TOOLS.map(|tool| format!("{prefix}{tool}"));
+    let missing: Vec<_> = rules.iter().filter(|rule| !there.contains(rule)).collect();
+    if missing.is_empty() {
+        return Ok(false);
+    }
+    let permissions = document.object_in(&document.object()?, PERMISSIONS)?;
+    let allow = permissions
+        .array_value_or_create(ALLOW)
+        .ok_or_else(|| document.unexpected("permissions.allow", "a list"))?;
+    allow.ensure_multiline();
+    for rule in missing {
+        allow.append(input(&rule.as_str().into()));
+    }
+    Ok(true)
+}
+
+/// Takes the rules out, and what is empty without them. Returns whether there were any.
+pub fn remove(document: &JsonDocument) -> bool {
+    let Ok(root) = document.object() else { return false };
+    let Some(permissions) = root.object_value(PERMISSIONS) else { return false };
+    let Some(allow) = permissions.array_value(ALLOW) else { return false };
+    let ours: Vec<CstNode> = allow
+        .elements()
+        .into_iter()
+        .filter(|rule| rule.to_serde_value().is_some_and(|rule| is_ours(rule.as_str())))
+        .collect();
+    if ours.is_empty() {
+        return false;
+    }
+    ours.into_iter().for_each(CstNode::remove);
+    if allow.elements().is_empty()
+        && let Some(property) = permissions.get(ALLOW)
+    {
+        property.remove();
+    }
+    if permissions.properties().is_empty()
+        && let Some(property) = root.get(PERMISSIONS)
+    {
+        property.remove();
+    }
+    true
+}
+
+fn is_ours(rule: Option<&str>) -> bool {
+    let tool = |prefix| rule.and_then(|rule| rule.strip_prefix(prefix));
+    [OF_SERVER, OF_PLUGIN].into_iter().filter_map(tool).any(|tool| TOOLS.contains(&tool))
+}
+
+fn there(document: &JsonDocument) -> Vec<String> {
+    let value = document.value();
+    let rules = value[PERMISSIONS][ALLOW].as_array().into_iter().flatten();
+    rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn document(text: &str) -> JsonDocument {
+        JsonDocument::parse(Path::new("settings.json"), Some(text)).unwrap()
+    }
+
+    #[test]
+    fn rules_come_in_once_and_go_without_a_trace() {
+        for text in [
+            "{}\n",
+            "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\"\n    ]\n  }\n}\n",
+        ] {
+            let with = document(text);
+            for prefix in [OF_SERVER, OF_PLUGIN] {
+                assert!(insert(&with, prefix).unwrap() && !insert(&with, prefix).unwrap());
+                for tool in TOOLS {
+                    let rule = format!("\"{prefix}{tool}\"");
+                    assert_eq!(with.text().matches(&rule).count(), 1, "{}", with.text());
+                }
+            }
+            assert!(remove(&with) && !remove(&with));
+            assert_eq!(with.value(), document(text).value(), "{}", with.text());
+        }
+        assert!(insert(&document("{\"permissions\": {\"allow\": \"all\"}}"), OF_SERVER).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! Traces of a project under another path: a project whose folder was moved, and sessions of Claude Code in a folder
+//! of this name elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use memory_store::file::EXTENSION;
+use memory_store::identity::{self, Observed};
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::store::Store;
+use processor::collect::configurations;
+use serde::{Deserialize, Serialize};
+
+use crate::view::printable;
+
+/// Bytes of a transcript in which its working directory is looked for.
+const HEAD_BYTES_MAX: u64 = 128 << 10;
+/// Folders of transcripts that are looked at.
+const FOLDERS_MAX: usize = 2_000;
+/// Places that are named.
+const NAMED_MAX: usize = 3;
+/// Characters of a project's id that name it.
+const ID_CHARS: usize = 12;
+
+/// A project that was in a folder which is gone.
+#[derive(Debug)]
+pub struct MovedFolder {
+    /// Argument of `throughline link`.
+    id: String,
+    was: PathBuf,
+    /// Memories that are kept privately; those in the repository came along.
+    memories: usize,
+}
+
+impl MovedFolder {
+    /// Says what happened, and how to mend it.
+    pub fn told(&self) -> String {
+        let Self { id, was, memories } = self;
+        let brings = match memories {
+            0 => "brings its history".to_owned(),
+            1 => "brings its history and its private memory".to_owned(),
+            count => format!("brings its history and its {count} private memories"),
+        };
+        let was = printable::path(was);
+        format!(
+            "a project was at {was}, which is gone: if it is this one, `throughline link {id}` {brings}"
+        )
+    }
+}
+
+/// The projects that were elsewhere, whose folders are all gone, and which a folder may be: it has the same name, or
+/// the same history.
+pub fn moved(dirs: &UserDirs, root: &Path) -> Vec<MovedFolder> {
+    let gone = identity::list(dirs).unwrap_or_default().into_iter();
+    let gone: Vec<_> = gone
+        .map(|known| known.identity)
+        .filter(|identity| {
+            !identity.paths.is_empty() && identity.paths.iter().all(|path| !path.exists())
+        })
+        .collect();
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let observed: Observed = processor::git::observe(root);
+    let alike = gone.into_iter().filter(|identity| {
+        identity.resembles(&observed)
+            || identity.paths.iter().any(|path| path.file_name() == root.file_name())
+    });
+    let moved = alike.map(|identity| MovedFolder {
+        memories: memories(&dirs.project(identity.project).private_memories),
+        id: identity.project.to_string()[..ID_CHARS].to_owned(),
+        was: identity.paths.last().cloned().unwrap_or_default(),
+    });
+    moved.take(NAMED_MAX).collect()
+}
+
+/// How many memory files lie in a folder.
+pub fn memories(folder: &Path) -> usize {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
+}
+
+/// Says that the folder of private memories is gone, which nobody but a person takes away.
+pub fn missing_folder(store: &Store) -> Option<String> {
+    (store.root.is_none() && !store.folder.exists()).then(|| {
+        format!(
+            "the folder of this project's private memories is gone: {}. Move it back; `throughline sync` writes \
+             what was learned and saved again",
+            printable::path(&store.folder)
+        )
+    })
+}
+
+/// Sessions of Claude Code in a folder that has this project's name and lies elsewhere.
+#[derive(Debug, Serialize)]
+pub struct Elsewhere {
+    /// Where they worked.
+    cwd: PathBuf,
+    sessions: usize,
+    /// The folder of their transcripts.
+    folder: PathBuf,
+}
+
+impl Elsewhere {
+    /// Says what was found, and what takes it in.
+    pub fn told(&self) -> String {
+        let Self { cwd, sessions, folder } = self;
+        let (cwd, folder) = (printable::path(cwd), printable::path(folder));
+        let noun = if *sessions == 1 { "session" } else { "sessions" };
+        format!(
+            "{sessions} {noun} of {cwd}: `throughline sync --from {folder}` takes them as this project's"
+        )
+    }
+}
+
+#[derive(Deserialize)]
+struct TranscriptLine {
+    cwd: Option<PathBuf>,
+}
+
+/// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
+/// first.
+pub fn history(dirs: &UserDirs, root: &Path) -> Vec<Elsewhere> {
+    let known = configurations::transcript_folders(dirs);
+    let folders = known.iter().flat_map(fs::read_dir).flatten().flatten();
+    let mut found: BTreeMap<PathBuf, Elsewhere> = BTreeMap::new();
+    for folder in folders.map(|entry| entry.path()).take(FOLDERS_MAX) {
+        let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+        let files: Vec<PathBuf> =
+            files.filter(|file| file.extension().is_some_and(|it| it == "jsonl")).collect();
+        let Some(cwd) = files.iter().find_map(|file| working_directory(file)) else { continue };
+        if is_alike(dirs, root, &cwd) {
+            let elsewhere = Elsewhere { cwd, sessions: files.len(), folder };
+            found.insert(elsewhere.folder.clone(), elsewhere);
+        }
+    }
+    let mut found: Vec<Elsewhere> = found.into_values().collect();
+    found.sort_by_key(|one| std::cmp::Reverse(one.sessions));
+    found.truncate(NAMED_MAX);
+    found
+}
+
+/// Whether a working directory has the name of a project's folder and is no other project's.
+fn is_alike(dirs: &UserDirs, root: &Path, cwd: &Path) -> bool {
+    cwd.file_name() == root.file_name() && !cwd.starts_with(root) && Tree::find(dirs, cwd).is_none()
+}
+
+/// The first working directory that a transcript names.
+fn working_directory(file: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    File::open(file).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut head).ok()?;
+    let mut lines = head.split(|byte| *byte == b'\n');
+    lines.find_map(|line| serde_json::from_slice::<TranscriptLine>(line).ok()?.cwd)
+}

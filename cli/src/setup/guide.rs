@@ -1,0 +1,107 @@
+//! Extras that `init` offers and `uninstall` takes out: a skill, a paragraph in AGENTS.md, and rules that allow the
+//! tools that change nothing, so that Claude knows when to use memory; and the merge driver of memory files.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::claude::document::JsonDocument;
+use super::claude::places::SettingsScope;
+use super::claude::record::{InsertionPlace, InsertionRecord, Purpose, put_in};
+use super::claude::{guide, rules};
+use super::merge_setup;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// One of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Guide {
+    /// A skill that says when to use memory
+    Skill,
+    /// A paragraph about it in AGENTS.md
+    Agents,
+    /// Rules that allow recall, `search_sessions` and status without asking
+    Rules,
+    /// A merge driver for memory files: .gitattributes, and this repository's git configuration
+    MergeDriver,
+}
+
+impl Guide {
+    /// Whether it goes into Claude Code's own files.
+    const fn is_registered(self) -> bool {
+        matches!(self, Self::Skill | Self::Rules)
+    }
+
+    /// Returns the files that it is written into; `by_plugin` where the plugin brings hooks, server and a skill.
+    pub fn files(
+        self,
+        by_plugin: bool,
+        world: &World,
+        scope: SettingsScope,
+        root: &Path,
+    ) -> Vec<PathBuf> {
+        match self {
+            Self::Skill if by_plugin => Vec::new(),
+            Self::Skill => vec![guide::skill(world, scope, root)],
+            Self::Agents => vec![guide::agents(root)],
+            Self::Rules => vec![world.claude.settings(scope, root)],
+            Self::MergeDriver => vec![merge_setup::attributes(root), merge_setup::config(root)],
+        }
+    }
+}
+
+/// Fails where something is wanted for Claude Code's files, and these are to be left alone.
+pub fn check(wanted: &[Guide], no_register: bool) -> Result {
+    if no_register && wanted.iter().any(|guide| guide.is_registered()) {
+        return Err(Failure::new(
+            "`--no-register` leaves Claude Code's files alone, which skill and rules go into",
+        )
+        .code(exit::USAGE)
+        .hint("Leave one of both out."));
+    }
+    Ok(())
+}
+
+/// Puts in what was asked for; `by_plugin` where the plugin brings hooks, server and a skill.
+pub fn put_all(
+    wanted: &[Guide],
+    by_plugin: bool,
+    world: &World,
+    scope: SettingsScope,
+    root: &Path,
+    out: &mut dyn Write,
+) -> Result {
+    for guide in wanted {
+        let (name, path, changed) = match guide {
+            Guide::Skill if by_plugin => {
+                writeln!(out, "  skill       by the plugin")?;
+                continue;
+            }
+            Guide::Skill => {
+                let path = guide::skill(world, scope, root);
+                let changed = guide::insert_skill(&path)?;
+                ("skill      ", path, changed)
+            }
+            Guide::Agents => ("paragraph  ", guide::agents(root), guide::insert_paragraph(root)?),
+            Guide::Rules => {
+                let path = world.claude.settings(scope, root);
+                let mut record = InsertionRecord::read(&world.dirs);
+                let place = InsertionPlace { path: &path, purpose: Purpose::Rules, scope, root };
+                let prefix = if by_plugin { rules::OF_PLUGIN } else { rules::OF_SERVER };
+                let insert = |document: &JsonDocument| rules::insert(document, prefix);
+                let changed = put_in(&mut record, &place, world.now, insert)?;
+                record.write(&world.dirs)?;
+                ("allow rules", path, changed)
+            }
+            Guide::MergeDriver => {
+                let changed = merge_setup::insert(world, root)?;
+                ("merging    ", merge_setup::attributes(root), changed)
+            }
+        };
+        let as_it_was = if changed { "" } else { " (as it was)" };
+        writeln!(out, "  {name} {}{as_it_was}", path.display())?;
+    }
+    Ok(())
+}

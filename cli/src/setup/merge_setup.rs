@@ -1,0 +1,152 @@
+//! Settings that `init --with merge-driver` puts into a repository and `uninstall` takes out: a line in
+//! `.gitattributes`, which is committed, and the driver in the repository's own configuration, which is this machine's.
+
+use std::path::{Path, PathBuf};
+
+use processor::git::driver;
+
+use super::claude::replace::{self, NextText, RunMode, check_inside, replace};
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::inspect::doctor::check::HealthCheck;
+use crate::world::World;
+
+/// The line of `.gitattributes`.
+const LINE: &str = ".throughline/memories/**/*.md merge=throughline";
+
+/// The file that says how git treats files.
+pub fn attributes(root: &Path) -> PathBuf {
+    root.join(".gitattributes")
+}
+
+/// Returns the file of this repository's own configuration.
+pub fn config(root: &Path) -> PathBuf {
+    root.join(".git/config")
+}
+
+/// Registers the driver; returns whether anything changed.
+///
+/// # Errors
+/// Outside of a repository, or where a file cannot be written.
+pub fn insert(world: &World, root: &Path) -> Result<bool> {
+    let path = attributes(root);
+    check_inside(&path, root)?;
+    let command = command(world);
+    let is_new = driver::registered(root).as_ref() != Some(&command);
+    if is_new && !driver::register(root, &command) {
+        return Err(Failure::new(format!("git sets no merge driver in {}", root.display()))
+            .code(exit::NOT_FOUND)
+            .hint("It belongs to a git repository; leave `merge-driver` out here."));
+    }
+    let replaced = replace(&path, None, |_, text| {
+        let text = text.unwrap_or_default();
+        if has_line(text) {
+            return Ok(NextText::Keep);
+        }
+        // Where the last line has no end, ours has none, so that it can go without a trace.
+        Ok(NextText::Write(match text {
+            text if text.is_empty() || text.ends_with('\n') => format!("{text}{LINE}\n"),
+            text => format!("{text}\n{LINE}"),
+        }))
+    })?;
+    Ok(is_new || replaced.is_some())
+}
+
+/// Takes the line out of `.gitattributes`; returns that file where it changed.
+pub fn remove_line(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
+    let path = attributes(root);
+    if !path.exists() || check_inside(&path, root).is_err() || !replace::holds(&path, LINE)? {
+        return Ok(None);
+    }
+    let replaced = replace::change(&path, run, |_, text| {
+        Ok(match text.filter(|text| has_line(text)).map(without_line) {
+            None => NextText::Keep,
+            Some(rest) if rest.is_empty() => NextText::Remove,
+            Some(rest) => NextText::Write(rest),
+        })
+    })?;
+    Ok(replaced.map(|_| path))
+}
+
+/// Takes the driver out of the repository's configuration; returns that file where it changed.
+///
+/// # Errors
+/// When git leaves it there.
+pub fn remove_driver(root: &Path, run: RunMode) -> Result<Option<PathBuf>> {
+    if !driver::registered(root).is_some_and(|command| is_ours(&command)) {
+        return Ok(None);
+    }
+    let path = config(root);
+    match run == RunMode::Dry || driver::unregister(root) {
+        true => Ok(Some(path)),
+        false => {
+            Err(Failure::new(format!("{}: git does not remove the merge driver", path.display()))
+                .hint("`git config --local --unset-all merge.throughline.driver` says why."))
+        }
+    }
+}
+
+/// Tells whether git merges memory files with the driver; `None` where nobody asked for that.
+pub fn check(world: &World, root: &Path) -> Option<HealthCheck> {
+    const NAME: &str = "merge driver";
+    const REMEDY: &str = "Run `throughline init --with merge-driver`.";
+    let text = replace::read(&attributes(root)).ok().flatten();
+    let has_line = text.is_some_and(|text| has_line(&text));
+    match (has_line, driver::registered(root)) {
+        (false, None) => None,
+        (true, None) => Some(HealthCheck::care(
+            NAME,
+            "not registered on this machine: memory files are merged by lines",
+            REMEDY,
+        )),
+        (false, Some(_)) => {
+            Some(HealthCheck::care(NAME, "registered, but .gitattributes names it not", REMEDY))
+        }
+        (true, Some(found)) if found != command(world) && is_ours(&found) => {
+            Some(HealthCheck::care(NAME, format!("registered as {found}"), REMEDY))
+        }
+        (true, Some(_)) => Some(HealthCheck::good(NAME, "registered in this repository")),
+    }
+}
+
+/// How git runs the driver.
+fn command(world: &World) -> String {
+    let program = world.program("throughline");
+    let program = program.to_string_lossy().replace('\'', "'\\''").replace('%', "%%");
+    format!("'{program}' merge-driver --marker-size %L %O %A %B")
+}
+
+fn is_ours(command: &str) -> bool {
+    command.contains("throughline") && command.contains(" merge-driver ")
+}
+
+fn has_line(text: &str) -> bool {
+    text.lines().any(|line| line.trim_end() == LINE)
+}
+
+fn without_line(text: &str) -> String {
+    let kept = text.split_inclusive('\n').filter(|line| line.trim_end() != LINE);
+    let rest: String = kept.collect();
+    // The end that the line before got.
+    match text.ends_with(LINE) {
+        true => rest.strip_suffix('\n').unwrap_or(&rest).to_owned(),
+        false => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_goes_without_a_trace() {
+        for before in ["", "* text=auto\n", "* text=auto", "a\n\nb\n"] {
+            let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+            let end = if gap.is_empty() { "\n" } else { "" };
+            let with = format!("{before}{gap}{LINE}{end}");
+            assert!(has_line(&with) && !has_line(before));
+            assert_eq!(without_line(&with), before);
+        }
+        assert_eq!(without_line(&format!("a\n{LINE}\nb\n")), "a\nb\n");
+    }
+}

@@ -1,0 +1,34 @@
+//! Setting a project up and taking it down again: `init`, `uninstall`, and our parts in Claude Code's settings.
+
+use std::path::Path;
+
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+pub mod backfill;
+pub mod claude;
+pub mod elsewhere;
+pub mod guide;
+pub mod init;
+pub mod init_options;
+pub mod installation;
+pub mod merge_setup;
+pub mod no_sessions;
+pub mod old_sessions;
+pub mod plan;
+pub mod preview;
+pub mod reader;
+pub mod settings;
+pub mod uninstall;
+
+/// A store in the home folder would vouch for everything below it.
+pub fn refuse_home(world: &World, root: &Path) -> Result {
+    let home = world.home.canonicalize().unwrap_or_else(|_| world.home.clone());
+    if root == home || root.parent().is_none() {
+        return Err(Failure::new(format!("{} is no project", root.display()))
+            .code(exit::USAGE)
+            .hint("Change to the project's folder, or name it with --project."));
+    }
+    Ok(())
+}

@@ -1,0 +1,420 @@
+//! The reader of sessions: asked for once by `init`, in one screen, and told in `status`.
+
+use std::time::Duration;
+
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use memory_store::settings::Llm;
+use memory_store::settings_file;
+use processor::collect::discover::Transcript;
+use processor::llm::prices::Prices;
+use processor::llm::trouble::{self, Trouble};
+use processor::llm::usage::{self, Spent};
+use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
+use processor::progress::about;
+use serde::Serialize;
+
+use super::settings;
+use crate::ask;
+use crate::failure::{Failure, Result};
+use crate::inspect::doctor::ollama;
+use crate::view::style::{STRONG, paint};
+use crate::view::{self, clock};
+use crate::world::World;
+
+/// Sessions whose cost is told, the last ones.
+const SESSIONS_TOLD: usize = 3;
+/// Characters of a session's id that are shown.
+const SESSION_CHARS: usize = 8;
+/// Tokens asked and answered, by which a price is told where there is no session yet.
+const TYPICAL_TOKENS: (u64, u64) = (10_000, 1_000);
+/// The provider that is Claude Code.
+const CLAUDE_PROVIDER: &str = "claude";
+
+/// A choice that was made on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReaderName {
+    /// No model: rules find standing wishes alone.
+    Rules,
+    /// A model of Ollama; without a name, the first one.
+    Ollama(Option<String>),
+    /// Claude Code's small model.
+    Claude,
+}
+
+impl std::str::FromStr for ReaderName {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("rules", "") => Ok(Self::Rules),
+            ("claude", "") => Ok(Self::Claude),
+            ("ollama", model) => {
+                Ok(Self::Ollama(Some(model.to_owned()).filter(|model| !model.is_empty())))
+            }
+            _ => Err("use rules, ollama, ollama:MODEL or claude".to_owned()),
+        }
+    }
+}
+
+/// The reader that was chosen, looked at so that it can be set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chosen {
+    /// No model; `true` where somebody said so, so that a model that was set before goes.
+    Rules(bool),
+    /// A model, which answers or may be asked.
+    Model(Box<Llm>),
+}
+
+/// States what follows where no model reads sessions.
+pub const WITHOUT_MODEL: &str = "No model reads sessions: nothing is written into the repository until one is chosen \
+                                 (`throughline config llm`) or somebody uses `throughline add`.";
+
+impl Chosen {
+    /// Returns the reader in words.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Rules(_) => "nobody (`throughline config llm` chooses a model)".to_owned(),
+            Self::Model(llm) if llm.provider == CLAUDE_PROVIDER => {
+                format!("Claude Code ({})", llm.model)
+            }
+            Self::Model(llm) => format!("{} by Ollama", llm.model),
+        }
+    }
+
+    /// Writes it into the settings.
+    pub fn set(&self, world: &World) -> Result {
+        match self {
+            Self::Rules(false) => Ok(()),
+            Self::Rules(true) => settings::use_rules(world),
+            Self::Model(llm) => settings::use_llm(world, llm, &[], None),
+        }
+    }
+}
+
+/// Whether somebody chose before.
+pub fn is_chosen(world: &World) -> bool {
+    settings_file::load(&world.dirs, None).0.llm.is_some()
+}
+
+/// Looks whether a reader can be had.
+///
+/// # Errors
+/// When no model answers, or Claude Code cannot be asked.
+pub fn look_at(world: &World, reader: &ReaderName, is_said: bool) -> Result<Chosen> {
+    let llm = match reader {
+        ReaderName::Rules => return Ok(Chosen::Rules(is_said)),
+        ReaderName::Ollama(Some(model)) => {
+            let llm = settings::ollama_model(model);
+            settings::consents(world, &llm, &[])?;
+            llm
+        }
+        ReaderName::Ollama(None) => settings::ollama_model(&first_model(world, "", &[])?),
+        ReaderName::Claude => {
+            let llm = settings::claude_model(CLAUDE_MODEL);
+            refuse_claude(world, &llm).map_err(|failure| {
+                failure.during("Claude Code cannot read sessions here".to_owned())
+            })?;
+            llm
+        }
+    };
+    Ok(Chosen::Model(Box::new(llm)))
+}
+
+/// The models of the Ollama that answers, at least one, best first. Machines that the user agreed to, here or before,
+/// may be asked.
+pub fn models(world: &World, host: &str, consent: &[String]) -> Result<Vec<String>> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    let models = ollama::models(world, host, &[consent, &before].concat())
+        .map_err(|why| {
+            Failure::new(why).hint(
+                "Name it with `throughline config llm ollama --consent HOST` to agree; redacted text is sent there then.",
+            )
+        })?
+        .ok_or_else(|| {
+            Failure::new("no Ollama answers")
+                .hint(format!("Start it with `ollama serve`. {}", ollama::models_to_get()))
+        })?;
+    match models.is_empty() {
+        true => Err(Failure::new("Ollama has no model").hint(ollama::models_to_get())),
+        false => Ok(models),
+    }
+}
+
+/// The best model of the Ollama that answers.
+pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    Ok(models(world, host, consent)?.swap_remove(0))
+}
+
+/// Fails where Claude Code cannot be asked, or would be asked elsewhere than sessions go.
+pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
+    match settings::claude_problem(world, llm) {
+        Some(problem) => Err(Failure::new(problem).hint("Nothing was changed.")),
+        None => Ok(()),
+    }
+}
+
+/// A reader that can be had.
+#[derive(Serialize)]
+struct Offer {
+    /// Name for the question.
+    label: String,
+    /// What follows from it.
+    means: String,
+    #[serde(skip)]
+    reader: ReaderName,
+}
+
+/// Readers that can be had, and why others cannot.
+#[derive(Serialize)]
+pub struct Offers {
+    offers: Vec<Offer>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<String>,
+}
+
+impl Offers {
+    /// Looks which readers can be had for the sessions that were `found`. A model on this machine comes first.
+    pub fn find(world: &World, found: &[Transcript]) -> Self {
+        let (mut offers, mut refused) = (Vec::new(), Vec::new());
+        match ollama::models(world, "", &[]) {
+            Ok(models) => {
+                offers.extend(models.unwrap_or_default().into_iter().next().map(|model| Offer {
+                    label: format!("{model} by Ollama"),
+                    means: "nothing leaves this machine".to_owned(),
+                    reader: ReaderName::Ollama(Some(model)),
+                }))
+            }
+            Err(why) => refused.push(format!("The Ollama of OLLAMA_HOST is not asked: {why}")),
+        }
+        let llm = settings::claude_model(CLAUDE_MODEL);
+        match settings::claude_problem(world, &llm) {
+            None => offers.push(Offer {
+                label: format!("Claude Code's small model ({CLAUDE_MODEL})"),
+                means: claude_means(world, found, &llm),
+                reader: ReaderName::Claude,
+            }),
+            Some(why) => refused.push(format!("Claude Code cannot be asked: {why}")),
+        }
+        offers.push(Offer {
+            label: "Nobody".to_owned(),
+            means: "nothing is written into the repository until you choose a model, or use `throughline add`"
+                .to_owned(),
+            reader: ReaderName::Rules,
+        });
+        Self { offers, refused }
+    }
+
+    /// Returns whether there is something to choose.
+    pub fn is_choice(&self) -> bool {
+        self.offers.len() > 1
+    }
+
+    /// Returns each reader with what follows from it.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let line = |offer: &Offer| format!("{}: {}", paint(STRONG, &offer.label), offer.means);
+        self.offers.iter().map(line)
+    }
+
+    /// Returns why others cannot be had.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Asks for one; `None` where the person leaves the question.
+    pub fn ask(&self) -> Result<Option<ReaderName>> {
+        let labels: Vec<String> = self.offers.iter().map(|offer| offer.label.clone()).collect();
+        // Pressing enter alone sends nothing away.
+        let safe = self.offers.iter().position(|offer| offer.reader != ReaderName::Claude);
+        let at = ask::select("Who reads your sessions?", &labels, safe.unwrap_or_default())?;
+        Ok(at.and_then(|at| self.offers.get(at)).map(|offer| offer.reader.clone()))
+    }
+}
+
+/// Returns what follows where Claude Code reads sessions: where the text goes, who pays, and how much.
+fn claude_means(world: &World, found: &[Transcript], llm: &Llm) -> String {
+    // The settings that came with the project are not read before somebody vouched for it.
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let client = llm::claude_version();
+    let prices = Prices::of(client);
+    let by = match client {
+        Some(version) => format!("by the prices of client {version}"),
+        None => "by the highest prices known".to_owned(),
+    };
+    let cost = match estimate::estimate(&settings, found, prices) {
+        Some(estimate) => {
+            let sessions = view::plural(estimate.sessions, "session");
+            let each = estimate.each.usd.unwrap_or_default();
+            format!("about {} for {sessions} (${each:.4} each, {by})", usd(estimate.usd()))
+        }
+        None => {
+            let usd = prices.usd(TYPICAL_TOKENS.0, TYPICAL_TOKENS.1);
+            format!("about ${usd:.4} for 10,000 tokens asked and 1,000 answered ({by})")
+        }
+    };
+    format!(
+        "{cost}, at most ${:.2} a day, billed to {}; redacted text goes to Anthropic, as your sessions do",
+        llm.usd_per_day,
+        llm::claude_bill(),
+    )
+}
+
+/// Returns an amount of US dollars, with parts of a cent where it is small.
+fn usd(amount: f64) -> String {
+    if amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
+}
+
+/// Cost of reading, and its bounds.
+#[derive(Debug, Serialize)]
+pub struct ReadingCost {
+    /// Today, by the model that is set.
+    pub today: Spent,
+    /// Tokens that a day may cost.
+    pub tokens_per_day: Option<u64>,
+    /// US dollars that a day may cost.
+    pub usd_per_day: Option<f64>,
+    /// The last sessions that something was asked about, newest first.
+    pub sessions: Vec<Spent>,
+    /// Sessions that the model has not read to their end.
+    pub waiting: usize,
+    /// Why these wait in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
+    /// Cost of one of them, by the last ones.
+    pub each: Option<Spent>,
+    /// Questions that failed again and again.
+    pub set_aside: usize,
+    /// Why the last question got no answer.
+    pub trouble: Option<Trouble>,
+    /// Why nothing can be asked.
+    pub problem: Option<String>,
+}
+
+/// Adds up the cost of reading so far.
+pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
+    let spent = usage::spent(&usage::ledger(&world.dirs));
+    let provider = format!("{}/{}", llm.provider, llm.model);
+    let today = today(&spent, world.now, &provider);
+    let each = usage::each_session(&spent, &provider);
+    let folder = llm::folder(home);
+    let waiting = processor::mining::waiting(home);
+    let strain = || llm::pause::strain(llm, world.ollama_host.as_deref(), &world.machine);
+    let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());
+    ReadingCost {
+        today,
+        tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
+        usd_per_day: llm.usd_bound(),
+        sessions: sessions.take(SESSIONS_TOLD).collect(),
+        waiting,
+        paused: (waiting > 0).then(strain).flatten().map(|strain| strain.to_string()),
+        each,
+        set_aside: aside::count(&folder),
+        trouble: trouble::read(&folder)
+            .filter(|trouble| trouble.provider == provider && trouble.host == llm.host),
+        problem: settings::claude_problem(world, llm),
+    }
+}
+
+fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
+    Spent { provider: provider.to_owned(), ..usage::of_day(spent, &now.date(), Some(provider)) }
+}
+
+impl ReadingCost {
+    /// Returns it in lines for people.
+    pub fn lines(&self) -> Vec<String> {
+        let mut bounds = Vec::new();
+        bounds.extend(self.tokens_per_day.map(tokens_told));
+        bounds.extend(self.usd_per_day.map(|usd| format!("${usd:.2}")));
+        let most = match bounds.is_empty() {
+            true => String::new(),
+            false => format!(" (at most {} a day)", bounds.join(" and ")),
+        };
+        let mut lines = vec![format!("today {}{most}", amount(&self.today))];
+        lines.extend(self.sessions.iter().map(|one| {
+            let session: String = one.session.chars().take(SESSION_CHARS).collect();
+            format!("{} session {session} by {}: {}", one.day, one.provider, amount(one))
+        }));
+        lines.extend(self.told_waiting());
+        lines.extend(self.paused.as_ref().map(|why| {
+            format!("reading paused: {why}; `throughline sync` reads now, `llm.pause` turns it off")
+        }));
+        lines
+    }
+
+    /// How many sessions wait, and what they will take.
+    fn told_waiting(&self) -> Option<String> {
+        let count = Some(self.waiting).filter(|count| *count > 0)?;
+        let verb = if count == 1 { "waits" } else { "wait" };
+        let wait = format!("{} {verb} to be read", view::plural(count, "session"));
+        let Some(each) = &self.each else { return Some(wait) };
+        let sessions = count as u64;
+        let time = about(Duration::from_millis(each.usage.millis.saturating_mul(sessions)));
+        let tokens = each.usage.tokens().saturating_mul(sessions);
+        Some(format!("{wait}: {time}, {} by the last ones", tokens_told(tokens)))
+    }
+
+    /// Returns warnings that a person should see.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        warnings.extend(
+            self.problem
+                .as_ref()
+                .map(|problem| format!("{problem}. Nothing is learned until it can be asked.")),
+        );
+        let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
+            || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);
+        warnings.extend(
+            self.trouble.as_ref().map(|trouble| {
+                format!("No answer on {}: {}", clock::date(trouble.at), trouble.why)
+            }),
+        );
+        if is_spent {
+            warnings.push(
+                "Today's bound for reading is reached; the rest waits for tomorrow.".to_owned(),
+            );
+        }
+        if self.set_aside > 0 {
+            warnings.push(format!(
+                "{} of sessions failed again and again: `throughline sync --retry` asks again.",
+                view::plural(self.set_aside, "part")
+            ));
+        }
+        warnings
+    }
+}
+
+fn amount(spent: &Spent) -> String {
+    let usd = spent.usage.usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
+    let failed = match spent.failed {
+        0 => String::new(),
+        failed => format!(" ({failed} without an answer)"),
+    };
+    let each = spent.seconds_each().map(|seconds| format!(", {seconds:.1} s each"));
+    let questions = view::plural(spent.questions as usize, "question");
+    let tokens = tokens_told(spent.usage.tokens());
+    format!("{questions}{failed}, {tokens}{usd}{}", each.unwrap_or_default())
+}
+
+fn tokens_told(tokens: u64) -> String {
+    view::plural(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
+}
+
+/// Has what was set aside asked again; says how much that is.
+pub fn retry(home: &ProjectDir) -> Result<usize> {
+    aside::retry(home).map_err(Failure::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_is_named_on_the_command_line() {
+        assert_eq!("rules".parse(), Ok(ReaderName::Rules));
+        assert_eq!("ollama".parse(), Ok(ReaderName::Ollama(None)));
+        assert_eq!("ollama:qwen3:8b".parse(), Ok(ReaderName::Ollama(Some("qwen3:8b".to_owned()))));
+        assert_eq!("claude".parse(), Ok(ReaderName::Claude));
+        assert!("gpt".parse::<ReaderName>().is_err() && "rules:x".parse::<ReaderName>().is_err());
+    }
+}

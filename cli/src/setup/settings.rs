@@ -1,0 +1,177 @@
+//! Changes to the user's own settings file, and to the model in it that reads sessions.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::Tree;
+use memory_store::settings::Llm;
+use memory_store::settings_file;
+use memory_store::store::{Privacy, replace};
+use processor::llm::host::Server;
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::exit;
+use crate::failure::{AtPath as _, Failure, Result};
+use crate::inspect::migrations;
+use crate::world::World;
+
+/// Lets no model read sessions.
+pub fn use_rules(world: &World) -> Result {
+    edit(world, |document| {
+        document.remove("llm");
+    })
+}
+
+/// Sets the model that reads sessions. The consents given before, bounds and patience stay where
+/// nothing else is said.
+pub fn use_llm(
+    world: &World,
+    chosen: &Llm,
+    consent: &[String],
+    usd_per_day: Option<f64>,
+) -> Result {
+    let consented = consents(world, chosen, consent)?;
+    edit(world, |document| {
+        if !document.get("llm").is_some_and(Item::is_table_like) {
+            document["llm"] = Item::Table(Table::new());
+        }
+        let llm = &mut document["llm"];
+        // What is about a server says nothing about another provider's.
+        let same = llm.get("provider").and_then(Item::as_str) == Some(&*chosen.provider);
+        if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
+            table.remove("host");
+            table.remove("api_key_env");
+        }
+        let same = same && llm.get("model").and_then(Item::as_str) == Some(&*chosen.model);
+        if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
+            table.remove("context");
+        }
+        llm["provider"] = value(&chosen.provider);
+        llm["model"] = value(&chosen.model);
+        for (key, text) in [("host", &chosen.host), ("api_key_env", &chosen.api_key_env)] {
+            if !text.is_empty() {
+                llm[key] = value(text);
+            }
+        }
+        if !consented.is_empty() {
+            llm["consented_hosts"] = value(consented.iter().collect::<toml_edit::Array>());
+        }
+        if let Some(tokens) = chosen.context {
+            llm["context"] = value(i64::from(tokens));
+        }
+        if let Some(tokens) = chosen.tokens_per_day {
+            llm["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
+        }
+        if let Some(usd) = usd_per_day {
+            llm["usd_per_day"] = value(usd);
+        }
+    })
+}
+
+/// Lets what is learned wait for a review, in all projects of this user.
+pub fn use_drafts(world: &World) -> Result {
+    edit(world, |document| document["review"] = value(true))
+}
+
+/// Tells of [`use_drafts`] what it sets in `file`.
+pub fn told_drafts(file: &str) -> String {
+    format!("`review = true` in {file}, for all your projects")
+}
+
+/// Changes the user's settings file, which has the format of this program then; comments and order stay.
+fn edit(world: &World, change: impl FnOnce(&mut DocumentMut)) -> Result {
+    migrations::before_settings(world)?;
+    edit_file(&world.dirs.config_file(), change)
+}
+
+fn edit_file(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        other => other.at(path)?,
+    };
+    let mut document = parsed(path, &text)?;
+    change(&mut document);
+    write(path, &document.to_string())
+}
+
+/// Reads the text of our own settings file, so that it can be changed.
+pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        Failure::new(format!("{}: {}", path.display(), error.message()))
+            .code(exit::INVALID)
+            .hint("Correct the file and run the command again; it was left as it is.")
+    })
+}
+
+/// Writes our own settings file.
+pub fn write(path: &Path, text: &str) -> Result {
+    Ok(replace(path, text.as_bytes(), Privacy::Private)?)
+}
+
+/// Returns the hosts that the user agreed to, here or before.
+///
+/// # Errors
+/// When the model's host is none of them and not this machine.
+pub fn consents(world: &World, llm: &Llm, consent: &[String]) -> Result<Vec<String>> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    consented.extend(consent.iter().cloned());
+    consented.sort();
+    consented.dedup();
+    let variable = world.ollama_host.as_deref().filter(|_| llm.provider == "ollama");
+    let server = Server::named(&llm.host, variable).map_err(Failure::new)?;
+    if server.is_allowed(&consented) {
+        return Ok(consented);
+    }
+    let name = server.name();
+    Err(Failure::new(format!("{name} is another machine, and nobody agreed to ask it")).hint(
+        format!(
+            "`throughline config llm` with `--consent {name}` agrees to send redacted text there."
+        ),
+    ))
+}
+
+/// A model of the Ollama in the usual place.
+pub fn ollama_model(model: &str) -> Llm {
+    Llm { model: model.to_owned(), ..Llm::default() }
+}
+
+/// A model of Claude Code.
+pub fn claude_model(model: &str) -> Llm {
+    Llm { provider: "claude".to_owned(), model: model.to_owned(), ..Llm::default() }
+}
+
+/// Why Claude Code cannot be asked, if it cannot.
+pub fn claude_problem(world: &World, llm: &Llm) -> Option<String> {
+    processor::llm::problem(llm, world.ollama_host.as_deref(), &roots(world))
+}
+
+/// The working trees whose settings of Claude Code count here.
+pub fn roots(world: &World) -> Vec<PathBuf> {
+    match Tree::find(&world.dirs, &world.cwd) {
+        Some(tree) if tree.root != tree.main_root => vec![tree.root, tree.main_root],
+        Some(tree) => vec![tree.root],
+        None => vec![world.root()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_other_settings_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "# mine\nalpha = 0.1 # careful\n").unwrap();
+        edit_file(&path, |document| document["notice"] = value("off")).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "# mine\nalpha = 0.1 # careful\nnotice = \"off\"\n"
+        );
+        fs::write(&path, "alpha = \n").unwrap();
+        assert_eq!(edit_file(&path, |_| {}).unwrap_err().code, exit::INVALID);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "alpha = \n");
+    }
+}

@@ -1,0 +1,230 @@
+//! `throughline uninstall`: removes the entries that `init` made in files of the user and of all projects, and the
+//! additions that the documentation describes.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use memory_store::layout::STORE_DIR;
+use memory_store::store::readme;
+use serde::Serialize;
+
+use self::account::{Account, ByHand};
+use super::claude::replace::RunMode;
+use super::elsewhere::memories;
+use crate::ask;
+use crate::failure::{AtPath as _, Result};
+use crate::typed::WriteOptions;
+use crate::view;
+use crate::world::World;
+
+mod account;
+mod by_hand;
+mod parts;
+
+/// Files of the programs that the installers put into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 5] = ["LICENSE", "NOTICE", "CHANGELOG.md", "ORIGIN", "MODEL"];
+/// How the names of the embedder's files begin.
+const MODELS: [&str; 2] = ["table-v", "transformer-v"];
+
+/// Takes out what `init` put into Claude Code's files and those of all projects, and what the documentation tells you to
+/// add: hooks, MCP server, status line, skill, paragraphs, rules, merge driver, checks of commits,
+/// completions, manual pages. Memories stay. What is written in a way of yours is named with its line.
+///
+/// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
+/// gone.
+#[derive(Debug, Args)]
+pub struct UninstallArgs {
+    /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
+    /// your own memories and those of private projects, your settings. Memories in repositories and the programs' own
+    /// files stay. It is shown before it is asked for, and nothing is done unless you agree
+    #[arg(long)]
+    purge: bool,
+    /// Ask nothing
+    #[arg(long, short = 'y')]
+    yes: bool,
+    #[command(flatten)]
+    write: WriteOptions,
+}
+
+impl UninstallArgs {
+    /// Returns whether the command decides something for the person.
+    pub fn decides(&self) -> bool {
+        !self.write.dry_run
+    }
+}
+
+/// Files that were changed and deleted.
+#[derive(Default, Serialize)]
+struct Done {
+    /// Files that a part was taken out of, or that were a part and are gone.
+    changed: Vec<PathBuf>,
+    /// Folders that were deleted, but for the programs' own files.
+    deleted: Vec<PathBuf>,
+    /// Parts that could not be taken out, and why.
+    failed: Vec<String>,
+    /// Lines and files that a person has to delete.
+    by_hand: Vec<ByHand>,
+}
+
+/// Report of a dry run.
+#[derive(Serialize)]
+struct UninstallPreview {
+    would: Vec<String>,
+    by_hand: Vec<ByHand>,
+}
+
+/// Runs the command.
+pub fn run(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
+    if args.write.dry_run {
+        return would(args, world, out);
+    }
+    let told: &mut dyn Write = if args.write.json { &mut std::io::sink() } else { &mut *out };
+    // Asked first: who declines has changed nothing.
+    if args.purge && !args.yes {
+        show_purge(world, told)?;
+        if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
+            return Err(ask::declined(world, "nothing was changed"));
+        }
+    }
+    let roots = parts::roots(world)?;
+    let mut account = Account::new(RunMode::Real);
+    parts::take_out(world, &roots, &mut account);
+    account.told.iter().try_for_each(|sentence| writeln!(told, "{sentence}"))?;
+    show_by_hand(&account.by_hand, told)?;
+    let nothing = if args.purge { ", and nothing was deleted" } else { "" };
+    let failure = account.failure(&format!(
+        "The rest is taken out{nothing}. What could not be taken out is still in use: keep the programs, mend this and \
+         run `throughline uninstall` again, or take out by hand what has throughline in its name."
+    ));
+    let mut done = Done { changed: account.changed, by_hand: account.by_hand, ..Done::default() };
+    if failure.is_none() && args.purge {
+        purge(world, &roots, &mut done, told)?;
+    } else if failure.is_none() {
+        writeln!(
+            told,
+            "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies \
+             outside of repositories."
+        )?;
+    }
+    if args.write.json {
+        done.failed = failure.iter().map(ToString::to_string).collect();
+        view::json(&done, out)?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Says what would be taken out and deleted.
+fn would(args: &UninstallArgs, world: &World, out: &mut dyn Write) -> Result {
+    let roots = parts::roots(world)?;
+    let mut account = Account::new(RunMode::Dry);
+    parts::take_out(world, &roots, &mut account);
+    if args.purge {
+        let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
+        let there = folders.into_iter().filter(|folder| folder.exists());
+        account.told.extend(there.map(|folder| format!("delete {}", view::path(folder))));
+    }
+    let failure = account
+        .failure("`throughline uninstall` cannot look into this, and would leave it as it is.");
+    let Account { told, by_hand, .. } = account;
+    if args.write.json {
+        view::json(&UninstallPreview { would: told, by_hand }, out)?;
+    } else {
+        view::would(&told, false, out)?;
+        show_by_hand(&by_hand, out)?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Prints the lines and files that a person has to delete.
+fn show_by_hand(by_hand: &[ByHand], out: &mut dyn Write) -> Result {
+    if by_hand.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "Left as it is, for it is written in a way of yours. Delete by hand:")?;
+    by_hand.iter().try_for_each(|one| writeln!(out, "  {}", one.told()))?;
+    Ok(())
+}
+
+/// Says what a purge deletes, and where.
+fn show_purge(world: &World, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
+    let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
+    let private = projects.map(|project| memories(&project.path().join("memories"))).sum::<usize>();
+    let own = memories(&dirs.user_memories());
+    let what = [
+        (
+            &dirs.data,
+            format!(
+                "archive, ledger, trust, {} of your own, {private} of private projects",
+                view::plural(own, "memory")
+            ),
+        ),
+        (&dirs.state, "index, receipts, logs".to_owned()),
+        (&dirs.config, "your settings".to_owned()),
+    ];
+    for (folder, what) in what.into_iter().filter(|(folder, _)| folder.exists()) {
+        writeln!(out, "{}: {what}", view::path(folder))?;
+    }
+    writeln!(out, "Memories in repositories stay, and the README.md beside them.")?;
+    out.flush()?;
+    Ok(())
+}
+
+fn purge(world: &World, roots: &[PathBuf], done: &mut Done, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
+    let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
+    for folder in [&dirs.data, &dirs.state, &dirs.config] {
+        // The programs' own files may lie there, too.
+        let is_shared = installed.is_some() && *folder == dirs.data;
+        let deleted = if is_shared { empty(folder) } else { fs::remove_dir_all(folder) };
+        match deleted {
+            Ok(()) => {
+                let path = view::path(folder);
+                match is_shared && folder.exists() {
+                    true => writeln!(
+                        out,
+                        "Deleted all in {path} but the programs' own files, which stay"
+                    ),
+                    false => writeln!(out, "Deleted {path}"),
+                }?;
+                done.deleted.push(folder.clone());
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).at(folder),
+        }
+    }
+    // The note alone is nobody's memory.
+    for root in roots {
+        if let Some(folder) = readme::remove_alone(&root.join(STORE_DIR).join("memories")) {
+            writeln!(out, "Deleted {}, which held no memory", view::path(&folder))?;
+            done.deleted.push(folder);
+        }
+    }
+    Ok(())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(one) == real(other)
+}
+
+/// Deletes what is in a folder but the programs' own files, and the folder where that leaves nothing in it.
+fn empty(folder: &Path) -> std::io::Result<()> {
+    let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.into_iter().map(|entry| entry.path()).partition(|path| is_installed(path));
+    for path in others {
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => fs::remove_dir_all(&path)?,
+            false => fs::remove_file(&path)?,
+        }
+    }
+    if ours.is_empty() { fs::remove_dir(folder) } else { Ok(()) }
+}
+
+fn is_installed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    INSTALLED.contains(&&*name) || MODELS.iter().any(|start| name.starts_with(start))
+}

@@ -1,0 +1,114 @@
+//! The account of `uninstall`: the parts that were or would be removed, failures, and the lines and files that a person
+//! has to delete.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::failure::{Failure, Result};
+use crate::setup::claude::replace::RunMode;
+use crate::view;
+
+/// Something that a person has to delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ByHand {
+    /// The file.
+    pub path: PathBuf,
+    /// Number of the line, counted from 1; `None` for the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The text of the line, or what to do with the file.
+    pub text: String,
+}
+
+impl ByHand {
+    /// Returns the place and the text as one line.
+    pub fn told(&self) -> String {
+        let path = view::path(&self.path);
+        let text = view::plain(&self.text);
+        match self.line {
+            Some(line) => format!("{path}:{line}: {text}"),
+            None => format!("{path}: {text}"),
+        }
+    }
+}
+
+/// Way in which a part is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemovalWay {
+    /// The part is cut out of its file, which stays.
+    Out,
+    /// The part is a file of its own, which is removed.
+    Whole,
+}
+
+/// Parts that were removed. Neither a part that fails nor a closed output keeps the other parts from being removed.
+pub struct Account {
+    /// Whether files are changed.
+    pub run: RunMode,
+    /// Sentences for the person; those of a dry run lack the leading `Would`.
+    pub told: Vec<String>,
+    /// Files that were changed or removed.
+    pub changed: Vec<PathBuf>,
+    /// Lines and files that a person has to delete.
+    pub by_hand: Vec<ByHand>,
+    /// Failures, each once: several parts may be in one file.
+    failures: Vec<Failure>,
+}
+
+impl Account {
+    pub fn new(run: RunMode) -> Self {
+        Self {
+            run,
+            told: Vec::new(),
+            changed: Vec::new(),
+            by_hand: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Adds a part by the file that contained it. Does nothing if no file did.
+    pub fn add(&mut self, what: &str, way: RemovalWay, part: Result<Option<PathBuf>>) {
+        let path = match part {
+            Ok(Some(path)) => path,
+            Ok(None) => return,
+            Err(failure) => return self.fail(failure),
+        };
+        let file = view::path(&path);
+        let told = match (self.run, way) {
+            (RunMode::Real, RemovalWay::Out) => format!("Taken out of {file}"),
+            (RunMode::Real, RemovalWay::Whole) => format!("Removed {file}"),
+            (RunMode::Dry, RemovalWay::Out) => format!("take {what} out of {file}"),
+            (RunMode::Dry, RemovalWay::Whole) => format!("remove {file}"),
+        };
+        if !self.told.contains(&told) {
+            self.told.push(told);
+            self.changed.push(path);
+        }
+    }
+
+    pub fn fail(&mut self, failure: Failure) {
+        if !self.failures.contains(&failure) {
+            self.failures.push(failure);
+        }
+    }
+
+    /// Returns one failure that combines all failures, with `remedy` in its hint.
+    pub fn failure(&mut self, remedy: &str) -> Option<Failure> {
+        let mut failures = std::mem::take(&mut self.failures);
+        let first = failures.first()?;
+        let (code, count) = (first.code, failures.len());
+        if count == 1 {
+            let failure = failures.pop()?;
+            let hint = failure.hint.as_ref().map(|hint| format!("{hint} ")).unwrap_or_default();
+            return Some(failure.hint(hint + remedy));
+        }
+        let told = |failure: &Failure| match &failure.hint {
+            Some(hint) => format!("{failure} ({})", hint.trim_end_matches('.')),
+            None => failure.to_string(),
+        };
+        let causes = failures.iter().map(told).collect();
+        let failure = Failure::new(format!("{count} parts cannot be taken out")).code(code);
+        Some(Failure { causes, ..failure.hint(remedy) })
+    }
+}

@@ -1,0 +1,422 @@
+//! The two stores a command sees: the project's, and the user's own.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use memory_store::counts::MemoryCounts;
+use memory_store::id::SHORT_ID_CHARS;
+use memory_store::identity::Identity;
+use memory_store::index::journal::{self, Change};
+use memory_store::layout::{Tree, TreeDir};
+use memory_store::memory::Scope;
+use memory_store::recall::{Collection, Judged, Recall};
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+use memory_store::settings_file;
+use memory_store::store::{Listing, SHORT_ID_CHARS_MIN, Store, Stored};
+use memory_store::trust::{HeldBack, Trust};
+use memory_store::{Error, MemoryId, Timestamp};
+
+use crate::failure::{Failure, Result, after_saving};
+use crate::inspect::migrations;
+use crate::world::World;
+
+/// The project's store and the user's own.
+pub struct Stores {
+    /// Environment of the command.
+    pub world: World,
+    /// The working tree.
+    pub tree: Tree,
+    /// Its memories.
+    pub project: Store,
+    /// The memories for every project.
+    pub user: Store,
+    /// The settings in effect.
+    pub settings: Settings,
+}
+
+/// A memory file that is held back.
+pub struct HeldFile {
+    /// The file.
+    pub stored: Stored,
+    /// Why it is held.
+    pub why: HeldBack,
+    /// Argument of `throughline review --release` that lets it out as it is now.
+    pub release: String,
+}
+
+/// Returns whether the index of a judgement gives this very file, by the same label.
+fn is_given(stored: &Stored, judged: &Judged, from_repository: bool) -> bool {
+    judged.gives(&stored.path, stored.stamp, from_repository)
+}
+
+impl HeldFile {
+    /// The file, if it is held by what its store gives.
+    fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
+        let why = trust.judgement(&stored, redactor).held?;
+        let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
+        Some(Self { stored, why, release })
+    }
+}
+
+impl Stores {
+    /// Opens both stores; a failure when nobody vouched for the working tree.
+    pub fn open(world: &World) -> Result<Self> {
+        Self::at(world, world.tree()?)
+    }
+
+    /// Opens both stores for a working tree that somebody vouched for.
+    pub fn at(world: &World, tree: Tree) -> Result<Self> {
+        let project = Store::open(&world.dirs, &tree)?;
+        let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
+        let user = Store::user(&world.dirs)?;
+        let mut stores = Self { world: world.clone(), tree, project, user, settings };
+        stores.project = stores.judged(&stores.project)?;
+        stores.user = stores.judged(&stores.user)?;
+        Ok(stores)
+    }
+
+    /// Returns the folder of the working tree's state.
+    pub fn state(&self) -> TreeDir {
+        self.world.dirs.tree(&self.tree.root)
+    }
+
+    /// Opens the index of the working tree.
+    pub fn recall(&self) -> Recall {
+        Recall::open(&self.world.dirs, &self.tree, None)
+    }
+
+    /// Returns the redactor for what a command is about to write into one of the stores, which have the formats of this
+    /// program then.
+    ///
+    /// # Errors
+    /// When a later version of the program has written them; others as of [`Store::redactor_for_writing`].
+    pub fn redactor_for_writing(&self, store: &Store) -> Result<Redactor> {
+        migrations::before_write(&self.world, &self.tree)?;
+        Ok(store.redactor_for_writing(&self.settings)?)
+    }
+
+    fn judged(&self, store: &Store) -> Result<Store> {
+        Ok(store.clone().judged(self.trust(store)?, &self.settings))
+    }
+
+    /// Lets the next hook see what became of a memory, once its file is written.
+    pub fn note(&self, of: &Stored, change: Change<'_>) -> Result {
+        after_saving(journal::note(&self.world.dirs, &self.tree, self.scope_of(of), change))
+    }
+
+    /// Lets the next hook see a change to one of the stores.
+    pub fn note_in(&self, store: &Store, change: Change<'_>) -> Result {
+        let is_users = store.folder == self.user.folder;
+        let scope = if is_users { Scope::User } else { Scope::Project };
+        after_saving(journal::note(&self.world.dirs, &self.tree, scope, change))
+    }
+
+    /// Judges a memory that was saved in one of the stores a moment ago, and lets the next hook see it. Returns why it is
+    /// held, if it is.
+    pub fn note_saved(
+        &self,
+        store: &Store,
+        saved: &Stored,
+        redactor: &Redactor,
+    ) -> Result<Option<HeldBack>> {
+        let judgement = self.trust(store)?.judgement(saved, redactor);
+        self.note(saved, Change::Saved(saved, &judgement))?;
+        Ok(judgement.held)
+    }
+
+    /// Reads what one of the stores gives, by what is released now.
+    pub fn trust(&self, store: &Store) -> Result<Trust> {
+        Ok(Trust::of(store, &self.settings)?)
+    }
+
+    /// Finds memories of either store, or of what was put aside, by their ids or the last characters of them. Where the
+    /// indexes do not tell their files, all are read once.
+    pub fn find_all(&self, ids: &[String]) -> Result<Vec<Stored>> {
+        if let Some(found) = self.find_indexed(ids) {
+            return Ok(found);
+        }
+        let (all, mut archived) = (self.list()?, None);
+        let mut found = Vec::new();
+        for id in ids {
+            found.push(match all.find(id) {
+                Err(missing @ Error::NotFound { found: 0, .. }) => {
+                    if archived.is_none() {
+                        archived = Some(joined(self.project.archived()?, self.user.archived()?));
+                    }
+                    let archived = archived.as_ref().and_then(|it| it.find(id).ok());
+                    match archived {
+                        Some(archived) => archived,
+                        None => return Err(broken(self.list()?, id).unwrap_or(missing).into()),
+                    }
+                }
+                found => found?,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Finds memories whose files are as the indexes read them; `None` where one is not found so.
+    fn find_indexed(&self, ids: &[String]) -> Option<Vec<Stored>> {
+        let collections = [Collection::Memories, Collection::User];
+        let files = self.recall().files(&collections, usize::MAX)?;
+        Store::find_indexed(&[&self.project, &self.user], ids, &files)
+    }
+
+    /// Finds a memory in either store by its id, or the last characters of it.
+    pub fn find(&self, id: &str) -> Result<(&Store, Stored)> {
+        self.find_with(id, |store, id| store.list()?.find(id))
+    }
+
+    /// Finds a memory, or where none is meant one that was put aside; returns whether it was.
+    pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
+        let is_unknown = |store: &Store| {
+            matches!(
+                store.list().and_then(|all| all.find(id)),
+                Err(Error::NotFound { found: 0, .. })
+            )
+        };
+        match self.find(id) {
+            Ok((store, stored)) => Ok((store, stored, false)),
+            // Of several, or one that cannot be read, nobody meant another.
+            Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
+            Err(missing) => {
+                let (store, stored) = self
+                    .find_with(id, |store, id| store.archived()?.find(id))
+                    .map_err(|_| missing)?;
+                Ok((store, stored, true))
+            }
+        }
+    }
+
+    fn find_with(
+        &self,
+        id: &str,
+        find: impl Fn(&Store, &str) -> memory_store::Result<Stored>,
+    ) -> Result<(&Store, Stored)> {
+        let (project, user) = (find(&self.project, id), find(&self.user, id));
+        match (project, user) {
+            (Ok(found), Err(Error::NotFound { found: 0, .. })) => Ok((&self.project, found)),
+            (Err(Error::NotFound { found: 0, .. }), Ok(found)) => Ok((&self.user, found)),
+            (Ok(_), Ok(_)) => Err(ambiguous(id, 2)),
+            (
+                Err(Error::NotFound { found: project, .. }),
+                Err(Error::NotFound { found: user, .. }),
+            ) => match project + user {
+                0 => Err(broken(self.list()?, id).map_or_else(|| ambiguous(id, 0), Failure::from)),
+                found => Err(ambiguous(id, found)),
+            },
+            (Ok(_), Err(Error::NotFound { found, .. }))
+            | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(ambiguous(id, found + 1)),
+            (Err(error), _) | (_, Err(error)) => Err(error.into()),
+        }
+    }
+
+    /// Reads all memory files of both stores, once, and what the indexes say of them.
+    pub fn survey(&self) -> Result<StoreSurvey<'_>> {
+        let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
+        let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
+        let pulled = pulled.map(|stored| stored.path.clone().into_os_string()).collect();
+        let judged = self.recall().judged();
+        let (user, user_trust) = (self.user.list()?, self.trust(&self.user)?);
+        Ok(StoreSurvey { stores: self, project, user, trust, user_trust, judged, pulled })
+    }
+
+    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
+    pub fn held(&self) -> Result<Vec<HeldFile>> {
+        self.survey()?.held()
+    }
+
+    /// Tells why one memory is held back, if it is.
+    pub fn held_as(&self, stored: &Stored) -> Result<Option<HeldFile>> {
+        let store = self.store_of(stored);
+        let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
+        Ok(HeldFile::of(stored.clone(), &trust, &redactor))
+    }
+
+    /// The memories that are from the repository, by id, without those that look like an order.
+    pub fn unreleased(&self) -> Result<Vec<Stored>> {
+        self.survey()?.unreleased()
+    }
+
+    /// Tells which memories are from the repository.
+    pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
+        let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
+        let users = self.user.folder.clone();
+        Ok(move |stored: &Stored| match stored.path.starts_with(&users) {
+            true => user.is_from_repository(stored),
+            false => project.is_from_repository(stored),
+        })
+    }
+
+    /// The files that count, each of all with its id.
+    pub fn counting(&self) -> Result<BTreeSet<PathBuf>> {
+        Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
+    }
+
+    /// Returns the scope of the index that has a memory: its file may say `scope: user` wherever it lies.
+    pub fn scope_of(&self, stored: &Stored) -> Scope {
+        match stored.path.starts_with(&self.user.folder) {
+            true => Scope::User,
+            false => Scope::Project,
+        }
+    }
+
+    /// The store that a memory is in.
+    pub fn store_of(&self, stored: &Stored) -> &Store {
+        if stored.path.starts_with(&self.user.folder) { &self.user } else { &self.project }
+    }
+
+    /// The files of what is held back.
+    pub fn held_files(&self) -> Result<BTreeSet<PathBuf>> {
+        Ok(self.held()?.into_iter().map(|held| held.stored.path).collect())
+    }
+
+    /// Leaves out what is held back.
+    pub fn without_held(&self, mut memories: Vec<Stored>) -> Result<Vec<Stored>> {
+        let held = self.held_files()?;
+        memories.retain(|stored| !held.contains(&stored.path));
+        Ok(memories)
+    }
+
+    /// Counts the memories of both stores, among what was listed of them.
+    pub fn counts(&self, project: &Listing, user: &Listing, now: Timestamp) -> MemoryCounts {
+        let is_committed = self.project.root.is_some();
+        MemoryCounts::of(&project.memories, is_committed, &user.memories, now)
+    }
+
+    /// Counts the memories that only other working trees of the project have in their folders, and that are not in `here`,
+    /// the list of this one's.
+    pub fn elsewhere(&self, here: &Listing) -> usize {
+        if self.project.root.is_none() {
+            return 0;
+        }
+        let ids = |listing: &Listing| -> BTreeSet<MemoryId> {
+            listing.memories.iter().map(|stored| stored.memory.id).collect()
+        };
+        let identity = Identity::read(&self.project.home).ok().flatten().into_iter();
+        let roots = identity.flat_map(|it| [it.paths, it.worktrees].concat());
+        // A path may have another folder by now, which nobody vouched for.
+        let is_tree = |root: &PathBuf| {
+            *root != self.tree.root
+                && Tree::find(&self.world.dirs, root)
+                    .is_some_and(|tree| tree.root == *root && tree.project == self.tree.project)
+        };
+        let others = roots.filter(is_tree).map(|root| self.project.at(&root));
+        let there = others.flat_map(|store| ids(&store.list().unwrap_or_default()));
+        there.collect::<BTreeSet<_>>().difference(&ids(here)).count()
+    }
+
+    /// Lists both stores.
+    pub fn list(&self) -> Result<Listing> {
+        Ok(joined(self.project.list()?, self.user.list()?))
+    }
+}
+
+/// Both stores as they were read at one time.
+pub struct StoreSurvey<'a> {
+    stores: &'a Stores,
+    /// The project's files.
+    pub project: Listing,
+    /// The user's own.
+    pub user: Listing,
+    /// Trust in the project's memories, and in the user's own.
+    trust: Trust,
+    user_trust: Trust,
+    judged: Judged,
+    /// Files that are from the repository, by their paths as they were listed; the user's own never are. As a path each would
+    /// be compared part by part.
+    pulled: HashSet<OsString>,
+}
+
+impl StoreSurvey<'_> {
+    /// Whether a memory is from the repository.
+    pub fn is_pulled(&self, stored: &Stored) -> bool {
+        self.pulled.contains(stored.path.as_os_str())
+    }
+
+    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts. Only those
+    /// are judged of which no index says that it gives them.
+    pub fn held(&self) -> Result<Vec<HeldFile>> {
+        let mut held = Vec::new();
+        for (store, listing, trust) in [
+            (&self.stores.project, &self.project, &self.trust),
+            (&self.stores.user, &self.user, &self.user_trust),
+        ] {
+            let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
+            let unclear = listing.files().filter(|stored| {
+                let is_pulled = self.is_pulled(stored);
+                is_pulled && trust.holds_unreleased() || !is_given(stored, &self.judged, is_pulled)
+            });
+            held.extend(
+                unclear.filter_map(|stored| HeldFile::of(stored.clone(), trust, &redactor)),
+            );
+        }
+        held.sort_by(|HeldFile { stored: a, .. }, HeldFile { stored: b, .. }| {
+            (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
+        });
+        Ok(held)
+    }
+
+    /// The memories that are from the repository, by id, without those that look like an order.
+    pub fn unreleased(&self) -> Result<Vec<Stored>> {
+        let mut files: Vec<Stored> = self.of_others().cloned().collect();
+        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
+        Ok(files)
+    }
+
+    /// Counts them.
+    pub fn unreleased_count(&self) -> usize {
+        self.of_others().count()
+    }
+
+    fn of_others(&self) -> impl Iterator<Item = &Stored> {
+        let (store, trust) = (&self.stores.project, &self.trust);
+        let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
+        let is_order = move |stored: &Stored| {
+            !is_given(stored, &self.judged, true)
+                && trust
+                    .held_as(&stored.memory, &redactor, true)
+                    .is_some_and(|held| held.order.is_some())
+        };
+        let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
+        pulled.filter(move |stored| !is_order(stored))
+    }
+
+    /// The memories of both stores.
+    pub fn listing(self) -> Listing {
+        joined(self.project, self.user)
+    }
+}
+
+fn joined(mut all: Listing, other: Listing) -> Listing {
+    all.memories.extend(other.memories);
+    all.broken.extend(other.broken);
+    all.repeats.extend(other.repeats);
+    all
+}
+
+/// Returns what is wrong with the file that by its name is the memory with this id.
+fn broken(listing: Listing, id: &str) -> Option<Error> {
+    let id = id.trim().to_ascii_lowercase();
+    let end = id.get(id.len().saturating_sub(SHORT_ID_CHARS)..)?;
+    if end.len() < SHORT_ID_CHARS_MIN {
+        return None;
+    }
+    let is_its = |error: &Error| {
+        let (Error::Memory { path, .. } | Error::Io { path, .. } | Error::Refused { path, .. }) =
+            error
+        else {
+            return false;
+        };
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_ascii_lowercase());
+        stem.is_some_and(|stem| stem.ends_with(end))
+    };
+    listing.broken.into_iter().find(is_its)
+}
+
+fn ambiguous(id: &str, found: usize) -> Failure {
+    Error::NotFound { id: id.to_owned(), found }.into()
+}

@@ -1,0 +1,70 @@
+//! Values as they are typed on a command line.
+
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use memory_store::{Kind, Timestamp};
+
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::stores::Stores;
+
+/// Options of commands that write.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct WriteOptions {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A kind, as it is typed.
+pub fn kind(name: &str) -> Result<Kind, String> {
+    Kind::from_name(name).ok_or_else(|| {
+        format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
+    })
+}
+
+/// How many, as it is typed: at least one.
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("`{text}` is no count; write 1 or more")),
+        Ok(count) => Ok(count),
+    }
+}
+
+/// A date, as it is typed.
+pub fn time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text)
+        .ok_or_else(|| format!("`{text}` is no date; write 2026-10-02 or 2026-10-02T09:30:00Z"))
+}
+
+/// A file or glob as memories name it: relative to the project's root, whatever folder it was typed in.
+pub fn project_path(stores: &Stores, typed: &str) -> Result<String> {
+    let (world, tree) = (&stores.world, &stores.tree);
+    let typed = Path::new(typed);
+    let whole = if typed.is_absolute() {
+        typed.to_owned()
+    } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
+        // From a subfolder as the shell completes it; what is not there is meant from the root.
+        world.cwd.join(typed)
+    } else {
+        tree.root.join(typed)
+    };
+    let mut steps = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(steps.pop()),
+            part => steps.push(part),
+        }
+    }
+    match steps.strip_prefix(&tree.root) {
+        Ok(path) => Ok(path.to_string_lossy().replace('\\', "/")),
+        Err(_) => Err(Failure::new(format!("{} is outside of the project", typed.display()))
+            .code(exit::USAGE)
+            .hint(format!("Name a file below {}.", tree.root.display()))),
+    }
+}

@@ -1,0 +1,83 @@
+//! Memories and passages that receipts name, as a person is shown them.
+
+use std::collections::HashMap;
+
+use memory_store::MemoryId;
+use memory_store::recall::{Hit, Recall};
+
+use super::{passage, plural};
+use crate::failure::Result;
+use crate::receipts::InjectionReceipt;
+use crate::stores::Stores;
+
+/// Title shown for an id that no longer exists.
+pub const GONE: &str = "(gone since)";
+
+/// Something that was given.
+#[derive(Debug)]
+struct GivenText {
+    title: String,
+    /// The passage, unless it is a memory.
+    passage: Option<Hit>,
+}
+
+/// Memories and passages that were given, by id.
+#[derive(Debug, Default)]
+pub struct GivenItems(HashMap<MemoryId, GivenText>);
+
+impl GivenItems {
+    /// Looks up what receipts name.
+    pub fn of(stores: &Stores, receipts: &[InjectionReceipt]) -> Result<Self> {
+        let memories = stores.list()?.memories.into_iter();
+        let titles = memories.map(|stored| (stored.memory.id, stored.memory.title));
+        Ok(Self::among(titles, &stores.recall(), receipts))
+    }
+
+    /// Looks up what receipts name among these memories, and in an index.
+    pub fn among(
+        memories: impl Iterator<Item = (MemoryId, String)>,
+        recall: &Recall,
+        receipts: &[InjectionReceipt],
+    ) -> Self {
+        let memories = memories.map(|(id, title)| (id, GivenText { title, passage: None }));
+        let mut items: HashMap<MemoryId, GivenText> = memories.collect();
+        for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
+            if !items.contains_key(&given.id)
+                && let Some(hit) = recall.passage(given.id)
+            {
+                let title = passage::quotation(&hit);
+                items.insert(given.id, GivenText { title, passage: Some(hit) });
+            }
+        }
+        Self(items)
+    }
+
+    /// Returns the title of a memory, or the name and the first line of a passage; `None` where it is gone.
+    pub fn known_title(&self, id: MemoryId) -> Option<&str> {
+        self.0.get(&id).map(|item| item.title.as_str())
+    }
+
+    /// Returns the same, with a mark where it is gone.
+    pub fn title(&self, id: MemoryId) -> &str {
+        self.known_title(id).unwrap_or(GONE)
+    }
+
+    /// Returns the passage of this id.
+    pub fn passage(&self, id: MemoryId) -> Option<&Hit> {
+        self.0.get(&id)?.passage.as_ref()
+    }
+
+    /// Returns how many memories and passages a receipt names; without any it was the handoff alone.
+    pub fn counted(&self, receipt: &InjectionReceipt) -> String {
+        let is_passage = |id: MemoryId| self.passage(id).is_some();
+        let passages = receipt.memories.iter().filter(|given| is_passage(given.id)).count();
+        match (receipt.memories.len() - passages, passages) {
+            (0, 0) => "where the work was left".to_owned(),
+            (memories, 0) => plural(memories, "memory"),
+            (0, passages) => plural(passages, "passage"),
+            (memories, passages) => {
+                format!("{} and {}", plural(memories, "memory"), plural(passages, "passage"))
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A memory whole, with the facts about it that its file does not hold.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use memory_store::memory::Status;
+use memory_store::recall::Recall;
+use memory_store::store::Stored;
+use memory_store::trust::LABEL;
+
+use super::MemoryView;
+use super::style::{CARE, paint};
+use crate::failure::Result;
+use crate::inspect::damage;
+use crate::stores::{HeldFile, Stores};
+use crate::view;
+
+/// Facts that are read once for all memories that are shown.
+pub struct MemoryFacts {
+    /// The index.
+    pub recall: Recall,
+    /// Sessions whose evidence is lost.
+    lost: Vec<(PathBuf, String)>,
+}
+
+impl MemoryFacts {
+    /// Reads them.
+    pub fn open(stores: &Stores) -> Self {
+        Self {
+            recall: stores.recall(),
+            lost: damage::lost(&stores.world.dirs.project(stores.tree.project)),
+        }
+    }
+
+    /// Returns a memory as JSON has it.
+    pub fn view<'a>(&self, stored: &'a Stored) -> MemoryView<'a> {
+        let staleness = self.recall.staleness(stored.memory.id);
+        MemoryView::from(stored).stale(staleness.as_ref())
+    }
+
+    /// Prints a memory whole, and why it is held back or may be true no longer.
+    pub fn show(
+        &self,
+        stored: &Stored,
+        is_pulled: bool,
+        stores: &Stores,
+        out: &mut dyn Write,
+    ) -> Result {
+        view::whole(stored, out)?;
+        if is_pulled {
+            let label = format!("{LABEL}: `throughline trust` releases it");
+            writeln!(out, "{}", paint(CARE, label))?;
+        }
+        if let Some(staleness) = self.recall.staleness(stored.memory.id) {
+            writeln!(
+                out,
+                "{}\n`throughline review --keep {}` says that it still holds.",
+                paint(CARE, view::why_stale(&staleness)),
+                stored.memory.id.short()
+            )?;
+        }
+        let session = stored.memory.source.session.as_deref();
+        if session.is_some_and(|session| self.lost.iter().any(|(_, known)| known == session)) {
+            let told = "its evidence is lost: the archived session cannot be read, and its transcript is gone";
+            writeln!(out, "{}", paint(CARE, told))?;
+        }
+        if stored.memory.status == Status::Archived {
+            return Ok(());
+        }
+        if let Some(HeldFile { why, release, .. }) = stores.held_as(stored)? {
+            let why = format!("held back: {}", view::plain(&why.to_string()));
+            writeln!(
+                out,
+                "{}\n`throughline review --release {release}` lets it out.",
+                paint(CARE, why)
+            )?;
+        }
+        Ok(())
+    }
+}

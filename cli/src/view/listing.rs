@@ -1,0 +1,210 @@
+//! The listing of memories, with their marks, for `list` and the browser.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Args;
+use memory_store::counts::Standing;
+use memory_store::memory::{Memory, Status};
+use memory_store::recall::Recall;
+use memory_store::staleness::Staleness;
+use memory_store::store::{Listing, Stored};
+use memory_store::trust::LABEL;
+use memory_store::{Kind, Timestamp};
+
+use super::MemoryView;
+use super::style::{CARE, paint};
+use crate::failure::Result;
+use crate::setup::elsewhere;
+use crate::stores::{StoreSurvey, Stores};
+use crate::view;
+use crate::world::World;
+
+/// Memories that are asked for.
+#[derive(Debug, Default, Args)]
+pub struct ListFilter {
+    /// Only this kind; may be repeated
+    #[arg(long, value_parser = crate::typed::kind, add = crate::complete::kinds(), value_name = "KIND")]
+    kind: Vec<Kind>,
+    /// Only what has this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only what is about this file or folder, or about paths that begin like this
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Only those that `forget` put aside; `throughline restore ID` brings one back
+    #[arg(long)]
+    archived: bool,
+    /// Also those that a newer one replaces, that expired, or that a review turned down
+    #[arg(long)]
+    all: bool,
+    /// At most this many
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = crate::typed::count)]
+    limit: Option<usize>,
+}
+
+/// Memories that are listed, and their marks.
+pub struct ListedMemories {
+    /// The memories, newest first.
+    pub memories: Vec<Stored>,
+    /// The files that have a mark.
+    pub marks: ListMarks,
+    /// Memory files that cannot be read.
+    pub broken: Vec<memory_store::Error>,
+}
+
+impl ListFilter {
+    /// Asks for every memory, also for what was replaced, or for all that was put aside.
+    pub fn every(archived: bool) -> Self {
+        Self { all: true, archived, ..Self::default() }
+    }
+
+    /// Reads the memories that are asked for.
+    pub fn read(&self, stores: &Stores) -> Result<ListedMemories> {
+        let (listing, marks) = match self.archived {
+            true => {
+                let mut listing = stores.project.archived()?;
+                listing.memories.extend(stores.user.archived()?.memories);
+                (listing, ListMarks::default())
+            }
+            false => {
+                let survey = stores.survey()?;
+                let recall = stores.recall();
+                let marks = ListMarks::of(&survey, &recall)?;
+                (survey.listing(), marks)
+            }
+        };
+        let Listing { mut memories, broken, .. } = listing;
+        let path = self.path.as_deref();
+        let path = path.map(|path| crate::typed::project_path(&stores, path)).transpose()?;
+        memories.retain(|stored| self.wants(stored, path.as_deref(), stores.world.now));
+        memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+        memories.truncate(self.limit.unwrap_or(usize::MAX));
+        Ok(ListedMemories { memories, marks, broken })
+    }
+}
+
+/// Prints the memories that are asked for, or says that there are none.
+pub fn print(filter: &ListFilter, json: bool, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let ListedMemories { memories, marks, broken } = filter.read(&stores)?;
+    view::warn_broken(&broken);
+    if json {
+        let views: Vec<MemoryView> =
+            memories.iter().map(|stored| view_of(stored, &marks)).collect();
+        return view::json(&views, out);
+    }
+    if memories.is_empty() {
+        let none = if filter.archived { "No memory was put aside." } else { "No memories." };
+        writeln!(out, "{none}")?;
+        if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
+        }
+    }
+    // Written at once: standard output goes out line by line, and where styles are taken out of it, piece by piece.
+    let mut page = Vec::new();
+    memories.iter().try_for_each(|stored| {
+        let word = match filter.archived {
+            true => "",
+            false => standing_word(&stored.memory, world.now),
+        };
+        view::marked_line(&stored.memory, &(marks.words(stored) + word), &mut page)
+    })?;
+    if anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never {
+        page = anstream::adapter::strip_bytes(&page).into_vec();
+    }
+    Ok(out.write_all(&page)?)
+}
+
+/// Returns the mark of a memory that is not in force.
+pub fn standing_word(memory: &Memory, now: Timestamp) -> &'static str {
+    match Standing::of(memory, now) {
+        Standing::Replaced => " [replaced]",
+        Standing::Expired => " [expired]",
+        Standing::InForce | Standing::Held => "",
+    }
+}
+
+/// The files that are listed with a mark.
+#[derive(Default)]
+pub struct ListMarks {
+    /// Arguments of `throughline review --release`, for each that is held back.
+    held: HashMap<OsString, String>,
+    pulled: HashSet<OsString>,
+    stale: HashMap<OsString, Staleness>,
+}
+
+impl ListMarks {
+    fn of(survey: &StoreSurvey, recall: &Recall) -> Result<Self> {
+        let stale = survey.project.memories.iter().filter_map(|stored| {
+            let staleness = recall.staleness(stored.memory.id)?;
+            Some((stored.path.clone().into_os_string(), staleness))
+        });
+        let memories = survey.project.memories.iter().chain(&survey.user.memories);
+        let pulled = memories.filter(|stored| survey.is_pulled(stored));
+        let held = survey
+            .held()?
+            .into_iter()
+            .map(|held| (held.stored.path.into_os_string(), held.release));
+        Ok(Self {
+            held: held.collect(),
+            pulled: pulled.map(|stored| stored.path.clone().into_os_string()).collect(),
+            stale: stale.collect(),
+        })
+    }
+
+    /// Tells whether a memory is held back.
+    pub fn is_held(&self, stored: &Stored) -> bool {
+        self.release(stored).is_some()
+    }
+
+    /// Returns what lets a memory out as it is now, if it is held back.
+    pub fn release(&self, stored: &Stored) -> Option<&str> {
+        self.held.get(stored.path.as_os_str()).map(String::as_str)
+    }
+
+    /// Tells whether a memory is from the repository.
+    pub fn is_pulled(&self, stored: &Stored) -> bool {
+        self.pulled.contains(stored.path.as_os_str())
+    }
+
+    /// Returns the evidence that a memory is out of date.
+    pub fn staleness(&self, stored: &Stored) -> Option<&Staleness> {
+        self.stale.get(stored.path.as_os_str())
+    }
+
+    /// Returns the marks of a memory in words.
+    pub fn words(&self, stored: &Stored) -> String {
+        let origin = if self.is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
+        let held = if self.is_held(stored) { " [held back]" } else { "" };
+        let stale = self.staleness(stored);
+        let stale = stale.map(|stale| format!(" [{}]", view::plain(&stale.mark())));
+        origin + held + &stale.unwrap_or_default()
+    }
+}
+
+fn view_of<'a>(stored: &'a Stored, marks: &ListMarks) -> MemoryView<'a> {
+    MemoryView::from(stored)
+        .held(marks.is_held(stored))
+        .labelled(marks.is_pulled(stored))
+        .stale(marks.staleness(stored))
+}
+
+impl ListFilter {
+    /// Whether a memory is asked for; `path` as memories name it.
+    fn wants(&self, stored: &Stored, path: Option<&str>, now: Timestamp) -> bool {
+        let memory = &stored.memory;
+        let current = match memory.status {
+            Status::Archived => self.archived,
+            Status::Active | Status::Held | Status::Rejected => {
+                Standing::of(memory, now).is_current()
+            }
+        };
+        (current || self.all)
+            && (self.kind.is_empty() || self.kind.contains(&memory.kind))
+            && self.tag.iter().all(|tag| memory.tags.contains(tag))
+            && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
+    }
+}

@@ -1,0 +1,222 @@
+//! A memory as people and scripts see it.
+
+use std::io::Write;
+use std::path::Path;
+
+use memory_store::memory::{
+    CommandRecord, Fact, HeldFor, Memory, PathRef, Relation, Scope, Source, Status,
+};
+use memory_store::neighbour::CONTRADICTS;
+use memory_store::staleness::Staleness;
+use memory_store::store::Stored;
+use memory_store::{Kind, MemoryId, Timestamp};
+use serde::{Serialize, Serializer};
+
+use super::clock;
+use super::printable::plain;
+use super::style::{NAME, QUIET, STRONG, paint};
+use crate::failure::Result;
+
+/// A memory as `--json` prints it.
+#[derive(Serialize)]
+pub struct MemoryView<'a> {
+    id: MemoryId,
+    short: String,
+    #[serde(flatten, with = "MemoryFields")]
+    memory: &'a Memory,
+    file: &'a Path,
+    /// Whether it is held back; `throughline review --json` says why.
+    held: bool,
+    /// Whether it was neither learned, written nor released on this machine.
+    from_repository: bool,
+    /// Evidence that it is out of date, if the index was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<String>,
+}
+
+/// The fields of a memory behind its id, in the order in which they are printed.
+#[derive(Serialize)]
+#[serde(remote = "Memory")]
+struct MemoryFields {
+    kind: Kind,
+    title: String,
+    body: String,
+    scope: Scope,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_for: Option<HeldFor>,
+    pinned: bool,
+    created: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occurred: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_until: Option<Timestamp>,
+    confidence: f32,
+    tags: Vec<String>,
+    #[serde(serialize_with = "names")]
+    paths: Vec<PathRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cues: Vec<String>,
+    entities: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facts: Vec<Fact>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relations: Vec<Relation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    supersedes: Vec<MemoryId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<MemoryId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    signatures: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<CommandRecord>,
+    source: Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+}
+
+fn names<S: Serializer>(paths: &[PathRef], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| &path.path))
+}
+
+impl MemoryView<'_> {
+    /// Labels it as from the repository if it is.
+    pub fn labelled(self, from_repository: bool) -> Self {
+        Self { from_repository, ..self }
+    }
+
+    /// Marks it as out of date if it may be.
+    pub fn stale(self, staleness: Option<&Staleness>) -> Self {
+        Self { stale: staleness.map(ToString::to_string), ..self }
+    }
+
+    /// Marks it as held back if it is.
+    pub fn held(self, held: bool) -> Self {
+        Self { held, ..self }
+    }
+}
+
+impl<'a> From<&'a Stored> for MemoryView<'a> {
+    fn from(stored: &'a Stored) -> Self {
+        let Stored { path: file, memory, .. } = stored;
+        let (id, short) = (memory.id, memory.id.short());
+        Self { id, short, memory, file, held: false, from_repository: false, stale: None }
+    }
+}
+
+/// When a memory happened, or was written.
+pub fn date(memory: &Memory) -> Timestamp {
+    memory.occurred.unwrap_or(memory.created)
+}
+
+/// Mark of a memory that waits, behind its title.
+pub const WAITS: &str = " [pending]";
+
+/// Prints one line about a memory.
+pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
+    marked_line(memory, "", out)
+}
+
+/// Prints it with a mark of its own.
+pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
+    let mut marks = mark.to_owned();
+    if memory.pinned {
+        marks.push_str(" [pinned]");
+    }
+    match memory.status {
+        Status::Active => {}
+        Status::Held => marks.push_str(WAITS),
+        Status::Rejected => marks.push_str(" [rejected]"),
+        Status::Archived => marks.push_str(" [put aside]"),
+    }
+    writeln!(
+        out,
+        "{}  {}  {:<15} {}{}",
+        paint(NAME, memory.id.short()),
+        paint(QUIET, clock::date(date(memory))),
+        memory.kind.name(),
+        plain(&memory.title),
+        paint(QUIET, marks),
+    )?;
+    Ok(())
+}
+
+/// Prints a whole memory.
+pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
+    let memory = &stored.memory;
+    writeln!(out, "{}", paint(STRONG, plain(&memory.title)))?;
+    if !memory.body.trim().is_empty() {
+        writeln!(out, "\n{}", plain(memory.body.trim_end()))?;
+    }
+    writeln!(out)?;
+    let mut field = |name: &str, value: String| -> Result {
+        if !value.is_empty() {
+            // Of several lines only the first would stand behind the name.
+            let value = value.lines().filter(|line| !line.trim().is_empty());
+            let value = value.map(str::trim).collect::<Vec<_>>().join(" ");
+            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
+        }
+        Ok(())
+    };
+    field("id", format!("{} ({})", memory.id, memory.id.short()))?;
+    field("kind", memory.kind.name().to_owned())?;
+    field("status", status(memory))?;
+    field("date", clock::time(date(memory)))?;
+    field("confidence", format!("{:.2}", memory.confidence))?;
+    field("topic", memory.topic.clone().unwrap_or_default())?;
+    field("tags", memory.tags.join(", "))?;
+    field("names", memory.entities.join(", "))?;
+    for fact in &memory.facts {
+        field("fact", statement(fact))?;
+    }
+    let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();
+    field("paths", paths.join(", "))?;
+    field("said", memory.source.quote.clone().unwrap_or_default())?;
+    field("session", memory.source.session.clone().unwrap_or_default())?;
+    field("learned by", memory.source.extractor.clone().unwrap_or_default())?;
+    let replaces: Vec<String> = memory.supersedes.iter().map(|id| id.short()).collect();
+    field("replaces", replaces.join(", "))?;
+    let replaced = memory.superseded_by.map(MemoryId::short).unwrap_or_default();
+    field("replaced by", replaced)?;
+    let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
+    let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
+    field("differs from", contradicts.join(", "))?;
+    field("file", stored.path.display().to_string())
+}
+
+/// Returns a fact as a line, with the days from which and until which it holds.
+fn statement(fact: &Fact) -> String {
+    let Fact { subject, predicate, object, from, to } = fact;
+    let day = |word: &str, at: Option<Timestamp>| {
+        at.map(|at| format!(", {word} {}", at.date())).unwrap_or_default()
+    };
+    format!("{subject} | {predicate} | {object}{}{}", day("since", *from), day("until", *to))
+}
+
+fn status(memory: &Memory) -> String {
+    let status = match (memory.status, memory.pinned) {
+        (Status::Active, true) => "active, pinned",
+        (Status::Active, false) => "active",
+        (Status::Held, _) => return held(memory),
+        (Status::Rejected, _) => "rejected",
+        (Status::Archived, _) => "put aside; `throughline restore` brings it back",
+    };
+    status.to_owned()
+}
+
+/// Explains why a memory is held.
+pub fn held(memory: &Memory) -> String {
+    match memory.held_for {
+        Some(reason) => format!("held, because {}", reason.because()),
+        None => "held for review".to_owned(),
+    }
+}
+
+/// Why a memory may be true no longer.
+pub fn why_stale(staleness: &Staleness) -> String {
+    format!("may be true no longer: {}", plain(&staleness.to_string()))
+}

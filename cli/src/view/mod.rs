@@ -1,0 +1,107 @@
+//! Output of the commands: lists, times, pages, and memories as people and scripts see them.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use self::memory::{MemoryView, WAITS, date, held, line, marked_line, whole, why_stale};
+pub use self::printable::{path, plain};
+use self::style::paint;
+use crate::failure::Result;
+
+pub mod changes;
+pub mod clock;
+pub mod given;
+pub mod known;
+pub mod listing;
+pub mod memory;
+pub mod pager;
+pub mod passage;
+pub mod printable;
+pub mod saved;
+pub mod style;
+pub mod wrap;
+
+/// Returns how many there are of a thing, as `1 memory` or `2 memories`.
+pub fn plural(count: usize, thing: &str) -> String {
+    let stem = thing.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match (count, stem) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {thing}s"),
+    }
+}
+
+/// Returns the verb that fits so many.
+pub const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// A folder as people write it: the home folder is `~`.
+pub fn folder(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Ok(below) => self::path(Path::new("~").join(below)),
+        Err(_) => self::path(path),
+    }
+}
+
+/// Findings of a dry run, in JSON.
+#[derive(Serialize)]
+struct DryRunView<'a> {
+    /// Actions that would be taken, in words.
+    would: &'a [String],
+}
+
+/// Says what would be done.
+pub fn would(told: &[String], json: bool, out: &mut dyn Write) -> Result {
+    if json {
+        return self::json(&DryRunView { would: told }, out);
+    }
+    for told in told {
+        writeln!(out, "Would {told}.")?;
+    }
+    if told.is_empty() {
+        writeln!(out, "Nothing would be done.")?;
+    }
+    Ok(())
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| crate::failure::Failure::new(format!("JSON: {error}")))?;
+    writeln!(out, "{text}")?;
+    Ok(())
+}
+
+/// Warns about memory files that cannot be read, on stderr: stdout is for those that can.
+pub fn warn_broken(broken: &[memory_store::Error]) {
+    let mut stderr = anstream::stderr().lock();
+    for error in broken {
+        // Nothing can be done about a closed stderr.
+        let _ = writeln!(stderr, "{} {}", paint(style::CARE, "left out:"), told(error));
+    }
+}
+
+/// Tells what is wrong and what helps; some errors say the one with the other.
+fn told(error: &memory_store::Error) -> String {
+    match error.remedy() {
+        Some(remedy) => format!("{error}. {remedy}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Error;
+
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_remedy_ends_with_what_it_says() {
+        let told = told(&Error::Path { path: "a".into() });
+        assert!(told.ends_with("rename it"), "{told}");
+    }
+}
