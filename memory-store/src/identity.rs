@@ -20,7 +20,7 @@ use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree, folder_key};
 use crate::git_dirs::GitDirs;
 use crate::id::ProjectId;
 use crate::layout::{Tree, TreeDir, TreeRecord, UserDirs, by_path_record};
-use crate::store::lock;
+use crate::stored::lock;
 use crate::time::Timestamp;
 use crate::tree::{KnownFingerprint, Moved, Place, record_with_home};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::entry::{Entry, text_hash};
+use super::entry::Entry;
+use crate::stored::text_hash;
 use super::{Event, Ledger, lines};
 use crate::error::Result;
 use crate::file::{EXTENSION, MemoryFile, parts};

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::{Entry, text_hash};
+use super::entry::Entry;
 use super::lines::Unsynced;
 use super::texts::{Origin, meaning_hash};
 use super::{Event, PendingChange, Reason, Tombstone, lines};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::store::Stored;
+use crate::stored::{Stored, text_hash};
 use crate::time::Timestamp;
 
 /// Bytes at the end of a ledger that hold what was saved last.

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{By, Store, Stored};
+use super::{By, Store};
+use crate::stored::Stored;
 use crate::error::{Error, Result};
 use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::{MemorySuspect, PLACEHOLDER_OPEN, Redactor, SUSPECT};

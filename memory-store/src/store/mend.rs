@@ -4,7 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Store, listing};
+use super::Store;
+use crate::stored;
 use crate::error::{At, Error, Result};
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{Privacy, replace};
@@ -18,8 +19,8 @@ impl Store {
         let folders: Vec<&Path> =
             private.into_iter().chain([&self.home.drafts]).map(|it| it.as_path()).collect();
         let is_broken =
-            |path: &std::path::PathBuf| matches!(listing::read(path), Err(Error::Memory { .. }));
-        let broken: Vec<_> = listing::found(&folders).filter(is_broken).collect();
+            |path: &std::path::PathBuf| matches!(stored::read(path), Err(Error::Memory { .. }));
+        let broken: Vec<_> = stored::found(&folders).filter(is_broken).collect();
         if broken.is_empty() {
             return Ok(0);
         }

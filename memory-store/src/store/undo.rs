@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Store, Stored, listing, read_bounded};
+use super::{Store, read_bounded};
+use crate::stored::{self, Stored};
 use crate::error::Result;
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{self, Privacy, read_if_there, replace};
@@ -156,7 +157,7 @@ impl Store {
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
         let mut back = PutBack::default();
         for path in before.files.keys().filter(|path| is_recalled(path)) {
-            back.stored.push(listing::read(path)?.stored);
+            back.stored.push(stored::read(path)?.stored);
         }
         let there: BTreeSet<MemoryId> = back.stored.iter().map(|it| it.memory.id).collect();
         back.gone = after.ids.difference(&there).copied().collect();
