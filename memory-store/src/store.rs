@@ -23,9 +23,9 @@ pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
+pub use crate::stored::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub use clean::{Cleaned, IsCommitted, Proposal};
 pub use gate::places;
-pub use crate::stored::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub(crate) use pending::tell_as_note;
 pub use pending::{Claims, Written};
 pub use purge::{Gone, Unlearned};

@@ -160,8 +160,7 @@ impl Identity {
             files.map(|file| file.path()).any(|file| file.extension() == Some(EXTENSION.as_ref()))
         };
         let is_private = has_memories(&dirs.project(project).private_memories);
-        let is_committed =
-            paths.iter().any(|root| has_memories(&memory_folder(root)));
+        let is_committed = paths.iter().any(|root| has_memories(&memory_folder(root)));
         let mode = match (is_private, is_committed) {
             (false, true) => Mode::Committed,
             (true, _) => Mode::Private,

@@ -14,9 +14,7 @@ use super::{Desired, SourceState, SourceStates};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
-use crate::ledger::{
-    Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file,
-};
+use crate::ledger::{Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file};
 use crate::memory::{HeldFor, Memory, Source, Status};
 use crate::redact::Redactor;
 use crate::store::free_path_in;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{By, Store, free_path_in};
-use crate::stored::{self, Read, Stored};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
@@ -14,6 +13,7 @@ use crate::migrate;
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Read, Stored};
 
 /// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
 #[derive(Clone, Debug)]

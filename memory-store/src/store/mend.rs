@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::Store;
-use crate::stored;
 use crate::error::{At, Error, Result};
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{Privacy, replace};
 use crate::ledger::{Entry, Ledger};
+use crate::stored;
 
 impl Store {
     /// Writes private memory files again of which the beginning alone is left. What a person may have written stays: a

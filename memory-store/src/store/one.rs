@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use crate::stored::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, tell_as_note, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
@@ -18,6 +17,7 @@ use crate::memory::Memory;
 use crate::recall::IndexedFile;
 use crate::redact::Redactor;
 use crate::store::{Privacy, replace};
+use crate::stored::{self, Read, Stored};
 use crate::text::folded_title;
 use crate::time::Timestamp;
 

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use super::{By, Store, remove};
-use crate::stored::{self, Listing, Stored};
 use crate::error::{At, Error, Result};
 use crate::exchange::claim_notice::ClaimNotice;
 use crate::file::{EXTENSION, MemoryFile};
@@ -17,6 +16,7 @@ use crate::memory::{Memory, SaidBy, Source};
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Listing, Stored};
 use crate::time::Timestamp;
 
 /// A memory file that a tool call wrote, with the session of the call.

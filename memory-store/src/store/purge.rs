@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Store, disk};
-use crate::stored::{self, Read, Stored};
 use crate::error::{Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{Memory, Source};
+use crate::stored::{self, Read, Stored};
 use crate::time::Timestamp;
 
 /// Purged sources.

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{Store, read_bounded};
-use crate::stored::{self, Stored};
 use crate::error::Result;
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{self, Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Ledger, Tombstone, hashes};
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Stored};
 use crate::trust::RELEASED_BYTES_MAX;
 
 /// State of some memories of a store: their files, ledger entries and decisions about them.

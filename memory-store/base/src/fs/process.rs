@@ -1,10 +1,18 @@
-//! Memory of a server that nobody asks: given back to the system, so that many idle sessions take little.
+//! The process itself, and those it starts: system calls that are about no file.
+
+use std::process::Command;
+
+/// Has a command run in a process group of its own (`setpgid`), so that signals to the group of the caller do not reach
+/// it.
+pub fn in_own_group(command: &mut Command) -> &mut Command {
+    std::os::unix::process::CommandExt::process_group(command, 0)
+}
 
 /// Pools from which threads take memory.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const POOLS: libc::c_int = 2;
 
-/// Has all threads take memory from few pools: each keeps what was freed in it, and by default every new thread begins one
+/// Has all threads take memory from few pools (`mallopt`): each keeps what was freed in it, and by default every new thread begins one
 /// of its own. To be called before there are threads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn use_few_pools() {
@@ -16,10 +24,10 @@ pub fn use_few_pools() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn use_few_pools() {}
 
-/// Gives back freed memory, which would stay with this process for hours, and the pages of its code, which are read again
-/// where they are needed.
+/// Gives back freed memory (`malloc_trim`), which would stay with this process for hours, and the pages of its code
+/// (`madvise`), which are read again where they are needed.
 #[cfg(target_os = "linux")]
-pub(crate) fn give_back() {
+pub fn give_back() {
     // SAFETY: it has no arguments that could be wrong.
     #[cfg(target_env = "gnu")]
     unsafe {
@@ -34,7 +42,7 @@ pub(crate) fn give_back() {
 
 /// Elsewhere nothing is known to help.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn give_back() {}
+pub fn give_back() {}
 
 /// Start and length of what is mapped from files to be run. What may only be read is left alone: some of it was
 /// written to when the program began.
