@@ -3,24 +3,15 @@
 //! One `write` with `O_APPEND` is not torn apart by others on a local file system, so a line or
 //! record is written whole, without a lock. Nothing here is synced: it is disposable.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use memory_store_base::exchange::file_pool;
+use memory_store_base::fs::disk::{open_to_append, open_with_folders, private_options};
+use memory_store_base::fs::open_regular::Links;
 
-/// Opens a file for appending; it and its folders come into being with it, for this user only.
-pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    options.append(true).create(true).mode(0o600);
-    match options.open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            create_parent(path)?;
-            options.open(path)
-        }
-        opened => opened,
-    }
-}
+use crate::platform::rename_new;
 
 /// Opens a file for appending and reading that was not there a moment ago. A spare one of its folder takes
 /// its name, if there is one; `claimant` keeps hooks that run at once from trying the same.
@@ -34,39 +25,12 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
             }
         }
     }
-    open(path, OpenOptions::new().read(true))
-}
-
-/// Renames a file unless the new name is taken.
-#[cfg(target_os = "linux")]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use std::ffi::CString;
-    use std::os::unix::ffi::OsStrExt;
-
-    let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
-    let (from, to) = (path(from)?, path(to)?);
-    // SAFETY: both paths end with a null byte.
-    let failed = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            libc::AT_FDCWD,
-            from.as_ptr(),
-            libc::AT_FDCWD,
-            to.as_ptr(),
-            libc::RENAME_NOREPLACE,
-        )
-    } != 0;
-    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
+    open_to_append(path, Links::Follow)
 }
 
 /// Appends bytes in one call, unless the file already has `len_max` bytes; returns its length.
 pub fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
-    let mut file = open(path, &mut OpenOptions::new())?;
+    let mut file = open_to_append(path, Links::Follow)?;
     let len = file.metadata()?.len();
     if len >= len_max {
         return Ok(len);
@@ -77,16 +41,7 @@ pub fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
 
 /// Creates a file that is not there yet; `false` when it is: only one of many gets `true`.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let opened = match options.open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            create_parent(path)?;
-            options.open(path)
-        }
-        opened => opened,
-    };
-    match opened {
+    match open_with_folders(path, private_options().write(true).create_new(true)) {
         Ok(mut file) => file.write_all(bytes).map(|()| true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
@@ -105,11 +60,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(ErrorKind::AlreadyExists.into());
     }
     std::fs::rename(&temporary, path).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
-}
-
-fn create_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().ok_or(ErrorKind::NotFound)?;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)
 }
 
 #[cfg(test)]

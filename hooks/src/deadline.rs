@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::clock;
+use crate::platform::{self, set_timer, since_boot};
 
 /// Factor of all time limits: under a tool that watches each instruction a hook is some hundred times slower
 /// (`RUSTFLAGS='--cfg unhurried'`).
@@ -33,30 +33,23 @@ const LAST_CLAIM: Duration = Duration::from_millis(150 * PATIENCE as u64);
 /// The time limits of this process.
 #[derive(Debug)]
 pub struct Deadline {
-    /// By [`clock::since_boot`].
+    /// By [`since_boot`].
     start: Duration,
 }
 
 impl Deadline {
     /// Starts the limit of waiting for the payload. To be called first.
     pub fn arm() -> Self {
-        // A crash must not be louder than a time-out: Claude Code shows both as a hook error.
-        for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
-            on_signal(signal, end_quietly as *const () as libc::sighandler_t);
-        }
-        // A reader that is gone and a file that may not grow are errors, and no reason to die.
-        for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
-            on_signal(signal, libc::SIG_IGN);
-        }
+        platform::quiet_signals();
         // A hook that still reads at its hard limit has time to notice.
         set_timer(WAIT + HARD);
-        Self { start: clock::since_boot() }
+        Self { start: since_boot() }
     }
 
     /// Starts both limits of the work, once the payload is there.
     pub fn begin(&mut self) {
         set_timer(HARD);
-        self.start = clock::since_boot();
+        self.start = since_boot();
     }
 
     /// Returns whether the payload was waited for long enough.
@@ -91,7 +84,7 @@ impl Deadline {
     }
 
     fn elapsed(&self) -> Duration {
-        clock::since_boot().saturating_sub(self.start)
+        since_boot().saturating_sub(self.start)
     }
 
     /// Microseconds since the work began.
@@ -100,39 +93,13 @@ impl Deadline {
     }
 }
 
-/// Ends the process as if there had been nothing to say.
-extern "C" fn end_quietly(_signal: libc::c_int) {
-    // SAFETY: `_exit` may be called in a signal handler.
-    unsafe { libc::_exit(0) }
-}
-
-/// Sets what a signal does.
-pub(crate) fn on_signal(signal: libc::c_int, handler: libc::sighandler_t) {
-    // SAFETY: both are valid, and the handlers used here only call `_exit`.
-    unsafe { libc::signal(signal, handler) };
-}
-
-fn set_timer(after: Duration) {
-    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    let timer = libc::itimerval {
-        it_interval: never,
-        it_value: libc::timeval {
-            tv_sec: after.as_secs() as libc::time_t,
-            tv_usec: after.subsec_micros() as libc::suseconds_t,
-        },
-    };
-    // SAFETY: the timer is valid for reads, and a null old value is allowed.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nothing_is_claimed_late() {
-        let after =
-            |millis| Deadline { start: clock::since_boot() - Duration::from_millis(millis) };
+        let after = |millis| Deadline { start: since_boot() - Duration::from_millis(millis) };
         assert!(after(0).may_claim());
         assert!(!after(150).may_claim());
         assert!(!after(10_000).may_claim());

@@ -1,4 +1,4 @@
-//! Entry and exit of every hook, and its common state.
+//! A hook at work, and what all of them share.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -12,14 +12,13 @@ use memory_store_base::{Error, ProjectId, Timestamp, format_version};
 use memory_store_recall::{Recall, Recalled};
 
 use crate::append;
-use crate::clock;
 use crate::deadline::Deadline;
 use crate::event::Event;
-use crate::output::Output;
 use crate::payload::Payload;
+use crate::platform;
 use crate::program;
 use crate::session::Session;
-use crate::{unknown_folder, unreadable, untrusted_tree};
+use crate::{unknown_folder, unreadable};
 use memory_store_base::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
@@ -41,8 +40,8 @@ pub struct Hook {
     pub now: Timestamp,
     /// The working tree, which this machine vouches for unless it `is_untrusted`.
     pub tree: Tree,
-    /// True if something else may stand by now where the tree was; see [`untrusted_tree`].
-    is_untrusted: bool,
+    /// True if something else may stand by now where the tree was; see [`crate::run`].
+    pub(crate) is_untrusted: bool,
     /// True if the tree has no record at its path yet.
     pub is_moved: bool,
     /// The state of the working tree.
@@ -55,45 +54,20 @@ pub struct Hook {
     index_is_due: Cell<bool>,
 }
 
-/// Runs a hook as a whole process and returns its exit status, which is always 0.
-///
-/// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
-/// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a
-/// millisecond and handles its signals itself.
-pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
-    let deadline = Deadline::arm();
-    std::panic::set_hook(Box::new(|panic| {
-        if is_debugging() {
-            drop(writeln!(std::io::stderr(), "throughline: {panic}"));
-        }
-        // SAFETY: `_exit` may always be called.
-        unsafe { libc::_exit(0) }
-    }));
-    if standard_streams_are_open()
-        && let Some(hook) = Hook::from_process(deadline)
-    {
-        let answer: fn(&Hook) -> Output =
-            if hook.is_untrusted { untrusted_tree::answer } else { answer };
-        answer(&hook).print(hook.event.what.name(), &hook.deadline);
-    }
-    // SAFETY: as above. Nothing is left to be flushed or freed.
-    unsafe { libc::_exit(0) }
-}
-
 impl Hook {
     /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
-    fn from_process(mut deadline: Deadline) -> Option<Self> {
+    pub(crate) fn from_process(mut deadline: Deadline) -> Option<Self> {
         #[expect(clippy::disallowed_methods, reason = "the environment of a hook is read here")]
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
             // Whoever writes a payload would take a closed pipe for a failed hook.
-            drop(Payload::read(libc::STDIN_FILENO, &deadline));
+            drop(Payload::read(&deadline));
             return None;
         }
         let project_dir =
             get("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let payload = Payload::read(libc::STDIN_FILENO, &deadline);
+        let payload = Payload::read(&deadline);
         deadline.begin();
         let event = Event::from_payload(payload, project_dir.clone())?;
         let dirs = UserDirs::resolve(get)?;
@@ -217,7 +191,7 @@ impl Hook {
 
     /// A number that no other hook running now has, for its claims.
     fn claimant(&self) -> u64 {
-        u64::from(std::process::id()) << 32 | u64::from(clock::since_1970().subsec_nanos())
+        u64::from(std::process::id()) << 32 | u64::from(platform::since_1970().subsec_nanos())
     }
 
     /// Does something that may fail without the session being any the worse for it. A failure
@@ -255,22 +229,13 @@ fn mode_for_format(mode: Mode, dirs: &UserDirs, project: ProjectId) -> (Mode, Op
 }
 
 #[expect(clippy::disallowed_methods, reason = "asked only where something went wrong")]
-fn is_debugging() -> bool {
+pub(crate) fn is_debugging() -> bool {
     std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
 }
 
 /// The time: the clock's, or the fixed one that tests give, as RFC 3339 or milliseconds.
 fn now(fixed: Option<OsString>) -> Timestamp {
     fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
-        Timestamp(i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX))
+        Timestamp(i64::try_from(platform::since_1970().as_millis()).unwrap_or(i64::MAX))
     })
-}
-
-/// Returns whether stdin, stdout and stderr are open. If one is not, the next file opened would take its place, and
-/// what is meant for Claude Code would be written into it.
-fn standard_streams_are_open() -> bool {
-    let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
-    // SAFETY: the array is valid for its length, and the call returns at once.
-    unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
-    streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
 }

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::deadline::Deadline;
+use crate::platform;
 
 /// UTF-16 units that one text may have: beyond 10,000 Claude Code shows the model a preview only.
 pub const UNITS_MAX: usize = 9_900;
@@ -59,7 +60,7 @@ impl Output {
     pub fn print(&self, event: &str, deadline: &Deadline) {
         let Some(json) = self.to_json(event) else { return };
         deadline.finish();
-        write_whole(libc::STDOUT_FILENO, &json);
+        platform::write_stdout(&json);
     }
 }
 
@@ -72,24 +73,6 @@ pub fn fits(text: &str) -> bool {
 /// UTF-16 units of a text.
 pub fn units(text: &str) -> usize {
     text.encode_utf16().count()
-}
-
-/// Writes all bytes: in one call, unless the operating system takes fewer at once.
-fn write_whole(file: libc::c_int, mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        // SAFETY: the bytes are valid for reads of their length.
-        let written = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
-            Ok(0) => return,
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(_) if interrupted() => {}
-            Err(_) => return,
-        }
-    }
-}
-
-fn interrupted() -> bool {
-    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
 }
 
 #[cfg(test)]

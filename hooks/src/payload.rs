@@ -4,9 +4,8 @@
 //! strings are decoded into small buffers, everything else is passed over without being kept. Values complete before an
 //! error or the end of input are used.
 
-use std::os::fd::RawFd;
-
 use crate::deadline::Deadline;
+use crate::platform;
 use crate::wire::{Member, Overlong, WANTED};
 
 /// Bytes asked for at first: most payloads have no more.
@@ -25,13 +24,13 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Reads the payload from `file`, until its object ends, the input ends or time is up. What is no object is read
+    /// Reads the payload from stdin, until its object ends, the input ends or time is up. What is no object is read
     /// to its end, too: whoever writes it would take a closed pipe for a failed hook.
-    pub fn read(file: RawFd, deadline: &Deadline) -> Self {
+    pub fn read(deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
         while !scanner.is_done() && !deadline.has_waited() {
-            match fill(file, &mut buffer) {
+            match platform::read_stdin(&mut buffer) {
                 Some(bytes) if !bytes.is_empty() => scanner.feed(bytes),
                 _ => break,
             }
@@ -62,25 +61,6 @@ impl Payload {
     /// Returns whether a member is `true`.
     pub fn is_true(&self, member: Member) -> bool {
         self.get(member) == Some("true")
-    }
-}
-
-/// Reads once into an emptied buffer, as much as it has room for; `None` on an error. Only the pages
-/// that are written to are ever provided.
-fn fill(file: RawFd, buffer: &mut Vec<u8>) -> Option<&[u8]> {
-    buffer.clear();
-    let room = buffer.spare_capacity_mut();
-    loop {
-        // SAFETY: the room is valid for writes of its length.
-        let got = unsafe { libc::read(file, room.as_mut_ptr().cast(), room.len()) };
-        if let Ok(len) = usize::try_from(got) {
-            // SAFETY: so many bytes were just written.
-            unsafe { buffer.set_len(len) };
-            return Some(buffer);
-        }
-        if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-            return None;
-        }
     }
 }
 

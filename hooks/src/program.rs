@@ -5,31 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::platform;
+
 /// The path of this program.
 pub fn path() -> Option<PathBuf> {
-    started_as().filter(|path| is_real(path)).or_else(|| std::env::current_exe().ok())
-}
-
-/// The path that it was started by.
-#[cfg(target_os = "linux")]
-fn started_as() -> Option<PathBuf> {
-    use std::ffi::{CStr, OsStr, c_char};
-    use std::os::unix::ffi::OsStrExt;
-
-    // SAFETY: the call reads what the operating system left for the process.
-    let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
-    if path.is_null() {
-        return None;
-    }
-    // SAFETY: it is a string that ends with a null byte and stays as long as the process.
-    let path = unsafe { CStr::from_ptr(path) };
-    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
-}
-
-/// The path that it was started by; elsewhere it is not told.
-#[cfg(not(target_os = "linux"))]
-fn started_as() -> Option<PathBuf> {
-    None
+    platform::started_as().filter(|path| is_real(path)).or_else(|| std::env::current_exe().ok())
 }
 
 /// Returns whether a whole path names a program and its folder themselves, and no link to one of them: what lies beside
@@ -55,8 +35,8 @@ mod tests {
         let at = |path: &str| root.join(path);
         std::fs::create_dir(at("bin")).unwrap();
         std::fs::write(at("bin/program"), "").unwrap();
-        std::os::unix::fs::symlink(at("bin/program"), at("bin/link")).unwrap();
-        std::os::unix::fs::symlink(at("bin"), at("folder")).unwrap();
+        testutils::symlink(at("bin/program"), at("bin/link")).unwrap();
+        testutils::symlink(at("bin"), at("folder")).unwrap();
         let real = ["bin/program", "bin/link", "folder/program", "bin/none"]
             .map(|path| is_real(&at(path)));
         assert_eq!(real, [true, false, false, false]);

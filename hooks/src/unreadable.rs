@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use memory_store_base::fs::private_folders::{is_of_user, user};
 use memory_store_base::layout::{Tree, UserDirs};
 
 use crate::event::{Event, What};
@@ -29,11 +29,9 @@ pub fn is_denied<T>(result: &io::Result<T>) -> bool {
 /// Returns the line for the user about one of our folders that cannot be read.
 pub fn message(folder: &Path) -> String {
     let name = folder.display();
-    // SAFETY: the call takes and changes nothing.
-    let user = unsafe { libc::geteuid() };
-    let is_foreign = fs::metadata(folder).is_ok_and(|found| found.uid() != user);
+    let is_foreign = fs::metadata(folder).is_ok_and(|found| !is_of_user(&found));
     let (why, remedy) = match is_foreign {
-        true => ("it belongs to another user", format!("sudo chown -R {user} {name}")),
+        true => ("it belongs to another user", format!("sudo chown -R {} {name}", user())),
         false => ("permission denied", format!("chmod -R u+rwX {name}")),
     };
     format!(

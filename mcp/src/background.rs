@@ -2,12 +2,12 @@
 //! turns that no hook will process before it ends, and settings may change meanwhile.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
+use memory_store::fs::process::in_own_group;
 use memory_store::mode::Mode;
 use memory_store::recall::Recall;
 use memory_store::{ProjectId, format_version};
@@ -55,21 +55,20 @@ impl Background {
 /// Starts the processor in a process group of its own, with none of our streams: stdout is the
 /// client's protocol, and the client waits until its pipes are closed.
 fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
-    Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(["sync", "--project", &project.to_string(), "--background"])
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
+        .stderr(Stdio::null());
+    in_own_group(&mut command).spawn()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::os::unix::fs::PermissionsExt;
 
     use memory_store::Timestamp;
     use memory_store::index::build::{Content, Publisher};
@@ -100,7 +99,7 @@ mod tests {
         fs::write(dirs.tree(&root).inbox, "{}\n").unwrap();
         let program = home.join("processor");
         fs::write(&program, format!("#!/bin/sh\necho \"$@\" > {}/ran\n", home.display())).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        testutils::set_mode(&program, 0o755);
         (environment, Background::new(Some(program)))
     }
 

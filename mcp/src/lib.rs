@@ -14,7 +14,6 @@ mod printed;
 mod processor;
 pub mod prompts;
 mod request;
-pub mod resident;
 pub mod server;
 pub mod tools;
 mod workers;

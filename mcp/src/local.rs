@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use memory_store::embed::SharedTransformer;
+use memory_store::fs::process;
 use memory_store::index::journal::KnownJournals;
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
@@ -26,7 +27,6 @@ use crate::backend::{
 };
 use crate::environment::Environment;
 use crate::processor::Program;
-use crate::resident;
 
 /// Tokens of one answer: clients warn above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
@@ -188,7 +188,7 @@ impl Backend for Local {
     fn rest(&self) {
         self.journals.release();
         if self.transformer.release() {
-            resident::give_back();
+            process::give_back();
         }
     }
 }

@@ -74,7 +74,7 @@ fn run() -> Result<(), String> {
     if environment.mode() == Mode::Full {
         private_folders::close_outer(&environment.dirs);
     }
-    mcp::resident::use_few_pools();
+    memory_store::fs::process::use_few_pools();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(mcp::THREADS_MAX)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::memory::{Memory, Status};
-use crate::store::Stored;
+use crate::stored::Stored;
 use crate::time::Timestamp;
 
 /// State of a memory; each memory is counted in exactly one state.

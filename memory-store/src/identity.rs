@@ -20,7 +20,7 @@ use crate::fs::tree_fingerprint::{TreeFingerprint, UntrustedTree, folder_key};
 use crate::git_dirs::GitDirs;
 use crate::id::ProjectId;
 use crate::layout::{Tree, TreeDir, TreeRecord, UserDirs, by_path_record};
-use crate::store::lock;
+use crate::stored::lock;
 use crate::time::Timestamp;
 use crate::tree::{KnownFingerprint, Moved, Place, record_with_home};
 
@@ -768,10 +768,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_folder_that_no_transcript_can_name_is_refused() {
-        use std::os::unix::ffi::OsStringExt;
         let home = Home::new();
         let mut observed = home.observed("work", &[], &[]);
-        observed.root.push(std::ffi::OsString::from_vec(b"caf\xe9".to_vec()));
+        observed.root.push(crate::fs::dir::path_of_bytes(b"caf\xe9"));
         let refused =
             vouch(&home.dirs, &observed, Some(Mode::Committed), [1; 16], NOW).unwrap_err();
         assert!(refused.to_string().contains("not UTF-8"), "{refused}");

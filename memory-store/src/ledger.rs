@@ -18,13 +18,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::MemoryId;
-use crate::layout::{ProjectDir, STORE_DIR};
-use crate::store::MEMORIES_DIR;
+use crate::layout::{ProjectDir, memory_folder};
+use crate::stored::text_hash;
 use crate::time::Timestamp;
 
 pub(crate) use clean::redacted_file;
 pub use entry::Unfound;
-pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub(crate) use lines::Unsynced;
 pub(crate) use lookup::Lookup;
@@ -147,7 +146,7 @@ impl Ledger {
 
     /// Returns whether the file of a memory that no commit had is gone from a working tree.
     pub fn misses_loose(&self, root: &Path) -> bool {
-        let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
+        let folder = memory_folder(root);
         self.entries.values().any(|entry| {
             entry.root == root
                 && entry.placed

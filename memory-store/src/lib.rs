@@ -20,6 +20,7 @@ pub mod reconcile;
 pub mod reviewed;
 pub mod settings_file;
 pub mod store;
+mod stored;
 pub mod trust;
 
 /// The index: reading it, and writing it.

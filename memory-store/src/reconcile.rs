@@ -20,10 +20,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::id::MemoryId;
-use crate::ledger::{Aside, Ledger, LedgerLine, text_hash};
+use crate::ledger::{Aside, Ledger, LedgerLine};
 use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::Redactor;
 use crate::store::Store;
+use crate::stored::text_hash;
 use crate::succession;
 use crate::time::Timestamp;
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::fs::disk::{Privacy, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::store;
+use crate::stored;
 use crate::time::Timestamp;
 
 /// Bytes of the file that are read: more than a hundred thousand memories.
@@ -68,7 +68,7 @@ impl Reviewed {
     /// # Errors
     /// When the project's lock is held for long, or the file cannot be replaced.
     pub fn change(home: &ProjectDir, change: impl FnOnce(&mut Self)) -> Result<()> {
-        let _lock = store::lock(home)?;
+        let _lock = stored::lock(home)?;
         let before = Self::read(home);
         let mut reviewed = before.clone();
         change(&mut reviewed);

@@ -334,7 +334,7 @@ mod tests {
         std::fs::create_dir_all(&elsewhere).unwrap();
         std::fs::write(elsewhere.join("config.toml"), "start_tokens = 7\n").unwrap();
         std::fs::remove_dir_all(files.tree.store()).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, files.tree.store()).unwrap();
+        testutils::symlink(&elsewhere, files.tree.store()).unwrap();
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!(settings, Settings::default());
         let told = warnings[0].to_string();

@@ -5,7 +5,6 @@
 
 mod clean;
 mod gate;
-mod listing;
 mod mend;
 mod one;
 mod pending;
@@ -20,29 +19,27 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-pub(crate) use crate::fs::disk::private_options;
 pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
+pub use crate::stored::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
 pub use clean::{Cleaned, IsCommitted, Proposal};
 pub use gate::places;
-pub use listing::{FILES_MAX, Listing, SHORT_ID_CHARS_MIN, Stored};
-pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 pub(crate) use pending::tell_as_note;
 pub use pending::{Claims, Written};
 pub use purge::{Gone, Unlearned};
 pub use undo::{MemoryState, PutBack};
 
-use crate::error::{At, Error, Result};
+use crate::error::{Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::format_version;
 use crate::fs::dir::Folder;
 use crate::fs::disk;
-use crate::fs::lock::{self, LOCK_WAIT};
+use crate::fs::lock::LOCK_WAIT;
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
-use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
+use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs, memory_folder};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
 use crate::memory::{HeldFor, Memory, SaidBy, Scope, Status};
 use crate::migrate;
@@ -51,12 +48,10 @@ use crate::redact::known::Known;
 use crate::redact::{MemorySuspect, RedactOptions, Redactor};
 use crate::reviewed::Reviewed;
 use crate::settings::Settings;
+use crate::stored::{self, Read};
 use crate::text::folded_title;
 use crate::time::Timestamp;
 use crate::trust::Trust;
-
-/// The folder of memory files inside a committed store.
-pub(crate) const MEMORIES_DIR: &str = "memories";
 
 /// A store that this machine vouches for.
 #[derive(Clone, Debug)]
@@ -158,7 +153,7 @@ impl Store {
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
-        Self::new(dirs, home, memories_of(root), Some(root.to_owned()))
+        Self::new(dirs, home, memory_folder(root), Some(root.to_owned()))
     }
 
     fn new(dirs: &UserDirs, home: ProjectDir, folder: PathBuf, root: Option<PathBuf>) -> Self {
@@ -245,7 +240,7 @@ impl Store {
                 trust.gives_way(stored, redactor.get_or_insert_with(|| self.redactor(settings)))
             }
         };
-        let mut listing = listing::list(&self.folders(), &mut gives_way);
+        let mut listing = stored::list(&self.folders(), &mut gives_way);
         listing.broken.extend(self.check_folder().err());
         self.tell_claudes(&mut listing)?;
         Ok(listing)
@@ -271,7 +266,7 @@ impl Store {
     /// All files that are memories, also those that repeat another's id or name.
     pub fn files(&self) -> Vec<Stored> {
         let mut files = Vec::new();
-        visit(&self.folders(), &mut |read| files.extend(read.map(|read| read.stored)));
+        stored::visit(&self.folders(), &mut |read| files.extend(read.map(|read| read.stored)));
         files
     }
 
@@ -281,14 +276,14 @@ impl Store {
         let checkout = self.checkout.as_deref().filter(|root| check_folder(root).is_ok());
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
         let left_out = self.root.as_ref().map(|_| self.home.left_out.clone());
-        let folders = checkout.map(memories_of).into_iter().chain(own).chain(left_out);
+        let folders = checkout.map(memory_folder).into_iter().chain(own).chain(left_out);
         folders.chain([self.home.drafts.clone()]).collect()
     }
 
     /// Returns the working tree in whose folder of memory files a path lies, if it lies in one.
     fn tree_of(&self, path: &Path) -> Option<&Path> {
         let mut roots = self.root.iter().chain(&self.checkout).map(PathBuf::as_path);
-        roots.find(|root| path.starts_with(memories_of(root)))
+        roots.find(|root| path.starts_with(memory_folder(root)))
     }
 
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
@@ -302,7 +297,7 @@ impl Store {
         let suspects = self.gate(&mut memory, redactor);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
         // came meanwhile.
-        let known = listing::paths(&self.folders());
+        let known = stored::paths(&self.folders());
         let mut same: Vec<PathBuf> = self
             .list()?
             .memories
@@ -311,8 +306,8 @@ impl Store {
             .map(|stored| stored.path)
             .collect();
         let _lock = self.lock()?;
-        same.extend(listing::paths(&self.folders()).difference(&known).cloned());
-        let now_there = same.iter().filter_map(|path| Some(listing::read(path).ok()?.stored));
+        same.extend(stored::paths(&self.folders()).difference(&known).cloned());
+        let now_there = same.iter().filter_map(|path| Some(stored::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
         // A save never merges with a memory from the repository, or one that a tool call of Claude's wrote: all of it that
         // `memory` does not replace would count as this machine's from then on.
@@ -331,7 +326,7 @@ impl Store {
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.text().as_bytes())?;
                 self.note_saved(&path, &file, by)?;
-                let stored = listing::read_back(&path, &file)?;
+                let stored = stored::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created, hidden, suspects })
             }
         }
@@ -364,7 +359,7 @@ impl Store {
     ) -> Result<Saved> {
         let _lock = self.lock()?;
         let is_it = self.folders().iter().any(|folder| path.starts_with(folder))
-            && listing::read(path)?.stored.memory.id == id;
+            && stored::read(path)?.stored.memory.id == id;
         if !is_it {
             return Err(Error::NotFound { id: id.to_string(), found: 0 });
         }
@@ -435,7 +430,7 @@ impl Store {
         let mut ledger = Ledger::open(&self.home)?;
         // In this order a crash leaves the memory where it was, or complete in both places.
         if how == Forget::Archive {
-            let Read { stored: now, file } = listing::read(&stored.path)?;
+            let Read { stored: now, file } = stored::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
             // It must not come back as another's, or as one's own.
             ledger.inherit(&text, ledger.texts().origin(&now))?;
@@ -483,7 +478,7 @@ impl Store {
             }
         };
         self.check_folder()?;
-        let mut file = listing::read(&stored.path)?.file;
+        let mut file = stored::read(&stored.path)?.file;
         let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
         self.hold_file(&mut file, redactor)?;
@@ -500,7 +495,7 @@ impl Store {
         self.write(&path, file.text().as_bytes())?;
         ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
         remove(&stored.path)?;
-        Ok(Some(listing::read(&path)?.stored))
+        Ok(Some(stored::read(&path)?.stored))
     }
 
     /// Brings back what was deleted: what somebody wrote, as the ledger still has it; what was learned, by the next
@@ -522,7 +517,7 @@ impl Store {
             let path = self.free_path(&file.memory)?;
             self.write(&path, file.text().as_bytes())?;
             ledger.revive(id, self.relative(&path).as_deref())?;
-            return Ok(Some(listing::read(&path)?.stored));
+            return Ok(Some(stored::read(&path)?.stored));
         }
         match ledger.tombstone(id).and_then(|tombstone| tombstone.written) {
             Some(true) => Err(Error::Gone { id: asked.to_owned() }),
@@ -546,7 +541,7 @@ impl Store {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
         self.check_folder()?;
-        let Read { mut file, .. } = listing::read(&draft.path)?;
+        let Read { mut file, .. } = stored::read(&draft.path)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
         let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
@@ -565,7 +560,7 @@ impl Store {
             (file.text(), was_changed),
         )?;
         remove(&draft.path)?;
-        Ok(listing::read(&path)?.stored)
+        Ok(stored::read(&path)?.stored)
     }
 
     /// Turns a draft down: it is removed and not learned again. Its title is kept, without what `redactor`
@@ -593,7 +588,7 @@ impl Store {
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         let stored = self.list()?.memories.into_iter().find(is_it).ok_or_else(missing)?;
         self.check_given(&stored)?;
-        let Read { mut file, .. } = listing::read(&stored.path)?;
+        let Read { mut file, .. } = stored::read(&stored.path)?;
         let mut held = file.memory.clone();
         held.hold(HeldFor::Review);
         file.set(&held)?;
@@ -605,12 +600,12 @@ impl Store {
         self.write(&path, file.text().as_bytes())?;
         ledger.held(entry, file.text())?;
         self.remove(&stored.path)?;
-        Ok(listing::read(&path)?.stored)
+        Ok(stored::read(&path)?.stored)
     }
 
     /// Lists what waits for review, but for what something newer replaces.
     pub fn drafts(&self) -> Result<Listing> {
-        let mut listing = listing::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
+        let mut listing = stored::list(std::slice::from_ref(&self.home.drafts), &mut |_| false);
         listing.memories.retain(|stored| stored.memory.waits());
         Ok(listing)
     }
@@ -648,7 +643,7 @@ impl Store {
     /// Lists what was put aside.
     pub fn archived(&self) -> Result<Listing> {
         let mut listing =
-            listing::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
+            stored::list(std::slice::from_ref(&self.home.archived_memories), &mut |_| false);
         for stored in &mut listing.memories {
             stored.memory.status = Status::Archived;
         }
@@ -663,7 +658,7 @@ impl Store {
     /// others when the lock cannot be taken.
     pub(crate) fn lock(&self) -> Result<File> {
         format_version::check_user(&self.dirs)?;
-        let lock = lock_within(&self.home, self.lock_wait)?;
+        let lock = stored::lock_within(&self.home, self.lock_wait)?;
         if let Some(root) = &self.root {
             format_version::check_memory_folder(root)?;
         }
@@ -738,10 +733,10 @@ impl Store {
     pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
         for root in roots {
             if check_folder(root).is_ok() {
-                sweep::sweep(&self.at(root).folder, listing::LEVELS_MAX);
+                sweep::sweep(&self.at(root).folder, stored::LEVELS_MAX);
             }
         }
-        sweep::sweep(&self.folder, listing::LEVELS_MAX);
+        sweep::sweep(&self.folder, stored::LEVELS_MAX);
         sweep::sweep(&self.home.drafts, 1);
         sweep::sweep(&self.home.archived_memories, 1);
     }
@@ -761,7 +756,7 @@ impl Store {
 
     /// The path below the folder of memory files, when it lies there.
     pub(crate) fn relative(&self, path: &Path) -> Option<String> {
-        let of_tree = self.tree_of(path).map(memories_of);
+        let of_tree = self.tree_of(path).map(memory_folder);
         let folder = of_tree.as_ref().unwrap_or(&self.folder);
         path.strip_prefix(folder).ok().and_then(Path::to_str).map(str::to_owned)
     }
@@ -773,7 +768,7 @@ impl Store {
         redactor: &Redactor,
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
-        let Read { stored, mut file } = listing::read(path)?;
+        let Read { stored, mut file } = stored::read(path)?;
         // As it is now: a pull may have replaced what was found a moment ago.
         self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
@@ -813,7 +808,7 @@ impl Store {
         if origin == Origin::Own {
             self.note_saved(&stored.path, &file, by)?;
         }
-        let stored = listing::read_back(&stored.path, &file)?;
+        let stored = stored::read_back(&stored.path, &file)?;
         Ok(Saved { stored, change: Change::Updated, hidden, suspects: Vec::new() })
     }
 
@@ -854,32 +849,11 @@ impl Store {
     }
 }
 
-/// Returns the folder of memory files in a working tree.
-fn memories_of(root: &Path) -> PathBuf {
-    root.join(STORE_DIR).join(MEMORIES_DIR)
-}
-
-/// Held while files of a project are changed, its record among them; see [`Store::lock`].
-pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
-    lock_within(home, LOCK_WAIT)
-}
-
-/// Locks the store, waiting at most this long. A store of a format that this program does not support is refused.
-fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
-    create_folder(&home.folder, Privacy::Private)?;
-    let path = home.folder.join("store.lock");
-    let mut options = private_options();
-    let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
-    lock::take(&lock, &path, lock::Hold::Alone, most)?;
-    format_version::check_private(home)?;
-    Ok(lock)
-}
-
 /// Refuses a working tree whose committed folder is a symbolic link; to be asked before anybody
 /// vouches for it.
 pub fn check_folder(root: &Path) -> Result<()> {
     let store = root.join(STORE_DIR);
-    for folder in [store.join(MEMORIES_DIR), store] {
+    for folder in [memory_folder(root), store] {
         if std::fs::symlink_metadata(&folder).is_ok_and(|at| at.is_symlink()) {
             return Err(disk::refused(
                 &folder,

@@ -7,8 +7,8 @@ use hooks::arena::Arena;
 // SAFETY: a hook has one thread.
 static ARENA: Arena = unsafe { Arena::new() };
 
-/// See [`hooks::hook::run`].
+/// See [`hooks::run::run`].
 #[unsafe(no_mangle)]
-pub extern "C" fn main() -> libc::c_int {
-    hooks::hook::run(hooks::start::answer)
+pub extern "C" fn main() -> std::ffi::c_int {
+    hooks::run::run(hooks::start::answer)
 }

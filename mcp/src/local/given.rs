@@ -5,13 +5,14 @@
 //! format of the lines).
 
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Instant;
 
 use memory_store::MemoryId;
+use memory_store::fs::disk::open_to_append;
+use memory_store::fs::open_regular::Links;
 use memory_store::layout::{RECEIPTS_BYTES_MAX, SESSION_BYTES_MAX, Tree, path_hash};
 use memory_store::recall::{Hit, render};
 use serde_json::json;
@@ -145,16 +146,7 @@ fn read(path: &Path) -> io::Result<String> {
 
 /// Appends in one write, unless there is too much already.
 fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600);
-    let mut file = match options.open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let parent = path.parent().ok_or(ErrorKind::NotFound)?;
-            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-            options.open(path)?
-        }
-        opened => opened?,
-    };
+    let mut file = open_to_append(path, Links::Follow)?;
     if file.metadata()?.len() + bytes.len() as u64 > len_max {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use memory_store::Timestamp;
-use memory_store::layout::Tree;
+use memory_store::layout::{Tree, TreeRecord};
 use memory_store::recall::render::Rendered;
 use memory_store::recall::{Collection, Hit, Tier, render};
 
@@ -21,8 +21,6 @@ const HITS_MAX: usize = 4;
 const TOKENS_MAX: u32 = 800;
 /// Records of working trees that are read to find them.
 const RECORDS_MAX: usize = 2_000;
-/// Bytes of such a record.
-const RECORD_BYTES_MAX: u64 = 16 << 10;
 
 /// Memories of another project.
 pub(super) struct Other {
@@ -179,7 +177,9 @@ impl Local {
         let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return Vec::new() };
         let mut trees: Vec<Tree> = Vec::new();
         for record in records.flatten().take(RECORDS_MAX) {
-            let Some(root) = root_in(&record.path()) else { continue };
+            let Some(root) = TreeRecord::read_file(&record.path()).map(|record| record.path) else {
+                continue;
+            };
             let Some(tree) = Tree::find(dirs, &root).filter(|tree| tree.root == root) else {
                 continue;
             };
@@ -194,18 +194,6 @@ impl Local {
         trees.truncate(PROJECTS_MAX);
         trees
     }
-}
-
-/// The path that a record is of.
-fn root_in(record: &std::path::Path) -> Option<std::path::PathBuf> {
-    use std::io::Read;
-    use std::os::unix::ffi::OsStringExt;
-
-    let mut bytes = Vec::new();
-    fs::File::open(record).ok()?.take(RECORD_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let line = bytes.split(|&byte| byte == b'\n').next()?;
-    // The project's id is 32 digits.
-    Some(std::ffi::OsString::from_vec(line.get(33..)?.to_vec()).into())
 }
 
 fn name(tree: &Tree) -> String {

@@ -267,11 +267,11 @@ mod tests {
         }
         // A commit may contain a link in place of the version file.
         std::fs::create_dir(root.join(STORE_DIR)).unwrap();
-        std::os::unix::fs::symlink(home.join(FILE), root.join(STORE_DIR).join(FILE)).unwrap();
+        crate::fs::dir::symlink(home.join(FILE), root.join(STORE_DIR).join(FILE)).unwrap();
         assert!(StoreFormat::read_memory_folder(root).is_err());
         // A memory folder that is a link is not read.
         std::fs::remove_dir_all(root.join(STORE_DIR)).unwrap();
-        std::os::unix::fs::symlink(&home, root.join(STORE_DIR)).unwrap();
+        crate::fs::dir::symlink(&home, root.join(STORE_DIR)).unwrap();
         assert_eq!(StoreFormat::read_memory_folder(root).unwrap(), StoreFormat::FIRST);
     }
 

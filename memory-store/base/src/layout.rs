@@ -14,6 +14,11 @@ pub const RECEIPTS_BYTES_MAX: u64 = 8 << 20;
 /// The name of the committed folder in a repository.
 pub const STORE_DIR: &str = ".throughline";
 
+/// Returns the folder of memory files in a working tree.
+pub fn memory_folder(root: &Path) -> PathBuf {
+    root.join(STORE_DIR).join("memories")
+}
+
 /// The folders of this user, from the XDG base directory specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserDirs {

@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(pulled(&path), Pulled::Reviewed, "{bytes:?}");
         }
         std::fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("gone"), &path).unwrap();
+        crate::fs::dir::symlink(folder.path().join("gone"), &path).unwrap();
         assert_eq!(pulled(&path), Pulled::Reviewed);
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();

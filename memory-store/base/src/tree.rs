@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::fs::dir::path_of_bytes;
 use crate::fs::tree_fingerprint::{TreeFingerprint, folder_key};
 use crate::git_dirs::{self, GitDirs};
 use crate::id::ProjectId;
@@ -316,7 +317,7 @@ impl TreeRecord {
         }
         let project = str::from_utf8(record.get(..PROJECT_CHARS)?).ok()?.parse().ok()?;
         let start = PROJECT_CHARS + 1;
-        let path = path_of(record.get(start..start + path_bytes)?);
+        let path = path_of_bytes(record.get(start..start + path_bytes)?);
         let rest = record.strip_prefix(by_path_record(project, &path, None).as_slice())?;
         let mut lines = rest.split_inclusive(|byte| *byte == b'\n');
         let fingerprint = match lines.next() {
@@ -328,7 +329,13 @@ impl TreeRecord {
         };
         let home: Vec<u8> = lines.flatten().copied().collect();
         let home = home.strip_prefix(HOME.as_bytes()).and_then(|home| home.strip_suffix(b"\n"));
-        Some(Self { project, path, fingerprint, home: home.map(path_of), is_summed: at.is_some() })
+        Some(Self {
+            project,
+            path,
+            fingerprint,
+            home: home.map(path_of_bytes),
+            is_summed: at.is_some(),
+        })
     }
 
     /// Returns whether a folder is the one that somebody vouched for.
@@ -349,11 +356,6 @@ impl TreeRecord {
         let others = || git.linked_roots().into_iter().find(|root| git_dirs::is_root(root));
         recorded.or_else(others).unwrap_or_else(|| root.to_owned())
     }
-}
-
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
 #[cfg(test)]
@@ -552,7 +554,7 @@ mod tests {
         let (root, alias) = (base.join("real/work"), base.join("alias"));
         std::fs::create_dir_all(root.join("src")).unwrap();
         vouch(&dirs, &root, ProjectId([4; 16]), None);
-        std::os::unix::fs::symlink(&root, &alias).unwrap();
+        crate::fs::dir::symlink(&root, &alias).unwrap();
         assert_eq!(Tree::find(&dirs, &alias.join("src")).unwrap().root, root);
     }
 }

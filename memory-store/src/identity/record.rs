@@ -11,7 +11,7 @@ use crate::file::EXTENSION;
 use crate::fs::disk::{Privacy, read_if_there, replace};
 use crate::fs::tree_fingerprint::TreeFingerprint;
 use crate::id::ProjectId;
-use crate::layout::{ProjectDir, STORE_DIR, TreeRecord, UserDirs};
+use crate::layout::{ProjectDir, TreeRecord, UserDirs, memory_folder};
 use crate::time::Timestamp;
 use crate::tree::KnownFingerprint;
 
@@ -160,8 +160,7 @@ impl Identity {
             files.map(|file| file.path()).any(|file| file.extension() == Some(EXTENSION.as_ref()))
         };
         let is_private = has_memories(&dirs.project(project).private_memories);
-        let is_committed =
-            paths.iter().any(|root| has_memories(&root.join(STORE_DIR).join("memories")));
+        let is_committed = paths.iter().any(|root| has_memories(&memory_folder(root)));
         let mode = match (is_private, is_committed) {
             (false, true) => Mode::Committed,
             (true, _) => Mode::Private,

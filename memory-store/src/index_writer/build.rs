@@ -39,7 +39,7 @@ use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
 use crate::staleness::Staleness;
-use crate::store::Stored;
+use crate::stored::Stored;
 use crate::succession;
 use crate::time::Timestamp;
 use crate::trust::Trust;

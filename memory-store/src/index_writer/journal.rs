@@ -18,7 +18,7 @@ use crate::id::MemoryId;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::{CONTRADICTS, Relation, Scope};
 use crate::reviewed::Reviewed;
-use crate::store::Stored;
+use crate::stored::Stored;
 use crate::trust::Judgement;
 
 /// The change that a memory was saved, without its secrets; `root` as in [`build::document`].

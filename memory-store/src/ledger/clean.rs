@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::entry::{Entry, text_hash};
+use super::entry::Entry;
 use super::{Event, Ledger, lines};
 use crate::error::Result;
 use crate::file::{EXTENSION, MemoryFile, parts};
 use crate::id::MemoryId;
 use crate::redact::{Redactor, texts};
+use crate::stored::text_hash;
 
 impl Ledger {
     /// Notes that secrets were taken out of a text that we wrote, and perhaps out of its file's name: it is still

@@ -9,6 +9,7 @@ use crate::file::MemoryFile;
 use crate::id::MemoryId;
 use crate::memory::Source;
 use crate::reviewed::Reviewed;
+use crate::stored::text_hash;
 
 /// Number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
@@ -207,16 +208,6 @@ fn remember(list: &mut Vec<String>, item: String) {
     if list.len() > REMEMBERED_MAX {
         list.remove(0);
     }
-}
-
-/// The hash of a memory file's text, whose line endings may have been converted by git.
-pub(crate) fn text_hash(text: &str) -> String {
-    const HASH_CHARS: usize = 32;
-    let hash = match text.contains('\r') {
-        true => blake3::hash(text.replace("\r\n", "\n").as_bytes()),
-        false => blake3::hash(text.as_bytes()),
-    };
-    hash.to_hex()[..HASH_CHARS].to_owned()
 }
 
 /// A change to the ledger.

@@ -1,8 +1,8 @@
 //! The ledger on disk: one self-checking line per event, appended; the last line about a thing
 //! holds. A kill at any moment leaves at most one torn line, which is skipped.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 
 use crate::bytes::checksum;
 use crate::error::{At, Error, Result};
-use crate::fs::disk::{Privacy, create_folder, read_if_there, replace};
+use crate::fs::disk::{Privacy, open_to_append, read_if_there, replace};
+use crate::fs::lines::ends_torn;
+use crate::fs::open_regular::Links;
 
 /// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
 const LEDGER_BYTES_MAX: usize = 1 << 30;
@@ -76,13 +78,7 @@ pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
 
 /// Appends lines in one write.
 pub(super) fn write<T: Serialize>(path: &Path, events: &[T]) -> Result<Unsynced> {
-    if let Some(folder) = path.parent() {
-        create_folder(folder, Privacy::Private)?;
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).read(true).append(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).at(path)?;
+    let mut file = open_to_append(path, Links::Follow).at(path)?;
     let mut bytes = Vec::new();
     if ends_torn(&mut file).at(path)? {
         bytes.push(b'\n');
@@ -120,16 +116,6 @@ pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
     let check = u32::from_str_radix(str::from_utf8(check).ok()?, 16).ok()?;
     let json = json.strip_prefix(b" ")?;
     (checksum(json) == check).then_some(json)
-}
-
-fn ends_torn(file: &mut File) -> std::io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
 }
 
 #[cfg(test)]

@@ -3,19 +3,19 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::{Entry, text_hash};
+use super::entry::Entry;
 use super::lines::Unsynced;
 use super::texts::{Origin, meaning_hash};
 use super::{Event, PendingChange, Reason, Tombstone, lines};
 use crate::error::{At, Result};
+use crate::fs::file_stamp::file_number;
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::store::Stored;
+use crate::stored::{Stored, text_hash};
 use crate::time::Timestamp;
 
 /// Bytes at the end of a ledger that hold what was saved last.
@@ -141,7 +141,7 @@ impl Lookup {
         let mut start = end.saturating_sub(LATEST_BYTES_MAX);
         // One that was replaced, or cut off, is read anew.
         let known = latest.ledger.as_ref().and_then(|ledger| ledger.metadata().ok());
-        let is_known = known.is_some_and(|it| (it.dev(), it.ino()) == (at.dev(), at.ino()));
+        let is_known = known.is_some_and(|it| file_number(&it) == file_number(&at));
         if is_known && latest.end <= end {
             start = start.max(latest.end);
         }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::entry::{Entry, text_hash};
+use super::entry::Entry;
 use crate::file::MemoryFile;
-use crate::store::Stored;
+use crate::stored::{Stored, text_hash};
 
 /// Texts of each origin that are remembered beside those of memories that are there; the oldest go.
 const TEXTS_MAX: usize = 50_000;

@@ -5,7 +5,7 @@ use super::site::Site;
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::memory::HeldFor;
-use crate::store::visit;
+use crate::stored::visit;
 
 /// Description of the step.
 pub(super) const ABOUT: &str =

@@ -1,14 +1,14 @@
 //! The log of migrations: one line of JSON for each step that ran, appended.
 
-use std::fs::OpenOptions;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{At, Result};
-use crate::fs::disk::{Privacy, create_folder, read_if_there};
+use crate::fs::disk::{open_to_append, read_if_there};
+use crate::fs::lines::ends_torn;
+use crate::fs::open_regular::Links;
 use crate::layout::ProjectDir;
 use crate::time::Timestamp;
 
@@ -91,19 +91,12 @@ pub(super) fn append(home: &ProjectDir, line: &MigrationLine) -> Result<()> {
     if last.is_some_and(|last| last.repeats(line)) {
         return Ok(());
     }
-    create_folder(&home.folder, Privacy::Private)?;
     let path = home.folder.join(FILE);
-    let mut options = OpenOptions::new();
-    options.create(true).read(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    let mut file = options.open(&path).at(&path)?;
+    let mut file = open_to_append(&path, Links::Refuse).at(&path)?;
     let mut bytes = Vec::new();
     // A killed process may have left half a line.
-    if file.metadata().at(&path)?.len() > 0 {
-        let mut end = [0];
-        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut end)).at(&path)?;
-        if end != *b"\n" {
-            bytes.push(b'\n');
-        }
+    if ends_torn(&mut file).at(&path)? {
+        bytes.push(b'\n');
     }
     serde_json::to_writer(&mut bytes, line).map_err(std::io::Error::from).at(&path)?;
     bytes.push(b'\n');

@@ -16,7 +16,7 @@ use crate::error::{Error, Result, shown};
 use crate::format_version::{self, StoreFormat, StoreKind};
 use crate::layout::{Tree, UserDirs};
 use crate::ledger::{Ledger, LedgerLine};
-use crate::store;
+use crate::stored;
 use crate::time::Timestamp;
 
 /// The version of the program, for the log.
@@ -110,7 +110,7 @@ pub(super) fn run(
     if site.is_untouched() {
         return Ok(None);
     }
-    let _lock = store::lock(&site.home)?;
+    let _lock = stored::lock(&site.home)?;
     let mut run = MigrationRun::begin(site, migrations, now, writes)?;
     match run.steps(migrations) {
         Ok(()) => run.finish(),
@@ -320,7 +320,7 @@ impl<'a> MigrationRun<'a> {
 /// When no finished backup has this name, or a file cannot be written.
 pub fn go_back(site: &Site, name: &str, now: Timestamp) -> Result<PutBack> {
     let backup = backup::find(site, name)?;
-    let _lock = store::lock(&site.home)?;
+    let _lock = stored::lock(&site.home)?;
     let mut unbounded = Budget(usize::MAX);
     // Later syncs may have rewritten memory files: the program wrote those, too.
     let ledger = Ledger::open(&site.home)?;

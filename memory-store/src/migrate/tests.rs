@@ -25,7 +25,8 @@ use crate::reconcile::{Replacing, SourceState};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
 use crate::settings::Settings;
-use crate::store::{Forget, Store, visit};
+use crate::store::{Forget, Store};
+use crate::stored::visit;
 use crate::time::{DAY_MS, Timestamp};
 use crate::{identity, trust};
 

@@ -14,12 +14,11 @@ use super::{Desired, SourceState, SourceStates};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
-use crate::ledger::{
-    Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file, text_hash,
-};
+use crate::ledger::{Aside, Entry, LedgerLine, More, Reason, Tombstone, Unfound, redacted_file};
 use crate::memory::{HeldFor, Memory, Source, Status};
 use crate::redact::Redactor;
-use crate::store::{Read, free_path_in, read_file};
+use crate::store::free_path_in;
+use crate::stored::{self, Read, text_hash};
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
@@ -734,7 +733,7 @@ fn is_retired(memory: &Memory) -> bool {
 
 /// Returns whether a file is one of this memory.
 fn holds_memory(path: &Path, id: MemoryId) -> bool {
-    read_file(path).is_ok_and(|read| read.stored.memory.id == id)
+    stored::read(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
 /// The memory of a text that the ledger keeps: what a person wrote need not be one without its secrets.

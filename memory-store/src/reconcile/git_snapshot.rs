@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::fs::file_stamp::{file_number, modified_ns};
 use crate::fs::open_regular::{self, Links};
 
 /// Files of a working tree's own git folder. git replaces the index after each change of files.
@@ -39,7 +39,7 @@ pub struct GitSnapshot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    modified: (i64, i64),
+    modified_ns: Option<i64>,
     len: u64,
     inode: u64,
 }
@@ -77,8 +77,8 @@ impl GitSnapshot {
 impl Mark {
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Some(Self { modified, len: found.len(), inode: found.ino() })
+        let (_, inode) = file_number(&found);
+        Some(Self { modified_ns: modified_ns(&found), len: found.len(), inode })
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::GitState;
-use crate::layout::STORE_DIR;
+use crate::layout::{STORE_DIR, memory_folder};
 use crate::ledger::{Entry, Reason, Seen};
 
 /// Outcome of a file that is not where it was.
@@ -230,5 +230,5 @@ impl Count {
 
 /// The path of a memory file in its repository.
 fn repository_path(name: &str) -> PathBuf {
-    Path::new(STORE_DIR).join("memories").join(name)
+    memory_folder(Path::new("")).join(name)
 }

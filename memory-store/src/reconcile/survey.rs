@@ -12,7 +12,8 @@ use crate::id::MemoryId;
 use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
 use crate::memory::Memory;
 use crate::reviewed::Reviewed;
-use crate::store::{Read, Store, refuse_twins, visit};
+use crate::store::Store;
+use crate::stored::{Read, refuse_twins, visit};
 
 /// Files on the disk.
 struct Disk {

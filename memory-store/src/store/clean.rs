@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{By, Read, Store, Stored, free_path_in, listing};
+use super::{By, Store, free_path_in};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile, parts};
 use crate::fs::disk::{self, refused};
@@ -13,6 +13,7 @@ use crate::migrate;
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Read, Stored};
 
 /// A change of a person's memory file that takes known secrets out of it. Nothing is changed before that person decides.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl Store {
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
         let (mut cleaned, mut owned) = (Cleaned::default(), BTreeSet::new());
-        listing::visit(&folders, &mut |read| match read {
+        stored::visit(&folders, &mut |read| match read {
             Ok(read) => {
                 let entry = ledger.entry(read.stored.memory.id);
                 let is_kept = committed.is_some_and(|is_committed| {
@@ -107,7 +108,7 @@ impl Store {
     ) -> Result<Vec<Proposal>> {
         let (ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut proposals = Vec::new();
-        listing::visit(&self.folders(), &mut |read| {
+        stored::visit(&self.folders(), &mut |read| {
             let Ok(read) = read else { return };
             let mut file = read.file.clone();
             let entry = ledger.entry(read.stored.memory.id);
@@ -130,7 +131,7 @@ impl Store {
     pub fn make(&self, proposal: &Proposal, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let path = &proposal.stored.path;
-        let Read { stored, file } = listing::read(path)?;
+        let Read { stored, file } = stored::read(path)?;
         if file.text() != proposal.before {
             return Ok(None);
         }
@@ -142,7 +143,7 @@ impl Store {
             let to = self.telling_less(path, &saved.memory, redactor)?;
             self.write(&to, proposal.after.as_bytes())?;
             self.remove(path)?;
-            let read = listing::read(&to)?;
+            let read = stored::read(&to)?;
             self.note_saved(&to, &read.file, By::Redaction)?;
             saved = read.stored;
         }
@@ -156,7 +157,7 @@ impl Store {
     pub fn owned(&self, is_committed: IsCommitted<'_>) -> Result<Vec<PathBuf>> {
         let (ledger, reviewed) = (Ledger::open(&self.home)?, Reviewed::read(&self.home));
         let mut owned = Vec::new();
-        listing::visit(&self.folders(), &mut |read| {
+        stored::visit(&self.folders(), &mut |read| {
             if let Ok(read) = read {
                 let entry = ledger.entry(read.stored.memory.id);
                 if is_persons(entry, &read, is_committed(&read.stored.path), &reviewed) {
@@ -171,7 +172,7 @@ impl Store {
     /// only whether what stood there was of this machine: what somebody else wrote does not become the user's own by a
     /// word that was hidden in it.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
-        let Read { stored, mut file } = listing::read(path)?;
+        let Read { stored, mut file } = stored::read(path)?;
         let before = file.text().to_owned();
         file.redact(redactor)?;
         let mut ledger = Ledger::open(&self.home)?;

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{By, Store, Stored};
+use super::{By, Store};
 use crate::error::{Error, Result};
 use crate::memory::{HeldFor, Memory, Status};
 use crate::redact::{MemorySuspect, PLACEHOLDER_OPEN, Redactor, SUSPECT};
+use crate::stored::Stored;
 
 /// Places that a message lists.
 const PLACES_MAX: usize = 3;

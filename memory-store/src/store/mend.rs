@@ -4,11 +4,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Store, listing};
+use super::Store;
 use crate::error::{At, Error, Result};
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{Privacy, replace};
 use crate::ledger::{Entry, Ledger};
+use crate::stored;
 
 impl Store {
     /// Writes private memory files again of which the beginning alone is left. What a person may have written stays: a
@@ -18,8 +19,8 @@ impl Store {
         let folders: Vec<&Path> =
             private.into_iter().chain([&self.home.drafts]).map(|it| it.as_path()).collect();
         let is_broken =
-            |path: &std::path::PathBuf| matches!(listing::read(path), Err(Error::Memory { .. }));
-        let broken: Vec<_> = listing::found(&folders).filter(is_broken).collect();
+            |path: &std::path::PathBuf| matches!(stored::read(path), Err(Error::Memory { .. }));
+        let broken: Vec<_> = stored::found(&folders).filter(is_broken).collect();
         if broken.is_empty() {
             return Ok(0);
         }

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use super::listing::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, tell_as_note, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
@@ -18,6 +17,7 @@ use crate::memory::Memory;
 use crate::recall::IndexedFile;
 use crate::redact::Redactor;
 use crate::store::{Privacy, replace};
+use crate::stored::{self, Read, Stored};
 use crate::text::folded_title;
 use crate::time::Timestamp;
 
@@ -43,7 +43,7 @@ impl Store {
     /// [`Error::NotFound`] when the file holds another memory by now, or lies elsewhere; others when it is gone.
     pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
         let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
-        let stored = if is_here { Some(listing::read(path)?.stored) } else { None };
+        let stored = if is_here { Some(stored::read(path)?.stored) } else { None };
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         let mut stored = stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)?;
         if Lookup::new(&self.home).origin(&stored)? == Origin::Claude {
@@ -61,13 +61,13 @@ impl Store {
         index: &HashMap<OsString, IndexedFile>,
     ) -> Option<Vec<Stored>> {
         let asked: Vec<_> = ids.iter().map(|id| id.as_ref().trim().to_ascii_lowercase()).collect();
-        if asked.iter().any(|asked| asked.len() < listing::SHORT_ID_CHARS_MIN) {
+        if asked.iter().any(|asked| asked.len() < stored::SHORT_ID_CHARS_MIN) {
             return None;
         }
         let mut found: Vec<Option<(PathBuf, MemoryId)>> = vec![None; asked.len()];
         let (stamps, mut others) = (Stamps::default(), Vec::new());
         let folders: Vec<PathBuf> = stores.iter().flat_map(|store| store.folders()).collect();
-        for path in listing::found(&folders).take(listing::FILES_MAX) {
+        for path in stored::found(&folders).take(stored::FILES_MAX) {
             match index.get(path.as_os_str()) {
                 Some(known) if stamps.of(&path) == Some(known.stamp) => {
                     let id = known.id.to_string();
@@ -83,11 +83,11 @@ impl Store {
             }
         }
         let found: Vec<(PathBuf, MemoryId)> = found.into_iter().collect::<Option<_>>()?;
-        let names: Vec<_> = found.iter().map(|(path, _)| listing::folded(path)).collect();
+        let names: Vec<_> = found.iter().map(|(path, _)| stored::folded(path)).collect();
         let is_asked = |id: String| asked.iter().any(|asked| id.ends_with(asked));
         let is_like = |other: &PathBuf| {
-            names.contains(&listing::folded(other))
-                || listing::read(other).is_ok_and(|it| is_asked(it.stored.memory.id.to_string()))
+            names.contains(&stored::folded(other))
+                || stored::read(other).is_ok_and(|it| is_asked(it.stored.memory.id.to_string()))
         };
         if others.iter().any(is_like) {
             return None;
@@ -105,7 +105,7 @@ impl Store {
         known: &HashMap<OsString, IndexedFile>,
         most: usize,
     ) -> Option<Vec<Error>> {
-        let paths: Vec<PathBuf> = listing::found(&self.folders()).take(most + 1).collect();
+        let paths: Vec<PathBuf> = stored::found(&self.folders()).take(most + 1).collect();
         if paths.len() > most {
             return None;
         }
@@ -125,18 +125,18 @@ impl Store {
     /// Reads the memories whose files an index does not name: those that expired, for which it has no place, and those
     /// that came since. `known` are the files of the index. What cannot be read is left out.
     pub fn unlisted(&self, known: &BTreeSet<PathBuf>) -> Vec<Stored> {
-        let paths = listing::paths(&self.folders()).into_iter();
+        let paths = stored::paths(&self.folders()).into_iter();
         let read = paths.filter(|path| !known.contains(path)).filter_map(|path| {
             let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
-            listing::check_name(&folder, &path).ok()?;
-            Some(listing::read(&path).ok()?.stored)
+            stored::check_name(&folder, &path).ok()?;
+            Some(stored::read(&path).ok()?.stored)
         });
         read.collect()
     }
 
     fn problem(&self, path: &Path) -> Option<Error> {
         let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
-        match listing::check_name(&folder, path).and_then(|()| listing::read(path)) {
+        match stored::check_name(&folder, path).and_then(|()| stored::read(path)) {
             // It went meanwhile.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             read => read.err(),
@@ -153,8 +153,8 @@ impl Store {
         let is_named = |path: &PathBuf| {
             path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(short))
         };
-        let paths = listing::paths(&self.folders()).into_iter().filter(is_named);
-        let read = paths.filter_map(|path| Some(listing::read(&path).ok()?.stored));
+        let paths = stored::paths(&self.folders()).into_iter().filter(is_named);
+        let read = paths.filter_map(|path| Some(stored::read(&path).ok()?.stored));
         read.filter(|stored| stored.memory.id.to_string().ends_with(&end)).collect()
     }
 
@@ -187,7 +187,7 @@ impl Store {
         }
         for path in paths {
             let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
-            let Some(Read { stored, .. }) = is_here.then(|| listing::read(&path).ok()).flatten()
+            let Some(Read { stored, .. }) = is_here.then(|| stored::read(&path).ok()).flatten()
             else {
                 continue;
             };
@@ -207,7 +207,7 @@ impl Store {
         let synced = new.unnamed.as_ref().map_or(Ok(()), |file| file.sync(&path));
         // The file is there: its line is needed even where it could not be synced.
         noted.map_or(Ok(()), Unsynced::sync).and(synced)?;
-        let stored = listing::read_back(&path, &new.file)?;
+        let stored = stored::read_back(&path, &new.file)?;
         Ok(Saved { stored, change: Change::Created, hidden: hidden + new.hidden, suspects })
     }
 
@@ -281,7 +281,7 @@ impl Store {
         let _lock = self.lock()?;
         let stored = self.read_one(path, id)?;
         let lookup = Lookup::new(&self.home);
-        let Read { stored: at_hand, file } = listing::read(path)?;
+        let Read { stored: at_hand, file } = stored::read(path)?;
         let text = redacted_file(file.text(), redactor);
         // It must not come back as another's, or as one's own.
         lookup.inherit(&text, &at_hand)?;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{By, Listing, Store, Stored, listing, remove};
+use super::{By, Store, remove};
 use crate::error::{At, Error, Result};
 use crate::exchange::claim_notice::ClaimNotice;
 use crate::file::{EXTENSION, MemoryFile};
@@ -16,6 +16,7 @@ use crate::memory::{Memory, SaidBy, Source};
 use crate::reconcile::{Evidence, Owner};
 use crate::redact::Redactor;
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Listing, Stored};
 use crate::time::Timestamp;
 
 /// A memory file that a tool call wrote, with the session of the call.
@@ -197,7 +198,7 @@ impl Store {
         for stored in others.iter().filter(|_| is_settled) {
             ledger.own(hashes(stored))?;
             if self.is_user_store() {
-                let read = listing::read(&stored.path)?;
+                let read = stored::read(&stored.path)?;
                 self.note_saved(&stored.path, &read.file, By::Person)?;
             }
         }
@@ -278,8 +279,8 @@ impl Store {
     }
 
     /// Reads a file again, and requires that it has the text that was shown.
-    fn unchanged(&self, stored: &Stored) -> Result<listing::Read> {
-        let read = listing::read(&stored.path)?;
+    fn unchanged(&self, stored: &Stored) -> Result<stored::Read> {
+        let read = stored::read(&stored.path)?;
         match read.stored.text == stored.text {
             true => Ok(read),
             false => Err(Error::NotFound { id: stored.memory.id.to_string(), found: 0 }),

@@ -7,12 +7,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Read, Store, Stored, disk, listing};
+use super::{Store, disk};
 use crate::error::{Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{Memory, Source};
+use crate::stored::{self, Read, Stored};
 use crate::time::Timestamp;
 
 /// Purged sources.
@@ -144,7 +145,7 @@ impl Store {
         let mut folders = self.folders();
         folders.push(self.home.archived_memories.clone());
         let mut found = Vec::new();
-        listing::visit(&folders, &mut |read| {
+        stored::visit(&folders, &mut |read| {
             let Ok(read) = read else { return };
             let memory = &read.stored.memory;
             let entry = ledger.entry(memory.id);

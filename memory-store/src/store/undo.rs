@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Store, Stored, listing, read_bounded};
+use super::{Store, read_bounded};
 use crate::error::Result;
 use crate::file::FILE_BYTES_MAX;
 use crate::fs::disk::{self, Privacy, read_if_there, replace};
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Ledger, Tombstone, hashes};
 use crate::reviewed::Reviewed;
+use crate::stored::{self, Stored};
 use crate::trust::RELEASED_BYTES_MAX;
 
 /// State of some memories of a store: their files, ledger entries and decisions about them.
@@ -156,7 +157,7 @@ impl Store {
         let is_recalled = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
         let mut back = PutBack::default();
         for path in before.files.keys().filter(|path| is_recalled(path)) {
-            back.stored.push(listing::read(path)?.stored);
+            back.stored.push(stored::read(path)?.stored);
         }
         let there: BTreeSet<MemoryId> = back.stored.iter().map(|it| it.memory.id).collect();
         back.gone = after.ids.difference(&there).copied().collect();

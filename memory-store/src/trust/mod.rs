@@ -21,7 +21,8 @@ use crate::index::record::{FLAG_HELD, Record};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::settings::{Pulled, Settings};
-use crate::store::{Store, Stored, tell_as_note};
+use crate::store::{Store, tell_as_note};
+use crate::stored::Stored;
 use crate::suspicion::{self, Suspicion, of_record};
 
 mod pulled;

@@ -9,7 +9,8 @@ use crate::identity::Identity;
 use crate::layout::ProjectDir;
 use crate::ledger::{self, Ledger, Lookup, Texts, hashes};
 use crate::settings::{Pulled, Settings};
-use crate::store::{Store, Stored, lock};
+use crate::store::Store;
+use crate::stored::{Stored, lock};
 
 /// Origin of a store's files, as its ledger tells it.
 #[derive(Clone, Debug, Default)]

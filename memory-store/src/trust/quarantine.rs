@@ -16,7 +16,7 @@ use crate::index::record::Record;
 use crate::layout::ProjectDir;
 use crate::memory::Memory;
 use crate::redact::Redactor;
-use crate::store::Stored;
+use crate::stored::Stored;
 use crate::suspicion::judged_text;
 
 /// Bytes of the file of orders that were let out: some 60,000.

@@ -2,6 +2,8 @@
 
 pub mod golden;
 
+pub use std::os::unix::fs::symlink;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,6 +52,15 @@ impl SealedHome {
 /// When the path is relative, which names no home.
 pub fn dirs_of(home: &Path) -> UserDirs {
     UserDirs::resolve(|name| (name == "HOME").then(|| home.as_os_str().to_owned())).unwrap()
+}
+
+/// Sets the permissions of a file.
+///
+/// # Panics
+/// When they cannot be set.
+pub fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Names a folder that the command line reads, in builds for tests, instead of `/proc`.

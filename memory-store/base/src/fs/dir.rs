@@ -201,6 +201,14 @@ fn refuse(path: &Path, error: io::Error) -> crate::Error {
     crate::Error::Io { path: path.to_owned(), source: error }
 }
 
+/// Returns the path that consists of these bytes, as POSIX systems have paths.
+pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+pub(crate) use std::os::unix::fs::symlink;
+
 fn text(name: &OsStr) -> io::Result<CString> {
     CString::new(name.as_bytes()).map_err(io::Error::other)
 }
@@ -213,7 +221,6 @@ fn done(result: libc::c_int) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::symlink;
 
     #[test]
     fn the_way_down_passes_no_link_and_never_leads_up() {

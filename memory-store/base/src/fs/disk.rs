@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dir::Folder;
+use super::open_regular::Links;
 use crate::error::{At, Error, Result};
 
 /// Readers of a written file.
@@ -220,12 +221,38 @@ pub fn is_executable(path: &Path) -> bool {
 
 /// Creates a folder and what is missing above it.
 pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
+    make_folders(folder, privacy).at(folder)
+}
+
+fn make_folders(folder: &Path, privacy: Privacy) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     if privacy == Privacy::Private {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }
-    builder.create(folder).at(folder)
+    builder.create(folder)
+}
+
+/// Opens a file of ours for reading and appending (`O_APPEND`). It and its folders are created with it, for this user
+/// only.
+pub fn open_to_append(path: &Path, links: Links) -> io::Result<File> {
+    let mut options = private_options();
+    options.read(true).append(true).create(true);
+    if links == Links::Refuse {
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+    }
+    open_with_folders(path, &options)
+}
+
+/// Opens a file of ours; where its folders are missing, they are created for this user only.
+pub fn open_with_folders(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_folders(path.parent().ok_or(error)?, Privacy::Private)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
 }
 
 /// Removes a file; one that is gone already is no error. Links on the way are followed.
@@ -368,7 +395,7 @@ mod tests {
         let (below, away) = (root.join("below"), root.join("away"));
         assert!(third.place(root, &below.join("a.md")).is_err());
         fs::create_dir(&away).unwrap();
-        std::os::unix::fs::symlink(&away, &below).unwrap();
+        crate::fs::dir::symlink(&away, &below).unwrap();
         assert!(third.place(root, &below.join("a.md")).is_err());
         drop(third);
         assert_eq!((listed(), fs::read_dir(&away).unwrap().count()), (3, 0));
@@ -393,7 +420,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "12345").unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
+        crate::fs::dir::symlink(&file, &link).unwrap();
         assert!(read(&link, 10).is_err());
         assert!(read(&file, 4).unwrap_err().to_string().contains("longer"));
         assert_eq!(read(&file, 5).unwrap().0, b"12345");

@@ -59,6 +59,12 @@ pub fn modified_ns(meta: &Metadata) -> Option<i64> {
     meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
 }
 
+/// Returns the numbers by which the system knows a file whatever it is called: those of its device and inode.
+pub fn file_number(meta: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (meta.dev(), meta.ino())
+}
+
 mod sys {
     use std::ffi::CString;
     use std::fs::{File, OpenOptions};

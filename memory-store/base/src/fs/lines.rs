@@ -1,7 +1,8 @@
 //! Lines of a file or a stream that others write, one at a time, through a bounded buffer. A line that is too long is
 //! handled the same everywhere: the rest of it is passed over, which is told, and the next one is read.
 
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, Read as _, Seek as _, SeekFrom};
 
 /// One complete line.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,6 +11,17 @@ pub enum Line<'a> {
     Whole(&'a [u8]),
     /// It was longer than the bound and is skipped.
     TooLong,
+}
+
+/// Returns whether a file ends within a line: a killed process, or a full disk, cut it off.
+pub fn ends_torn(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// Reads lines that end in a line feed; a half-written last one is left for next time, unless

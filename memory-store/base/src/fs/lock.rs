@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use super::file_stamp::file_number;
 use crate::error::{At, Error, Result};
 
 /// Longest wait for a lock. Each is held for a second at most.
@@ -79,8 +80,7 @@ fn queue(file: &File, hold: Hold, most: Duration) -> bool {
 /// The process that holds a lock on a file, where the kernel tells.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
-    use std::os::unix::fs::MetadataExt;
-    let inode = format!(":{}", file.metadata().ok()?.ino());
+    let inode = format!(":{}", file_number(&file.metadata().ok()?).1);
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     // `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`
     locks.lines().find_map(|line| {
@@ -134,8 +134,7 @@ mod tests {
     /// Returns how many wait in the kernel's queue for a lock on this file, but the one that gave up.
     #[cfg(target_os = "linux")]
     fn waiting_for(path: &Path) -> Option<i32> {
-        use std::os::unix::fs::MetadataExt;
-        let inode = format!(":{} ", path.metadata().ok()?.ino());
+        let inode = format!(":{} ", file_number(&path.metadata().ok()?).1);
         let locks = std::fs::read_to_string("/proc/locks").ok()?;
         let waiting = locks.lines().filter(|line| line.contains("->") && line.contains(&inode));
         Some(waiting.count() as i32 - 1)

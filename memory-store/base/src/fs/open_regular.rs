@@ -69,8 +69,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("file"), "text").unwrap();
-        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", at("endless")).unwrap();
+        crate::fs::dir::symlink(at("file"), at("link")).unwrap();
+        crate::fs::dir::symlink("/dev/zero", at("endless")).unwrap();
         let pipe = std::ffi::CString::new(at("pipe").into_os_string().into_encoded_bytes());
         // SAFETY: the path is a string that ends in a zero byte.
         assert_eq!(unsafe { libc::mkfifo(pipe.unwrap().as_ptr(), 0o600) }, 0);

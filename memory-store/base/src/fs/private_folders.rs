@@ -74,11 +74,21 @@ fn close(folder: &Path) -> io::Result<()> {
     // Use a handle: the path may lead to another folder by now.
     let options = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let handle = File::options().read(true).custom_flags(options).open(folder)?;
-    // SAFETY: the call takes and changes nothing.
-    if handle.metadata()?.uid() != unsafe { libc::geteuid() } {
+    if !is_of_user(&handle.metadata()?) {
         return Err(io::Error::other("it belongs to another user"));
     }
     handle.set_permissions(Permissions::from_mode(MODE))
+}
+
+/// Returns the number of the user whose rights the program has (`geteuid`).
+pub fn user() -> u32 {
+    // SAFETY: the call takes and changes nothing.
+    unsafe { libc::geteuid() }
+}
+
+/// Returns whether a file belongs to that user.
+pub fn is_of_user(found: &Metadata) -> bool {
+    found.uid() == user()
 }
 
 /// Returns whether users other than the owner have permissions for a folder.
@@ -166,9 +176,9 @@ mod tests {
         make(&target.join("a"), 0o777);
         make(&target, 0o777);
         fs::create_dir_all(dirs.data.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(&target, &dirs.data).unwrap();
+        crate::fs::dir::symlink(&target, &dirs.data).unwrap();
         make(&dirs.state, 0o700);
-        std::os::unix::fs::symlink(&target, dirs.state.join("trees")).unwrap();
+        crate::fs::dir::symlink(&target, dirs.state.join("trees")).unwrap();
         let open = close_all(&dirs);
         let told: Vec<String> = open.iter().map(OpenFolder::told).collect();
         assert_eq!(open.len(), 2, "{told:?}");

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::path::Path;
 
+use super::private_folders::user;
+
 /// A working tree's root and its `.git`, as they were when somebody vouched for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFingerprint {
@@ -139,12 +141,6 @@ impl fmt::Display for Mark {
 /// Returns whether a file's owner is who it was, or the user of this program: containers see other numbers.
 fn is_owner(now: u32, before: u32) -> bool {
     now == before || now == user()
-}
-
-/// Returns the effective user id.
-fn user() -> u32 {
-    // SAFETY: the call takes and changes nothing.
-    unsafe { libc::geteuid() }
 }
 
 /// Finding of another folder at the path of a trusted working tree, noted by background work and told by hooks.

@@ -1,18 +1,23 @@
-//! Listing of a folder of memory files.
+//! Memory files as they lie in folders: reading one, listing many, and the lock that is held while they change. Ledger,
+//! identity, trust and the store are above this module.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::error::{Error, Result, shown};
+use crate::error::{At, Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
-use crate::fs::disk::{FileReader, refused};
+use crate::format_version;
+use crate::fs::disk::{FileReader, Privacy, create_folder, private_options, refused};
 use crate::fs::file_name;
 use crate::fs::file_stamp::{Stamp, modified_ns};
+use crate::fs::lock::{self, LOCK_WAIT};
 use crate::id::MemoryId;
-use crate::ledger::text_hash;
+use crate::layout::ProjectDir;
 use crate::memory::Memory;
 
 /// Files of one store that are read; what is beyond is reported.
@@ -29,7 +34,7 @@ const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 pub const SHORT_ID_CHARS_MIN: usize = 4;
 
 /// Levels of folders in a store: a person may sort memories into a few.
-pub(super) const LEVELS_MAX: usize = 4;
+pub(crate) const LEVELS_MAX: usize = 4;
 
 /// A memory and its file.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +45,7 @@ pub struct Stored {
     pub memory: Memory,
     /// Its length, and when it was last modified.
     pub stamp: Stamp,
-    /// The hash of its text (see [`crate::ledger::text_hash`]).
+    /// The hash of its text (see [`text_hash`]).
     pub text: String,
 }
 
@@ -160,7 +165,7 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
 }
 
 /// A path without differences of case and of composed letters.
-pub(super) fn folded(path: &Path) -> String {
+pub(crate) fn folded(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.is_ascii() {
         true => path.to_ascii_lowercase(),
@@ -239,14 +244,14 @@ pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
 }
 
 /// Finds them, in the order in which folders are walked.
-pub(super) fn found<P: AsRef<Path>>(folders: &[P]) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn found<P: AsRef<Path>>(folders: &[P]) -> impl Iterator<Item = PathBuf> {
     let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
     let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
     files.map(DirEntry::into_path)
 }
 
 /// Refuses a file whose name is something else on another system.
-pub(super) fn check_name(folder: &Path, path: &Path) -> Result<()> {
+pub(crate) fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
     let why = names.find_map(|name| file_name::refused(&name));
@@ -275,7 +280,7 @@ fn read_with(reader: &mut FileReader, path: &Path) -> Result<Read> {
 
 /// A file that was written a moment ago, as it is now. One that git took away since is as it was written:
 /// the ledger has it, so it is saved all the same.
-pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
+pub(crate) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
     match read(path) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok(Stored {
@@ -287,6 +292,32 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
         }
         read => read.map(|read| read.stored),
     }
+}
+
+/// Returns the hash of a memory file's text, whose line endings may have been converted by git.
+pub(crate) fn text_hash(text: &str) -> String {
+    const HASH_CHARS: usize = 32;
+    let hash = match text.contains('\r') {
+        true => blake3::hash(text.replace("\r\n", "\n").as_bytes()),
+        false => blake3::hash(text.as_bytes()),
+    };
+    hash.to_hex()[..HASH_CHARS].to_owned()
+}
+
+/// Held while files of a project are changed, its record among them; see `Store::lock`.
+pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
+    lock_within(home, LOCK_WAIT)
+}
+
+/// Locks the store, waiting at most this long. A store of a format that this program does not support is refused.
+pub(crate) fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
+    create_folder(&home.folder, Privacy::Private)?;
+    let path = home.folder.join("store.lock");
+    let mut options = private_options();
+    let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
+    lock::take(&lock, &path, lock::Hold::Alone, most)?;
+    format_version::check_private(home)?;
+    Ok(lock)
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {
@@ -333,7 +364,7 @@ mod tests {
             std::fs::write(file, format!("# {name}\n\n{}", "x".repeat(1 << 19))).unwrap();
         }
         // The first is larger than a store may be, which must not hide the others.
-        let hole = std::fs::File::create(folder.path().join("a.md")).unwrap();
+        let hole = File::create(folder.path().join("a.md")).unwrap();
         hole.set_len(STORE_BYTES_MAX + 1).unwrap();
         let read = |bytes_max| {
             let mut errors = Vec::new();

@@ -1,0 +1,269 @@
+//! System calls of a hook. All of its platform code is here, and in `memory-store/base/src/fs/`.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Ends the process as if there had been nothing to say (`_exit`): nothing is flushed or freed.
+pub fn exit() -> ! {
+    // SAFETY: `_exit` may always be called.
+    unsafe { libc::_exit(0) }
+}
+
+/// Lets no signal be louder than silence (`signal`): a crash and a time-out end the process with status 0, for Claude
+/// Code shows both as a hook error. A reader that is gone and a file that may not grow are errors, and no reason to die.
+pub fn quiet_signals() {
+    extern "C" fn end(_signal: c_int) {
+        exit()
+    }
+    let set = |signal, handler| {
+        // SAFETY: both are valid, and the handler calls `_exit` alone, which may be called in one.
+        unsafe { libc::signal(signal, handler) };
+    };
+    for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
+        set(signal, end as *const () as libc::sighandler_t);
+    }
+    for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+        set(signal, libc::SIG_IGN);
+    }
+}
+
+/// Sets the timer whose signal ends the process (`setitimer`).
+pub fn set_timer(after: Duration) {
+    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval {
+        it_interval: never,
+        it_value: libc::timeval {
+            tv_sec: after.as_secs() as libc::time_t,
+            tv_usec: after.subsec_micros() as libc::suseconds_t,
+        },
+    };
+    // SAFETY: the timer is valid for reads, and a null old value is allowed.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+/// Returns the time since some moment before the process began (`CLOCK_MONOTONIC`); it never goes back.
+pub fn since_boot() -> Duration {
+    time(libc::CLOCK_MONOTONIC)
+}
+
+/// Returns the time since 1970, as the machine's clock is set (`CLOCK_REALTIME`).
+pub fn since_1970() -> Duration {
+    time(libc::CLOCK_REALTIME)
+}
+
+/// Asks the kernel for a time. The C library spares itself a system call of 0.2 us by running code that the kernel maps
+/// into each process. That touches some pages and page tables more, which pays from about thirty questions on. A hook
+/// asks six times.
+fn time(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is valid for writes, and both clocks are always there.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time);
+        #[cfg(not(target_os = "linux"))]
+        libc::clock_gettime(clock, &raw mut time);
+    }
+    // A clock set to a time before 1970 is as good as one that was never set.
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+}
+
+/// Returns whether stdin, stdout and stderr are open (`poll`). If one is not, the next file opened would take its place,
+/// and what is meant for Claude Code would be written into it.
+pub fn standard_streams_are_open() -> bool {
+    let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the array is valid for its length, and the call returns at once.
+    unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
+    streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
+}
+
+/// Reads once from stdin into an emptied buffer, as much as it has room for (`read`); `None` on an error. Only the pages
+/// that are written to are ever provided.
+pub fn read_stdin(buffer: &mut Vec<u8>) -> Option<&[u8]> {
+    buffer.clear();
+    let room = buffer.spare_capacity_mut();
+    loop {
+        // SAFETY: the room is valid for writes of its length.
+        let got = unsafe { libc::read(libc::STDIN_FILENO, room.as_mut_ptr().cast(), room.len()) };
+        if let Ok(len) = usize::try_from(got) {
+            // SAFETY: so many bytes were just written.
+            unsafe { buffer.set_len(len) };
+            return Some(buffer);
+        }
+        if !was_interrupted() {
+            return None;
+        }
+    }
+}
+
+/// Writes all bytes to stdout (`write`): in one call, unless the system takes fewer at once.
+pub fn write_stdout(mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the bytes are valid for reads of their length.
+        let written =
+            unsafe { libc::write(libc::STDOUT_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(written) {
+            Ok(0) => return,
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(_) if was_interrupted() => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn was_interrupted() -> bool {
+    io::Error::last_os_error().kind() == ErrorKind::Interrupted
+}
+
+/// Renames a file unless the new name is taken (`renameat2`).
+#[cfg(target_os = "linux")]
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (c_string(from.as_os_str())?, c_string(to.as_os_str())?);
+    // SAFETY: both paths end with a null byte.
+    let failed = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            libc::RENAME_NOREPLACE,
+        )
+    } != 0;
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Renames a file unless the new name is taken, which only Linux can.
+#[cfg(not(target_os = "linux"))]
+pub fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Returns the path that this program was started by (`getauxval`).
+#[cfg(target_os = "linux")]
+pub fn started_as() -> Option<PathBuf> {
+    // SAFETY: the call reads what the kernel left for the process.
+    let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const c_char;
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: it is a string that ends with a null byte and stays as long as the process.
+    let path = unsafe { CStr::from_ptr(path) };
+    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+}
+
+/// Returns the path that this program was started by, which only Linux keeps.
+#[cfg(not(target_os = "linux"))]
+pub fn started_as() -> Option<PathBuf> {
+    None
+}
+
+/// Flags of a new process: a session of its own.
+#[cfg(not(target_os = "macos"))]
+const SPAWN_FLAGS: c_int = libc::POSIX_SPAWN_SETSID as c_int;
+/// Flags of a new process: a session of its own (the number stands in the system's `spawn.h` since macOS 10.15, and
+/// not in the library), with no handle but those that it is given.
+#[cfg(target_os = "macos")]
+const SPAWN_FLAGS: c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
+
+/// Starts a program with its environment in a session of its own (`posix_spawn`), with null for its standard streams
+/// and without other handles, and does not wait for it.
+pub fn spawn_detached(
+    program: &Path,
+    arguments: &[&OsStr],
+    environment: impl Iterator<Item = std::ffi::OsString>,
+) -> io::Result<()> {
+    close_on_exec_all();
+    let program = c_string(program.as_os_str())?;
+    let arguments = std::iter::once(Ok(program.clone()))
+        .chain(arguments.iter().map(|argument| c_string(argument)))
+        .collect::<io::Result<Vec<_>>>()?;
+    let environment =
+        environment.map(|variable| c_string(&variable)).collect::<io::Result<Vec<_>>>()?;
+    let (mut pid, null) = (0, c"/dev/null");
+    let mut actions = std::mem::MaybeUninit::uninit();
+    let mut attributes = std::mem::MaybeUninit::uninit();
+    // SAFETY: the structures are initialised before use, and all strings outlive the call. After an error they are not
+    // destroyed: that leaks a few bytes of a process that ends at once. Neither destroys anything that the new process uses.
+    unsafe {
+        check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
+        check(libc::posix_spawnattr_init(attributes.as_mut_ptr()))?;
+        for (file, mode) in [(0, libc::O_RDONLY), (1, libc::O_WRONLY), (2, libc::O_WRONLY)] {
+            check(libc::posix_spawn_file_actions_addopen(
+                actions.as_mut_ptr(),
+                file,
+                null.as_ptr(),
+                mode,
+                0,
+            ))?;
+        }
+        check(libc::posix_spawnattr_setflags(
+            attributes.as_mut_ptr(),
+            SPAWN_FLAGS as libc::c_short,
+        ))?;
+        let spawned = libc::posix_spawn(
+            &raw mut pid,
+            program.as_ptr(),
+            actions.as_ptr(),
+            attributes.as_ptr(),
+            pointers(&arguments).as_ptr(),
+            pointers(&environment).as_ptr(),
+        );
+        libc::posix_spawn_file_actions_destroy(actions.as_mut_ptr());
+        libc::posix_spawnattr_destroy(attributes.as_mut_ptr());
+        check(spawned)
+    }
+}
+
+/// Marks every handle beyond the standard ones as not to be inherited: Claude Code would wait for
+/// its pipes to be closed. On macOS [`SPAWN_FLAGS`] contain it.
+#[cfg(target_os = "macos")]
+fn close_on_exec_all() {}
+
+/// Marks every handle beyond the standard ones as not to be inherited (`close_range`): Claude Code would wait for
+/// its pipes to be closed.
+#[cfg(not(target_os = "macos"))]
+fn close_on_exec_all() {
+    // SAFETY: the call only sets a flag on handles.
+    let marked =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if marked == 0 {
+        return;
+    }
+    // Linux before 5.11: one by one, as far as handles usually go.
+    for file in 3..1024 {
+        // SAFETY: as above; unused numbers are refused.
+        unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
+fn check(error: c_int) -> io::Result<()> {
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(io::Error::other)
+}
+
+/// Returns a C array of strings, ended by null. It borrows them.
+fn pointers(strings: &[CString]) -> Vec<*mut c_char> {
+    let pointers = strings.iter().map(|string| string.as_ptr().cast_mut());
+    pointers.chain(std::iter::once(std::ptr::null_mut())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clocks_are_those_of_the_standard_library() {
+        #[expect(clippy::disallowed_methods, reason = "what ours is compared with")]
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        assert!(since_1970().abs_diff(now) < Duration::from_secs(60));
+        let before = since_boot();
+        assert!(since_boot() >= before);
+    }
+}
