@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::collect::configurations;
 use crate::collect::discover::{self, Transcript};
+use crate::transcript::Redact;
 use crate::transcript::claude_code::prompt_by;
-use crate::transcript::read::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};

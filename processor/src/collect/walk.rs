@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 
 use super::discover::{Discovery, Transcript};
 use crate::private_files::modified_ns;
+use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 
 /// Transcripts looked at; a year of heavy use has some ten thousand.
@@ -70,7 +71,7 @@ impl Walk {
             }
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
-            let name = TranscriptName::of(&path);
+            let name = SOURCE.name(&path);
             if name.is_none()
                 && let Some(left) = left.as_deref_mut()
             {

@@ -152,6 +152,12 @@ pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &FILLER,
 ];
 
+/// One line, without the stop at its end.
+pub fn title(text: &str) -> String {
+    let text = capital(text.trim());
+    text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

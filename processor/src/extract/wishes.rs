@@ -10,11 +10,14 @@ use memory_store::memory::{SaidBy, Scope};
 use memory_store::text;
 
 use super::clean::capital;
+use super::clean::title;
 use super::draft::Draft;
+use super::draft::EXTRACTOR;
 use super::episode::{Episode, Statement, episodes};
 use super::own_words::{count, outside_quotations};
 use super::pattern::{Pattern, pattern};
-use super::{EXTRACTOR, Roots, names_machine, paths, title, words};
+use super::words::names_machine;
+use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
 /// Words of a wish: fewer say nothing alone, more are a document.

@@ -98,6 +98,11 @@ patterns! {
     TRAILER = r"(?i)^\s*(?:co-authored-by|signed-off-by|reviewed-by|generated with|change-id|refs?|closes|fixes|🤖)\b.*[:#@].*$|^\s*🤖";
 }
 
+/// Returns whether a text names a path of somebody's machine: nobody else has it.
+pub fn names_machine(text: &str) -> bool {
+    MACHINE_PATH.is_match(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

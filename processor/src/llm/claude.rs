@@ -18,11 +18,13 @@ use tempfile::TempDir;
 
 use super::ask::Question;
 use super::elsewhere::{ACCOUNTS, BASE_URL, Environment};
+use super::fault::Fault;
 use super::host::Server;
 use super::http::line;
 use super::prices::ClientVersion;
 use super::program::{self, NoOutput, Printed};
-use super::{Fault, Provider, Reply, Usage};
+use super::provider::{Provider, Reply};
+use super::usage::Usage;
 use crate::programs;
 
 /// Name of the program.

@@ -15,9 +15,9 @@ use crate::collect::newest::in_order;
 use crate::mining;
 use crate::private_files::write_json;
 use crate::project_texts::Committed;
+use crate::secrets::clean::clean_known;
 use crate::state::State;
 use crate::transcript::parts;
-use crate::upkeep::audit;
 
 /// Files that cannot be searched, and why.
 type Unread = Vec<(PathBuf, anyhow::Error)>;
@@ -61,7 +61,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         state.all_turns = true;
         state.write(&context.home)?;
     }
-    let cleaned = audit::clean_known(context.options, &only, &unclean)?;
+    let cleaned = clean_known(context.dirs(), context.options.tree, &only, &unclean)?;
     context.sessions.archive.forget_kept();
     // A cure is told with the failure at the end of the part before it.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::{Pace, Waker};
-use crate::transcript::name::TranscriptName;
+use crate::transcript::SOURCE;
 
 /// A source of news.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
             if event.kind.is_remove() {
                 waker.lost();
             }
-        } else if TranscriptName::of(&path).is_some() {
+        } else if SOURCE.name(&path).is_some() {
             waker.changed(path);
         } else if creates && path.is_dir() {
             // Files written into the folder before it was listened to are not reported.
