@@ -3,15 +3,17 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
+
+use super::pattern::pattern;
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        $($(#[$doc])* pub static $name: LazyLock<Pattern> = LazyLock::new(|| pattern($text));)*
+        $($(#[$doc])* pub static $name: LazyLock<Regex> = LazyLock::new(|| pattern($text));)*
 
-        /// Every pattern of this file, for the test that compares their forms.
+        /// Every pattern of this file, for the test that compiles them.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
     };
 }
 
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(pattern: &Pattern, yes: &[&str], no: &[&str]) {
+    fn check(pattern: &Regex, yes: &[&str], no: &[&str]) {
         for text in yes {
             assert!(pattern.is_match(text), "should match: {text}");
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
 use memory_store::exchange::secret_notice::SecretNotice;
@@ -140,8 +141,9 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;
     let entries = archive.entries()?;
-    let holds = |entry: &Entry| match archive.load(&entry.name) {
-        Ok(Some(mut file)) => {
+    let holds = |entry: &Entry| match archive.load_kept(&entry.name) {
+        Ok(Some(file)) => {
+            let mut file = Arc::unwrap_or_clone(file);
             let tasks = &mut [file.header.growth.tasks];
             let known = secrets.known();
             let hidden = secrets.hide(known.clone(), tasks, redactor);

@@ -19,6 +19,11 @@ use crate::error::{At, Result};
 /// Room for more than a file has: with less, the end of it is looked for in small pieces.
 const END_BYTES: usize = 64;
 
+/// Returns the path that consists of these bytes, as POSIX systems have paths.
+pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
 /// An open folder.
 #[derive(Debug)]
 pub struct Folder {

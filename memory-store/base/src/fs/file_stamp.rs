@@ -59,6 +59,19 @@ pub fn modified_ns(meta: &Metadata) -> Option<i64> {
     meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
 }
 
+/// Returns the numbers by which the system knows a file whatever it is called: those of its device and inode.
+pub fn file_number(meta: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (meta.dev(), meta.ino())
+}
+
+/// When the text, the name or the rights of a file were last changed (`st_ctime`), in nanoseconds since 1970. Programs
+/// cannot set it.
+pub fn status_changed_ns(meta: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    meta.ctime().checked_mul(1_000_000_000)?.checked_add(meta.ctime_nsec())
+}
+
 mod sys {
     use std::ffi::CString;
     use std::fs::{File, OpenOptions};

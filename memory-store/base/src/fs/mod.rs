@@ -8,4 +8,5 @@ pub mod lines;
 pub mod lock;
 pub mod open_regular;
 pub mod private_folders;
+pub mod process;
 pub mod tree_fingerprint;
