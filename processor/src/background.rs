@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
 use memory_store::exchange::note::Note;
+use memory_store::fs::process::lower_priority;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::redact::known::Known;
 use memory_store::redact::{RedactOptions, Redactor};
@@ -34,8 +35,6 @@ const ROUNDS_MAX: usize = 5;
 const LAG: Duration = Duration::from_millis(250);
 /// Bytes of the inbox's end in which transcripts are looked for that may still grow.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
-/// How much less important than what the user runs.
-const NICENESS: libc::c_int = 10;
 
 /// Brings a project up to date in the background; failures are counted and kept for the next
 /// session to announce. Beside the project may stand the place that its folder was moved to.
@@ -204,8 +203,7 @@ fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
 
 /// Leaves the machine to the user.
 fn step_back() {
-    // SAFETY: the call takes no pointers and changes only the priority of this process.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+    lower_priority();
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     // A pool that is there already is as good.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();

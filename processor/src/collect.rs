@@ -320,9 +320,10 @@ impl Collector<'_> {
         let file = SessionFile { header, records };
         // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
-        let entry = self.archive.store(&file)?;
         let redactor = self.knowing_redactor(&file.header.session);
-        let state = state_of(&file, &entry, self.territory, &redactor);
+        let mut state = state_with(&file, end_of(&file, self.territory, &redactor));
+        let entry = self.archive.store_and_keep(file)?;
+        (state.len, state.modified_ns) = (entry.len, entry.modified_ns);
         Ok(Some((entry.name, state)))
     }
 

@@ -8,7 +8,6 @@
 pub mod blobs;
 mod config;
 pub mod driver;
-pub(crate) mod group;
 pub mod hung;
 pub mod ignore_rule;
 pub mod memories;
@@ -24,6 +23,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use memory_store::Timestamp;
+use memory_store::fs::process::{end_group, start_group};
 use memory_store::git_dirs::{GitDirs, has_git_entry, is_root};
 use memory_store::identity::Observed;
 use memory_store::layout::STORE_DIR;
@@ -461,7 +461,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     }
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
-    let (mut child, _watched) = group::start(command).ok()?;
+    let (mut child, _watched) = start_group(command).ok()?;
     let stdout = child.stdout.take()?;
     if let Some(mut stdin) = child.stdin.take() {
         // By itself, since git answers before it has read all; one that ends early wants no more.
@@ -480,7 +480,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     };
     // Before anybody waits for it: what it left behind may hold the pipe when it has ended itself.
     if !is_whole {
-        group::end(&mut child);
+        end_group(&mut child);
         return Some(GitOutput { status: None, text });
     }
     let mut pause = Duration::from_micros(500);
@@ -489,7 +489,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
             Ok(Some(status)) => break Some(status),
             Ok(None) if !left().is_zero() => std::thread::sleep(pause),
             Ok(None) | Err(_) => {
-                group::end(&mut child);
+                end_group(&mut child);
                 break None;
             }
         }

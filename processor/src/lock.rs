@@ -1,14 +1,14 @@
 //! One processor at a time per project. The lock is the operating system's: it goes with the
 //! process, however that ends.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use memory_store::format_version;
+use memory_store::fs::lock;
 use memory_store::layout::{ProjectDir, UserDirs};
 
 use crate::private_files::create_private;
@@ -60,14 +60,7 @@ impl Lock {
             create_private(folder)?;
         }
         // Through a link another file would be emptied.
-        let mut file = OpenOptions::new()
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path)
-            .with_context(|| path.display().to_string())?;
+        let mut file = lock::open(path).with_context(|| path.display().to_string())?;
         let started = Instant::now();
         let most = match busy {
             Busy::Leave => MOMENT,
@@ -94,7 +87,7 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use memory_store::fs::disk::permissions;
 
     #[test]
     fn only_one_holds_it() {
@@ -102,8 +95,7 @@ mod tests {
         let path = folder.path().join("deep/sync.lock");
         let first = Lock::take(&path, Busy::Leave).unwrap();
         assert!(first.is_some());
-        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions(), permissions(0o100_600));
         assert!(Lock::take(&path, Busy::Leave).unwrap().is_none());
         assert!(Lock::take(&path, Busy::Wait(Duration::from_millis(30))).unwrap().is_none());
         drop(first);

@@ -1,12 +1,12 @@
 //! The log of background runs: what went wrong where nobody was looking. One line each: the time,
 //! what it is, the redacted text.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use memory_store::Timestamp;
+use memory_store::fs::disk::private_options;
 use memory_store::layout::TreeDir;
 use memory_store::redact::Redactor;
 
@@ -68,7 +68,7 @@ pub fn append(
     if let Some(folder) = path.parent() {
         create_private(folder).map_err(io::Error::other)?;
     }
-    let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    let mut log = private_options().append(true).create(true).open(path)?;
     log.write_all(lines.as_bytes())?;
     rotate(path)
 }

@@ -182,8 +182,12 @@ impl Miner<'_> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
-    /// The session and its inline subagents, as far as they are this project's.
+    /// Returns a session and its inline subagents, as far as they are this project's: as an earlier step of this run
+    /// assembled them, or else read from the archive.
     pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
+        if let Some(sessions) = self.archive.take_assembled(name, self.ownership.digest(name)) {
+            return Ok(sessions);
+        }
         let file = self.archive.load_kept(name)?.ok_or_else(|| self.archive.missing(name))?;
         let owns = |record: &_| self.ownership.owns(name, record);
         let known = |uuid: &str| self.ownership.knows(uuid);
@@ -230,8 +234,8 @@ impl Miner<'_> {
         };
         let found = sessions.iter().map(|session| by_rules(name, session, roots));
         match found.collect::<Result<Vec<_>, String>>() {
-            Ok(found) => self.keep(name, key, &sessions, united(found), 0),
-            Err(failure) => self.keep_nothing(name, &sessions, failure),
+            Ok(found) => self.keep(name, key, sessions, united(found), 0),
+            Err(failure) => self.keep_nothing(name, sessions, failure),
         }
     }
 
@@ -267,7 +271,7 @@ impl Miner<'_> {
         match found.collect::<Result<Vec<_>, String>>() {
             Ok(found) => Ok(Prepared::Ready(sessions.into_iter().zip(found).collect())),
             Err(failure) => {
-                let mined = self.keep_nothing(name, &sessions, failure)?;
+                let mined = self.keep_nothing(name, sessions, failure)?;
                 Ok(Prepared::Failed(Box::new(mined)))
             }
         }
@@ -302,7 +306,7 @@ impl Miner<'_> {
             windows += extracted.windows;
         }
         let key = if missing == 0 { key.to_owned() } else { Self::later(key) };
-        self.keep(name, &key, &sessions, learned, windows)
+        self.keep(name, &key, sessions, learned, windows)
     }
 
     /// Returns the last findings of a session whose turns cannot be read now.
@@ -317,7 +321,12 @@ impl Miner<'_> {
     }
 
     /// Without a key it is mined again whenever something is learned, and reported again.
-    fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
+    fn keep_nothing(
+        &self,
+        name: &str,
+        sessions: Vec<Session>,
+        failure: String,
+    ) -> Result<MinedFile> {
         let mined = self.keep(name, "", sessions, Found::default(), 0)?;
         Ok(MinedFile { failure: Some(failure), ..mined })
     }
@@ -326,7 +335,7 @@ impl Miner<'_> {
         &self,
         name: &str,
         key: &str,
-        sessions: &[Session],
+        sessions: Vec<Session>,
         found: Found,
         windows: usize,
     ) -> Result<MinedFile> {
@@ -364,6 +373,8 @@ impl Miner<'_> {
         let packed =
             pack(&bytes, Compression::default()).with_context(|| path.display().to_string())?;
         write_whole(&path, &packed)?;
+        // The passages of the session are made next.
+        self.archive.keep_assembled(name, self.ownership.digest(name), sessions);
         Ok(mined)
     }
 }

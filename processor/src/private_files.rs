@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
+use memory_store::fs::file_stamp;
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::store::{Privacy, create_folder};
 use serde::Serialize;
@@ -136,6 +137,5 @@ pub fn create_private(folder: &Path) -> Result<()> {
 
 /// The time of the last change of a file, in nanoseconds since 1970.
 pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt;
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+    file_stamp::modified_ns(metadata).map_or(0, i128::from)
 }

@@ -2,8 +2,11 @@
 //! or empty entry means the current folder, which may be an untrusted project.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+
+use memory_store::fs::disk::is_executable;
+
+pub use memory_store::fs::process::has_reader;
 
 /// The variable that names the folders of programs.
 const VARIABLE: &str = "PATH";
@@ -36,22 +39,14 @@ fn absolute_folders(path: &OsStr) -> OsString {
 pub fn find(path: Option<&OsStr>, name: &str) -> Option<PathBuf> {
     let folders = path.into_iter().flat_map(std::env::split_paths);
     let files = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
-    files.into_iter().find(|file| {
-        file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    })
-}
-
-/// Returns whether somebody still reads what this process prints.
-pub fn has_reader() -> bool {
-    let mut stdout = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
-    // SAFETY: the place is valid, and the call returns at once.
-    unsafe { libc::poll(&raw mut stdout, 1, 0) };
-    stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
+    files.into_iter().find(|file| file.is_file() && is_executable(file))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use memory_store::fs::disk::permissions;
 
     use super::*;
 
@@ -76,7 +71,7 @@ mod tests {
         let program = |name: &str, mode: u32| {
             fs::create_dir_all(at(name).parent().unwrap()).unwrap();
             fs::write(at(name), "").unwrap();
-            fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(at(name), permissions(mode)).unwrap();
         };
         program("text/git", 0o644);
         fs::create_dir_all(at("folder/git")).unwrap();

@@ -9,6 +9,12 @@
 //! The list is written before a record is archived whose transcript is not read again; from then on it says that
 //! earlier records are to be searched, until that was done.
 
+pub mod clean;
+pub mod files;
+mod mask;
+mod pieces;
+pub mod search;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -24,6 +24,7 @@ mod lost;
 mod mine;
 mod models;
 mod names;
+mod options;
 mod packs;
 mod prepare;
 mod publish;
@@ -38,26 +39,21 @@ mod unchanged;
 mod withheld;
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use memory_store::fs::private_folders::{self, OpenFolder};
+use memory_store::identity;
 use memory_store::index::health::Depth;
-use memory_store::layout::{Tree, UserDirs};
-use memory_store::reconcile::Replacing;
-use memory_store::{Timestamp, identity};
 
 use crate::collect::forks::Ownership;
 use crate::git;
 use crate::lock::{Busy, Lock};
-use crate::machine::Machine;
 use crate::mining::MinedFile;
 use crate::private_files::write_json;
-use crate::progress::{Progress, Silent};
 use crate::session_records::{often, passed};
 use crate::state::{Learned, State};
-use crate::transcript::parts::{self, PART_BYTES};
+use crate::transcript::parts;
 use crate::typed_commands;
 use collect::Collection;
 use context::SyncContext;
@@ -66,72 +62,12 @@ use handoffs::Handoffs;
 use heal::Distrusted;
 use mine::Asked;
 use models::Models;
-use packs::PACK_FROM_BYTES;
 pub(crate) use prepare::{Prepared, prepare};
 use publish::Published;
 
-pub(crate) use context::LLM_DIR;
+pub use options::SyncOptions;
 pub use report::SyncReport;
 pub use withheld::withheld;
-
-/// Time for which a model is asked before its answers so far are published. What sessions leave of it goes to
-/// the question how their drafts relate.
-const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
-
-/// Request to a sync.
-pub struct SyncOptions<'a> {
-    /// The user's folders.
-    pub dirs: &'a UserDirs,
-    /// A working tree of the project.
-    pub tree: &'a Tree,
-    /// A folder of transcripts to take as this project's, besides Claude Code's own.
-    pub from: Option<&'a Path>,
-    /// The time.
-    pub now: Timestamp,
-    /// Told how far it is.
-    pub progress: &'a dyn Progress,
-    /// Behaviour when another sync is at work.
-    pub busy: Busy,
-    /// Permission to rewrite or remove committed memory files that are not a person's.
-    pub replacing: Replacing,
-    /// Whether to take everything up again, although nothing seems to have changed.
-    pub afresh: bool,
-    /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
-    pub ollama_host: Option<&'a str>,
-    /// The machine whose battery and load a model on it pauses for, where no person waits; `None` where it never pauses.
-    pub machine: Option<&'a Machine>,
-    /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
-    pub asked_at_once: Duration,
-    /// Bytes of a part of a long session at least; [`PART_BYTES`] but in tests.
-    pub part_bytes: u64,
-    /// Bytes of files of sessions that rest from which on they are packed; [`PACK_FROM_BYTES`] but in tests.
-    pub pack_from: u64,
-    /// Whether the run ends once everything can be searched. The transformer, and a model that has more to read, are
-    /// left to the next run.
-    pub leaves_rest: bool,
-}
-
-impl<'a> SyncOptions<'a> {
-    /// Asks for all that is new in Claude Code's own transcripts, without telling anybody how far it is.
-    pub fn new(dirs: &'a UserDirs, tree: &'a Tree, busy: Busy, now: Timestamp) -> Self {
-        Self {
-            dirs,
-            tree,
-            from: None,
-            now,
-            progress: &Silent,
-            busy,
-            replacing: Replacing::Few,
-            afresh: false,
-            ollama_host: None,
-            machine: None,
-            asked_at_once: ASKED_AT_ONCE,
-            part_bytes: PART_BYTES,
-            pack_from: PACK_FROM_BYTES,
-            leaves_rest: false,
-        }
-    }
-}
 
 /// Brings a project up to date.
 pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {

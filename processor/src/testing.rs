@@ -80,3 +80,13 @@ fn of_nobody(root: &Path, arguments: &[&str]) -> Command {
     git.stdout(Stdio::null());
     git
 }
+
+pub use std::os::unix::fs::symlink;
+
+/// Lets this thread see files as another user does: no folder is closed to root.
+pub fn as_nobody() {
+    const NOBODY: libc::c_long = 65534;
+    // SAFETY: the call takes a number and changes only how this thread accesses files; it
+    // does nothing for a thread that may not do this.
+    unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
+}

@@ -7,17 +7,17 @@
 use std::cmp::Reverse;
 use std::fs::{self, File, Metadata};
 use std::io::BufReader;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use memory_store::Timestamp;
+use memory_store::fs::file_stamp::{modified_ns, status_changed_ns};
 use memory_store::layout::UserDirs;
 use serde_json::Value;
 
 use crate::collect::configurations;
 use crate::collect::discover::{self, Transcript};
+use crate::transcript::Redact;
 use crate::transcript::claude_code::prompt_by;
-use crate::transcript::read::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::{Input, PromptBy};
 use crate::transcript::{self, SOURCE};
@@ -396,12 +396,15 @@ fn has_background_sign(command: &[u8]) -> bool {
 /// Returns the times at which a file's text was changed, and its name or place. Claude can set the first time, but not
 /// the second.
 fn change_times(metadata: &Metadata) -> [i64; 2] {
-    let changed = metadata.ctime().saturating_mul(1_000) + metadata.ctime_nsec() / 1_000_000;
-    [modified_ms(metadata), changed]
+    [modified_ms(metadata), milliseconds(status_changed_ns(metadata))]
 }
 
 fn modified_ms(metadata: &Metadata) -> i64 {
-    metadata.mtime().saturating_mul(1_000) + metadata.mtime_nsec() / 1_000_000
+    milliseconds(modified_ns(metadata))
+}
+
+fn milliseconds(ns: Option<i64>) -> i64 {
+    ns.map_or(i64::MAX, |ns| ns.div_euclid(1_000_000))
 }
 
 /// Returns the earliest time at which one of these files was changed; `None` if none of them exists.

@@ -11,11 +11,12 @@ mod worker;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
+use memory_store::fs::dir::path_of_bytes;
+use memory_store::fs::process::{lower_priority, yield_disk};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::Mode;
 use memory_store::{ProjectId, Timestamp, background};
@@ -36,8 +37,6 @@ const RECORD_BYTES_MAX: u64 = 16 << 10;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long a project waits while somebody else brings it up to date, or while everything is off.
 const BUSY_WAIT: Duration = Duration::from_secs(30);
-/// How much less important than what the user runs.
-const NICENESS: libc::c_int = 10;
 
 /// How fast it goes about its work.
 #[derive(Clone, Copy, Debug)]
@@ -105,17 +104,8 @@ pub fn stop_on_signals(waker: &Waker) -> Result<()> {
 
 /// Leaves processor and disk to the user; who is started by this process does the same.
 pub fn step_back() {
-    // SAFETY: the call takes no pointers and changes only the priority of this process.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
-    #[cfg(target_os = "linux")]
-    {
-        // ioprio_set(2): a process, and the class that gets the disk when nobody else wants it.
-        const WHO_PROCESS: libc::c_int = 1;
-        const CLASS_IDLE: libc::c_int = 3;
-        const CLASS_SHIFT: u32 = 13;
-        // SAFETY: as above.
-        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE << CLASS_SHIFT) };
-    }
+    lower_priority();
+    yield_disk();
 }
 
 /// Watches until `waker` says to stop. `say` gets a line when something is worth telling.
@@ -214,8 +204,8 @@ fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
             // `<project> <path>`, then the fingerprint.
             let line = bytes.split(|byte| *byte == b'\n').next()?;
             let at = line.iter().position(|byte| *byte == b' ')?;
-            let root = Path::new(std::ffi::OsStr::from_bytes(&line[at + 1..]));
-            Some(Tree::find(dirs, root)?.project)
+            let root = path_of_bytes(&line[at + 1..]);
+            Some(Tree::find(dirs, &root)?.project)
         })
         .collect()
 }

@@ -16,9 +16,10 @@ use processor::collect::archive::{Archive, SessionFile};
 use processor::collect::expired::Expired;
 use processor::collect::newest::in_order;
 use processor::lock::Busy;
+use processor::secrets::files;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::record::Record;
-use processor::upkeep::audit::{audit, files};
+use processor::upkeep::audit::audit;
 use processor::upkeep::purge::{NothingPurged, What, purge};
 
 /// Sessions of a project here that rest. One more is the newest, by which they do.

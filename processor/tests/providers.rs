@@ -11,7 +11,7 @@ use processor::collect::discover::Transcript;
 use processor::llm::estimate::estimate;
 use processor::llm::prices::{ClientVersion, Prices};
 use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
-use processor::transcript::name::TranscriptName;
+use processor::transcript::SOURCE;
 use processor::transcript::session::{Prompt, Session, Turn};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ impl Project {
     }
 
     fn answers(&self) -> PathBuf {
-        processor::llm::folder(&self.home())
+        self.home().llm
     }
 
     fn ledger(&self) -> PathBuf {
@@ -275,7 +275,7 @@ fn a_session_s_cost_is_estimated_from_those_at_hand() {
             "message": {"role": "user", "content": format!("{WISH} {}", "And more of it. ".repeat(words))},
         });
         std::fs::write(&path, format!("{line}\n")).unwrap();
-        let name = TranscriptName::of(&path).unwrap();
+        let name = SOURCE.name(&path).unwrap();
         let len = std::fs::metadata(&path).unwrap().len();
         Transcript { path, name, len, inode: 0, modified_ns: i128::from(number) }
     };

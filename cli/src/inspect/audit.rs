@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use processor::progress::Silent;
-use processor::upkeep::audit::{AuditReport, Found, audit};
+use processor::upkeep::audit::{AuditReport, FoundSecret, audit};
 
 use crate::command::sync::may_learn;
 use crate::exit;
@@ -100,11 +100,11 @@ fn show(report: &AuditReport, fixed: bool, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn list(found: &[Found], out: &mut dyn Write) -> Result {
+fn list(found: &[FoundSecret], out: &mut dyn Write) -> Result {
     if !found.is_empty() {
         writeln!(out, "{}", paint(BAD, "In files:"))?;
     }
-    for Found { path, line, rule } in found {
+    for FoundSecret { path, line, rule } in found {
         writeln!(out, "  {}:{line}  {rule}", view::path(path))?;
     }
     Ok(())

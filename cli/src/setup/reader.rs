@@ -297,7 +297,7 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> ReadingCost {
     let provider = format!("{}/{}", llm.provider, llm.model);
     let today = today(&spent, world.now, &provider);
     let each = usage::each_session(&spent, &provider);
-    let folder = llm::folder(home);
+    let folder = home.llm.clone();
     let waiting = processor::mining::waiting(home);
     let strain = || llm::pause::strain(llm, world.ollama_host.as_deref(), &world.machine);
     let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());

@@ -169,6 +169,8 @@ pub struct ProjectDir {
     pub mined: PathBuf,
     /// Commands that passed in sessions (see [`crate::passed_commands`]), made of `mined`.
     pub commands: PathBuf,
+    /// Answers of the language model, and what is written down beside them.
+    pub llm: PathBuf,
     /// Vectors made by the transformer, a cache.
     pub vectors: PathBuf,
     /// Releases from quarantine by a person, by the hash of the text.
@@ -204,6 +206,7 @@ impl ProjectDir {
             archive: at("archive"),
             mined: at("mined"),
             commands: at("commands.json"),
+            llm: at("llm"),
             vectors: at("vectors"),
             released: at("released"),
             shared: at("shared"),

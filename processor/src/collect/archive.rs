@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
 use memory_store::Timestamp;
+use memory_store::fs::disk::is_unsupported;
 use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ use crate::private_files::{create_private, modified_ns, remove_if_there};
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts::{self, Growth};
 use crate::transcript::record::{Record, RecordWhat};
-use crate::transcript::session::PromptBy;
+use crate::transcript::session::{PromptBy, Session};
 
 /// The version of the format, in the header of each file: 1 of a session that is not cut, which older versions of this
 /// program read, too, 2 of one in parts, and 3 of one with prompts of another agent.
@@ -48,9 +49,9 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 /// How much is done to make a file small. A session is written again whole whenever it went on.
 const LEVEL: u32 = 3;
 
-/// Bytes of records that are kept in memory for the steps after the one that wrote them: two parts of a long session.
-/// Records beyond are read from disk again.
-const KEPT_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of records of the sessions that are kept in memory for later steps of the same run. Sessions beyond are read
+/// from disk again.
+const KEPT_BYTES_MAX: u64 = 16 << 20;
 
 /// Bytes that are packed at once: the packer clears its buffer each time.
 const PACKED_AT_ONCE: usize = 64 << 10;
@@ -163,23 +164,32 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Archive {
     folder: PathBuf,
-    kept: Arc<Mutex<KeptFiles>>,
+    kept: Arc<Mutex<KeptSessions>>,
     known_packs: Arc<Mutex<KnownPacks>>,
 }
 
-/// Files that were written a moment ago and are read again by a later step of the same run.
+/// Sessions that a step has written or assembled and that a later step of the same run needs.
 #[derive(Debug, Default)]
-struct KeptFiles {
+struct KeptSessions {
     /// Each with the length of its records.
-    files: BTreeMap<String, (Arc<SessionFile>, u64)>,
+    sessions: BTreeMap<String, (KeptSession, u64)>,
     bytes: u64,
 }
 
-impl KeptFiles {
-    fn remove(&mut self, name: &str) {
-        if let Some((_, bytes)) = self.files.remove(name) {
-            self.bytes -= bytes;
-        }
+/// A session in memory.
+#[derive(Debug)]
+enum KeptSession {
+    /// Its records, as they were written.
+    Written(Arc<SessionFile>),
+    /// Its turns, as the ownership of this digest has them.
+    Assembled(String, Vec<Session>),
+}
+
+impl KeptSessions {
+    fn remove(&mut self, name: &str) -> Option<KeptSession> {
+        let (session, bytes) = self.sessions.remove(name)?;
+        self.bytes -= bytes;
+        Some(session)
     }
 }
 
@@ -282,19 +292,40 @@ impl Archive {
 
     /// Reads a session as [`Self::load`] does, or takes what [`Self::store_and_keep`] kept.
     pub fn load_kept(&self, name: &str) -> Result<Option<Arc<SessionFile>>> {
-        if let Some((file, _)) = self.kept().files.get(name) {
+        if let Some((KeptSession::Written(file), _)) = self.kept().sessions.get(name) {
             return Ok(Some(Arc::clone(file)));
         }
         Ok(self.load(name)?.map(Arc::new))
     }
 
+    /// Keeps a session that was assembled in place of its records, where these were kept. `owned` is the digest of its
+    /// ownership.
+    pub fn keep_assembled(&self, name: &str, owned: &str, sessions: Vec<Session>) {
+        if let Some((kept, _)) = self.kept().sessions.get_mut(name) {
+            *kept = KeptSession::Assembled(owned.to_owned(), sessions);
+        }
+    }
+
+    /// Returns what [`Self::keep_assembled`] kept, if the session still owns the same records.
+    pub fn take_assembled(&self, name: &str, owned: &str) -> Option<Vec<Session>> {
+        let mut kept = self.kept();
+        let (session, _) = kept.sessions.get(name)?;
+        if matches!(session, KeptSession::Written(_)) {
+            return None;
+        }
+        match kept.remove(name)? {
+            KeptSession::Assembled(digest, sessions) if digest == owned => Some(sessions),
+            KeptSession::Assembled(..) | KeptSession::Written(_) => None,
+        }
+    }
+
     /// Forgets what was kept, because others may have written to the files.
     pub fn forget_kept(&self) {
-        *self.kept() = KeptFiles::default();
+        *self.kept() = KeptSessions::default();
         self.known_packs().read.clear();
     }
 
-    fn kept(&self) -> MutexGuard<'_, KeptFiles> {
+    fn kept(&self) -> MutexGuard<'_, KeptSessions> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -339,7 +370,8 @@ impl Archive {
         let mut kept = self.kept();
         if kept.bytes + bytes <= KEPT_BYTES_MAX {
             kept.bytes += bytes;
-            kept.files.insert(entry.name.clone(), (Arc::new(file), bytes));
+            let session = KeptSession::Written(Arc::new(file));
+            kept.sessions.insert(entry.name.clone(), (session, bytes));
         }
         Ok(entry)
     }
@@ -560,7 +592,7 @@ pub fn sync_folder(folder: &Path) {
 fn ensure_lasting(folder: &Path) -> Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // This file system cannot do it.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
+        Err(error) if is_unsupported(&error) => Ok(()),
         synced => synced.with_context(|| folder.display().to_string()),
     }
 }
@@ -638,8 +670,33 @@ mod tests {
         long.records[0].what =
             RecordWhat::Text { message: String::new(), text: "x".repeat(KEPT_BYTES_MAX as usize) };
         archive.store_and_keep(long).unwrap();
-        assert!(archive.kept().files.is_empty());
+        assert!(archive.kept().sessions.is_empty());
         assert_eq!(read(&archive), Some(1));
+    }
+
+    #[test]
+    fn an_assembled_session_takes_the_place_of_its_records() {
+        let home = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&ProjectDir::at(home.path().to_owned()));
+        let assembled = || vec![Session { id: "s-1".to_owned(), ..Session::default() }];
+        archive.store_and_keep(sample()).unwrap();
+        let bytes = archive.kept().bytes;
+        assert_eq!(archive.take_assembled("s-1", ""), None, "only its records are kept");
+        archive.keep_assembled("s-1", "", assembled());
+        assert_eq!(archive.kept().bytes, bytes);
+        assert_eq!(archive.take_assembled("s-1", ""), Some(assembled()));
+        assert_eq!(archive.kept().bytes, 0);
+        // Without its records there is no room for it.
+        archive.keep_assembled("s-1", "", assembled());
+        assert_eq!(archive.take_assembled("s-1", ""), None);
+        // It is another session once it owns other records, or once it was written again.
+        archive.store_and_keep(sample()).unwrap();
+        archive.keep_assembled("s-1", "", assembled());
+        assert_eq!(archive.take_assembled("s-1", "others"), None);
+        archive.store_and_keep(sample()).unwrap();
+        archive.keep_assembled("s-1", "", assembled());
+        archive.store(&sample()).unwrap();
+        assert_eq!(archive.take_assembled("s-1", ""), None);
     }
 
     #[test]

@@ -197,7 +197,7 @@ mod tests {
         std::fs::create_dir_all(root.join("src")).unwrap();
         let tree = Tree { root: root.clone(), main_root: root.clone(), ..project.tree.clone() };
         let link = base.join("link");
-        std::os::unix::fs::symlink(&root, &link).unwrap();
+        crate::testing::symlink(&root, &link).unwrap();
         let territory = Territory::new(&project.dirs, &tree, &[]);
         let claim = |path: PathBuf| territory.claim(path.to_str().unwrap());
         for path in

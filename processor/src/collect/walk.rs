@@ -4,13 +4,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use memory_store::fs::file_stamp::file_number;
+
 use super::discover::{Discovery, Transcript};
 use crate::private_files::modified_ns;
+use crate::transcript::SOURCE;
 use crate::transcript::name::TranscriptName;
 
 /// Transcripts looked at; a year of heavy use has some ten thousand.
@@ -59,7 +61,7 @@ impl Walk {
         mut left: Option<&mut usize>,
     ) -> io::Result<()> {
         let metadata = fs::metadata(&folder)?;
-        if !self.met.insert((metadata.dev(), metadata.ino())) {
+        if !self.met.insert(file_number(&metadata)) {
             return Ok(());
         }
         let mut entries: Vec<_> = fs::read_dir(&folder)?.flatten().collect();
@@ -70,7 +72,7 @@ impl Walk {
             }
             let path = entry.path();
             let Ok(kind) = entry.file_type() else { continue };
-            let name = TranscriptName::of(&path);
+            let name = SOURCE.name(&path);
             if name.is_none()
                 && let Some(left) = left.as_deref_mut()
             {
@@ -116,12 +118,12 @@ impl Walk {
 
     fn take(&mut self, path: PathBuf, name: TranscriptName, metadata: &Metadata) {
         let is_full = self.found.transcripts.len() >= TRANSCRIPTS_MAX;
-        if !metadata.is_file() || is_full || !self.met.insert((metadata.dev(), metadata.ino())) {
+        if !metadata.is_file() || is_full || !self.met.insert(file_number(metadata)) {
             return;
         }
         let modified_ns = modified_ns(metadata);
         self.found.newest_ns = self.found.newest_ns.max(Some(modified_ns));
-        let (len, inode) = (metadata.len(), metadata.ino());
+        let (len, inode) = (metadata.len(), file_number(metadata).1);
         self.found.transcripts.push(Transcript { path, name, len, inode, modified_ns });
     }
 
@@ -141,7 +143,9 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use memory_store::fs::disk::permissions;
+
+    use crate::testing::{as_nobody, symlink};
 
     use super::*;
 
@@ -155,8 +159,7 @@ mod tests {
         }
         fs::write(good.join(format!("{id}.jsonl")), "{}\n").unwrap();
         let open = |path: &Path, mode: u32| {
-            let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
-            fs::set_permissions(path, permissions).unwrap();
+            fs::set_permissions(path, permissions(mode)).unwrap();
         };
         open(home.path(), 0o755);
         open(&bad, 0o000);
@@ -171,14 +174,6 @@ mod tests {
         assert_eq!(found.transcripts.len(), 1);
         assert_eq!(found.unreadable, std::slice::from_ref(&bad));
         assert!(found.warnings[0].contains(bad.to_str().unwrap()), "{:?}", found.warnings);
-    }
-
-    /// Lets this thread see files as another user does: no folder is closed to root.
-    fn as_nobody() {
-        const NOBODY: libc::c_long = 65534;
-        // SAFETY: the call takes a number and changes only how this thread accesses files; it
-        // does nothing for a thread that may not do this.
-        unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memory_store::Kind;
 
-use super::DraftEntry;
+use super::draft_entry::DraftEntry;
 use crate::extract::retitled;
 
 /// Gives each entry whose title another of its kind had before it a title of its own: its first

@@ -1,6 +1,6 @@
 //! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
 
-use super::DraftEntry;
+use super::draft_entry::DraftEntry;
 
 /// Importance below which nothing is kept, once calibrated.
 const IMPORTANCE_MIN: f32 = 0.4;

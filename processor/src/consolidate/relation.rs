@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_store::memory::SaidBy;
 use memory_store::{Kind, MemoryId, ProjectId, Timestamp};
 
-use super::{DraftEntry, memory_id};
+use super::draft_entry::{DraftEntry, memory_id};
 
 /// How one draft relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@
 use memory_store::neighbour::{Statement, Verdict, judge};
 use memory_store::{Kind, ProjectId};
 
-use super::DraftEntry;
+use super::draft_entry::DraftEntry;
 
 /// Share of words from which drafts of one kind and session tell the same.
 const REPEAT_SHARE: f32 = 0.55;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory_store::neighbour::{Place, Statement, Verdict, judge};
 use memory_store::{Kind, MemoryId, ProjectId};
 
-use super::DraftEntry;
+use super::draft_entry::DraftEntry;
 use crate::extract::word_set;
 
 /// Marks the entries that a later one replaces, and notes what contradicts. Each is compared with each, so what

@@ -3,33 +3,35 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
 
-static IMAGE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"!\[[^\]]*\]\([^)]*\)"));
-static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\[([^\]\[]+)\]\([^)\s]*\)"));
-static TAG: LazyLock<Pattern> =
+use super::pattern::pattern;
+
+static IMAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"!\[[^\]]*\]\([^)]*\)"));
+static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]\[]+)\]\([^)\s]*\)"));
+static TAG: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"</?(?:br|b|i|em|strong|p|sub|sup|details|summary)\s*/?>"));
-static BOLD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?|__([^_]+?)__"));
-static ITALIC: LazyLock<Pattern> =
+static BOLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?|__([^_]+?)__"));
+static ITALIC: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
-static SPAN: LazyLock<Pattern> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
+static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
 /// Line numbers are true for a day; they cost room and mislead later.
-static LINES: LazyLock<Pattern> = LazyLock::new(|| {
+static LINES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*[0-9]+(?:\s*(?:[-–,+&]|and|to)\s*~?[0-9]+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?",
     )
 });
 /// Line numbers at the start of a parenthesis that goes on.
-static LINES_LEAD: LazyLock<Pattern> =
+static LINES_LEAD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?[0-9]+(?:\s*[-–]\s*[0-9]+)?,\s*"));
-static PATH_LINE: LazyLock<Pattern> =
+static PATH_LINE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):[0-9]+(?:[-:][0-9]+)?\b"));
 /// The number in front of an item.
-static NUMBERING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
-static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
-static SPACE_BEFORE: LazyLock<Pattern> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
+static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}[0-9]{1,2}[.)]\s+"));
+static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
 /// Words that open a message and say nothing.
-static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
+static FILLER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
             (?:all\s+)?(?:done|found\ (?:it|the\ (?:issue|problem|bug))|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
@@ -134,9 +136,9 @@ pub fn capital(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// Every pattern of this file, for the test that compiles them.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
+pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[
     &IMAGE,
     &LINK,
     &TAG,
@@ -151,6 +153,12 @@ pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[
     &SPACE_BEFORE,
     &FILLER,
 ];
+
+/// One line, without the stop at its end.
+pub fn title(text: &str) -> String {
+    let text = capital(text.trim());
+    text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use memory_store::memory::CommandRecord;
 
-use super::{SessionMiner, names_machine, shell, words};
-use crate::transcript::session::Call;
+use super::words::names_machine;
+use super::{Roots, shell, words};
+use crate::transcript::session::{Call, Session};
 
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
 const LINE_CHARS_MAX: usize = 120;
@@ -15,9 +16,9 @@ const LINE_CHARS_MAX: usize = 120;
 const COMMANDS_MAX: usize = 40;
 
 /// Returns the commands of a session that passed, those that passed most often first.
-pub fn mine(miner: &SessionMiner<'_>) -> Vec<CommandRecord> {
+pub fn mine(session: &Session, roots: &Roots) -> Vec<CommandRecord> {
     let mut seen: BTreeMap<(String, String), CommandRecord> = BTreeMap::new();
-    for turn in &miner.session.turns {
+    for turn in &session.turns {
         for run in shell::calls(turn) {
             let shell::ShellCall { step, call, command, .. } = run;
             if call.failed || !has_outcome(call) || found_no_tests(call) {
@@ -36,7 +37,7 @@ pub fn mine(miner: &SessionMiner<'_>) -> Vec<CommandRecord> {
                 {
                     continue;
                 }
-                let Some(directory) = run.folder(&simple.directory, miner.roots) else { continue };
+                let Some(directory) = run.folder(&simple.directory, roots) else { continue };
                 let key = (directory.clone(), line.clone());
                 let entry = seen.entry(key).or_insert_with(|| CommandRecord {
                     line,

@@ -69,3 +69,7 @@ impl Draft {
         Statement::new(self.kind, &self.title, &self.body, self.paths.clone())
     }
 }
+
+/// The name and version of this extractor, as memories carry it. Versions before
+/// [`memory_store::memory::Source::WISHES_ALONE`] wrote other kinds of memories.
+pub const EXTRACTOR: &str = "rules/15";

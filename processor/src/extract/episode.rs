@@ -10,7 +10,6 @@ use memory_store::signature::telling_lines;
 use super::clean::{cut, plain};
 use super::own_words::{own_words, request};
 use super::prose::{self, Sentence};
-use super::session_record::title_of_plan;
 use super::shell::{Message, commit_message};
 use super::words;
 use crate::transcript::session::{Input, PromptBy, Session, Step, StepKind, Turn};
@@ -247,3 +246,15 @@ const PASTED: usize = usize::MAX;
 /// Characters of a log line, and lines of a log, that are kept.
 const LOG_CHARS_MAX: usize = 200;
 const LOG_LINES_MAX: usize = 4;
+
+/// Returns the heading of a plan, without the word "plan".
+pub fn title_of_plan(plan: &str) -> String {
+    let line = plan.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = plain(line.trim_start_matches('#').trim());
+    let lower = line.to_lowercase();
+    let rest = ["plan:", "implementation plan:", "plan -", "plan —"]
+        .iter()
+        .find(|prefix| lower.starts_with(**prefix))
+        .map_or(line.as_str(), |prefix| line[prefix.len()..].trim());
+    rest.to_owned()
+}

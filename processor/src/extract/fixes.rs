@@ -13,7 +13,8 @@ use super::commands::has_outcome;
 use super::paths::touched;
 use super::session_record::Cure;
 use super::sets::{overlap, subject_of, word_set};
-use super::{Roots, SessionMiner, names_machine, paths, shell, words};
+use super::words::names_machine;
+use super::{Roots, paths, shell, words};
 use crate::transcript::session::{Call, Input, Session, Step, StepKind};
 
 /// Steps after a failure in which its cure is looked for.
@@ -98,7 +99,6 @@ pub fn fails_at_end(session: &Session) -> bool {
 /// Returns the calls of a session that failed, with their cures. Of those that failed in the part before it, the ones
 /// that are cured in it.
 pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
-    let miner = &SessionMiner { session, roots };
     let own = session.turns.iter().flat_map(|turn| &turn.steps);
     let steps = Steps::new(session.before.iter().chain(own));
     let first = session.before.len();
@@ -110,8 +110,8 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
         if cures.len() == CURES_MAX || cured.contains(&failure.signature) {
             continue;
         }
-        let seen = seen_cure(miner, &steps, &failure).filter(|seen| seen.at >= first);
-        let cure = seen.and_then(|seen| cure(miner, &steps, &failure, &seen));
+        let seen = seen_cure(roots, &steps, &failure).filter(|seen| seen.at >= first);
+        let cure = seen.and_then(|seen| cure(roots, &steps, &failure, &seen));
         if let Some(cure) = cure {
             cured.insert(failure.signature);
             cures.push((failure.call, cure));
@@ -122,30 +122,29 @@ pub fn mine<'a>(session: &'a Session, roots: &Roots) -> Vec<(&'a Call, Cure)> {
 
 /// Returns what is kept of a failure and its cure; `None` where a text of it names a path of one machine.
 fn cure(
-    miner: &SessionMiner<'_>,
+    roots: &Roots,
     steps: &Steps<'_>,
     failure: &FailedCall<'_>,
     seen: &SeenCure<'_>,
 ) -> Option<Cure> {
-    let files: Vec<String> =
-        seen.files.iter().filter_map(|file| miner.roots.relative(file)).collect();
-    let cure = outcome(miner, failure, seen, &files);
+    let files: Vec<String> = seen.files.iter().filter_map(|file| roots.relative(file)).collect();
+    let cure = outcome(roots, failure, seen, &files);
     let mut paths = files;
     if let Input::Shell { command, .. } = &failure.call.input {
-        for path in paths::named(miner.roots, &miner.roots.strip(command)) {
+        for path in paths::named(roots, &roots.strip(command)) {
             if paths.len() < FILES_MAX && !paths.contains(&path) {
                 paths.push(path);
             }
         }
     }
     if let Some(path) = touched(failure.call) {
-        paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
+        paths.extend(roots.relative(path).filter(|path| !paths.contains(path)));
     }
     let cure = Cure {
         at: failure.step.at,
         turns: vec![failure.step.uuid.clone(), steps.all[seen.at].uuid.clone()],
-        call: seen.wrong.clone().unwrap_or_else(|| named(miner, failure.call)),
-        error: miner.roots.strip(&failure.error),
+        call: seen.wrong.clone().unwrap_or_else(|| named(roots, failure.call)),
+        error: roots.strip(&failure.error),
         signature: Some(failure.signature.clone()).filter(|signature| is_telling(signature)),
         cure,
         paths,
@@ -254,7 +253,7 @@ fn key(call: &Call) -> Option<String> {
 }
 
 fn seen_cure<'a>(
-    miner: &SessionMiner<'_>,
+    roots: &Roots,
     steps: &Steps<'a>,
     failure: &FailedCall<'a>,
 ) -> Option<SeenCure<'a>> {
@@ -282,7 +281,7 @@ fn seen_cure<'a>(
             continue;
         }
         if calls <= REACH_CALLS
-            && let Some((wrong, right)) = instead(miner, failure, call)
+            && let Some((wrong, right)) = instead(roots, failure, call)
         {
             return Some(SeenCure {
                 command: Some(right),
@@ -340,8 +339,8 @@ const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
 /// A command line as it is told: relative to the working tree, and short.
-fn told_line(miner: &SessionMiner<'_>, line: &str) -> String {
-    cut(&miner.roots.strip(line), LINE_CHARS_MAX)
+fn told_line(roots: &Roots, line: &str) -> String {
+    cut(&roots.strip(line), LINE_CHARS_MAX)
 }
 
 /// Returns whether a command passed that changes something.
@@ -376,11 +375,7 @@ fn related(failure: &FailedCall<'_>, key: &str) -> bool {
 }
 
 /// Returns the mistaken call and the command that did their work.
-fn instead(
-    miner: &SessionMiner<'_>,
-    failure: &FailedCall<'_>,
-    call: &Call,
-) -> Option<(String, String)> {
+fn instead(roots: &Roots, failure: &FailedCall<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
     // A mistyped path is nobody's lesson.
     if !words::WRONG_USE.is_match(&failure.call.output)
@@ -399,21 +394,21 @@ fn instead(
                 let (wrong, right) = (put(&wrong.words), put(&right.words));
                 return (wrong != right).then(|| (format!("`{wrong}`"), right));
             }
-            if is_long(miner, &failure.call.input) || is_long(miner, &call.input) {
+            if is_long(roots, &failure.call.input) || is_long(roots, &call.input) {
                 return None;
             }
             let known = word_set(right);
             let shared = word_set(&wrong.words.join(" "))
                 .into_iter()
                 .filter(|word| word.len() > 2 && known.contains(word));
-            (shared.count() >= 2).then(|| (named(miner, failure.call), one_line(right)))
+            (shared.count() >= 2).then(|| (named(roots, failure.call), one_line(right)))
         }
         // Another tool was asked for something it does not have; the shell did it.
         Input::Other { .. } | Input::Unknown => {
             let asked = word_set(&failure.call.output);
             let right = shell::commands(right).into_iter();
             let mut heads = right.filter_map(|simple| head(&simple.line, &asked));
-            heads.next().map(|right| (named(miner, failure.call), right))
+            heads.next().map(|right| (named(roots, failure.call), right))
         }
         _ => None,
     }
@@ -457,9 +452,9 @@ fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
 const HEAD_WORDS_MAX: usize = 4;
 
 /// Whether a call is a command line that cannot be told whole.
-fn is_long(miner: &SessionMiner<'_>, input: &Input) -> bool {
+fn is_long(roots: &Roots, input: &Input) -> bool {
     matches!(input, Input::Shell { command, .. }
-        if miner.roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
+        if roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
             || command.trim().contains('\n'))
 }
 
@@ -479,14 +474,14 @@ const TELLING_TERMS_MIN: usize = 3;
 
 /// Describes the change that made the failed call pass, or the command that did its work instead.
 fn outcome(
-    miner: &SessionMiner<'_>,
+    roots: &Roots,
     failure: &FailedCall<'_>,
     cure: &SeenCure<'_>,
     files: &[String],
 ) -> String {
     match (&cure.command, cure.wrong.is_some()) {
-        (Some(line), true) => format!("`{}` worked instead.", told_line(miner, line)),
-        (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(miner, line)),
+        (Some(line), true) => format!("`{}` worked instead.", told_line(roots, line)),
+        (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(roots, line)),
         (None, _) if matches!(failure.call.input, Input::Edit { .. }) && cure.read => {
             "The edit passed after the exact lines were read again.".to_owned()
         }
@@ -505,10 +500,10 @@ fn outcome(
 const NAME_CHARS_MAX: usize = 60;
 
 /// How a call is called in a title.
-fn named(miner: &SessionMiner<'_>, call: &Call) -> String {
+fn named(roots: &Roots, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
-            let line = normalise_command(&miner.roots.strip(command));
+            let line = normalise_command(&roots.strip(command));
             let line = format!("{}{line}", variables(command));
             format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
         }

@@ -24,6 +24,7 @@ mod words;
 
 use crate::transcript::session::Session;
 use draft::Draft;
+pub use draft::EXTRACTOR;
 use session_record::SessionRecord;
 
 pub use clean::{cut, plain};
@@ -35,10 +36,6 @@ pub use retold::retells_order as text_retells_order;
 pub use roots::Roots;
 pub use sets::{overlap, subject_of, word_set};
 pub(crate) use shell::commit_message;
-
-/// The name and version of this extractor, as memories carry it. Versions before
-/// [`memory_store::memory::Source::WISHES_ALONE`] wrote other kinds of memories.
-pub const EXTRACTOR: &str = "rules/15";
 
 /// What rules found in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,13 +60,6 @@ pub fn says_broken(text: &str) -> bool {
     words::FAILS.is_match(text)
 }
 
-/// A session and the working trees of its project.
-#[derive(Clone, Copy, Debug)]
-struct SessionMiner<'a> {
-    session: &'a Session,
-    roots: &'a Roots,
-}
-
 /// Returns a memory under another title: its first sentence, with the old title said at the end.
 /// `None` when the body has no sentence that can stand in front.
 pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
@@ -82,22 +72,11 @@ pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
     let others = sentences.iter().enumerate().filter(|(at, _)| *at != first);
     let mut parts: Vec<String> = others.map(|(_, text)| text.trim().to_owned()).collect();
     parts.push(format!("Part of: {title}"));
-    Some((self::title(named), sets::join(&parts)))
+    Some((clean::title(named), sets::join(&parts)))
 }
 
 /// Words of a sentence that can be a title.
 const RETITLE_WORDS_MIN: usize = 4;
-
-/// One line, without the stop at its end.
-fn title(text: &str) -> String {
-    let text = clean::capital(text.trim());
-    text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")
-}
-
-/// Returns whether a text names a path of somebody's machine: nobody else has it.
-fn names_machine(text: &str) -> bool {
-    words::MACHINE_PATH.is_match(text)
-}
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
+
+use super::pattern::pattern;
 use super::wishes::{says_wish, stands};
 use super::words;
 
@@ -695,17 +697,17 @@ fn begins_sentence(rest: &str, before: &str) -> bool {
 const TEXT: &str = r"(?:(?:e-?)?mails?|messages?|tickets?|letters?|articles?|posts?|threads?|transcripts?|tweets?|texts?|paragraphs?|sentences?|minutes|polic(?:y|ies)|spec(?:ification)?s?|assignments?|poems?|haikus?|stor(?:y|ies)|speech(?:es)?|ads?|adverts?|announcements?|notices?|clauses?|contracts?|licen[cs]es?|faqs?|subtitles?|lyrics|quotes?|quotations?|snippets?|repl(?:y|ies)|excerpts?|translations?|chats?|conversations?|instructions|guidelines|readme|handbooks?|wiki|feedback|reviews?|reports?|interviews?|surveys?|dialogues?|scripts? of|recipes?|leaflets?|brochures?|slides|essays?|abstracts?|blurbs?|bios?|captions?|testimonials?)";
 
 /// Returns a pattern with the word `TEXT` in it.
-fn with_text(text: &str) -> Pattern {
+fn with_text(text: &str) -> Regex {
     pattern(&text.replace("TEXT", TEXT))
 }
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $make:ident($text:expr $(,)?);)*) => {
-        $($(#[$doc])* static $name: LazyLock<Pattern> = LazyLock::new(|| $make($text));)*
+        $($(#[$doc])* static $name: LazyLock<Regex> = LazyLock::new(|| $make($text));)*
 
-        /// Every pattern of this file, for the test that compares their forms.
+        /// Every pattern of this file, for the test that compiles them.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
     };
 }
 

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use super::clean::{plain, without_filler};
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
+
+use super::pattern::pattern;
 
 /// Sentences taken from one text; a text beyond this is a pasted document.
 const SENTENCES_MAX: usize = 400;
@@ -49,17 +51,16 @@ pub enum Block {
     Row(Vec<String>),
 }
 
-static FENCE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
-static HEADING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
-static BOLD_HEADING: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
-static ITEM: LazyLock<Pattern> =
+static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
+static HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
+static BOLD_HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
+static ITEM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|[0-9]{1,3}[.)])\s+(.*)$"));
-static ROW: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
-static RULE: LazyLock<Pattern> =
+static ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
+static RULE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^\s*(?:[-=_*]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$"));
-static CHECKBOX: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
-static NUMBER: LazyLock<Pattern> =
+static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
+static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?[0-9]+(?:\.[0-9]+)*[.):]?\s+"));
 
 /// Returns the sentences of a Markdown text, code blocks left out.
@@ -374,9 +375,9 @@ fn begins_sentence(rest: &str) -> bool {
     })
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// Every pattern of this file, for the test that compiles them.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Pattern>] =
+pub(super) static PATTERNS: &[&LazyLock<Regex>] =
     &[&FENCE, &HEADING, &BOLD_HEADING, &ITEM, &ROW, &RULE, &CHECKBOX, &NUMBER];
 
 #[cfg(test)]

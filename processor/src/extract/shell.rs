@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
+
+use super::pattern::pattern;
 use super::roots::Roots;
 use super::words;
 use crate::transcript::session::{Call, Input, Step, StepKind, Turn};
@@ -130,12 +132,12 @@ pub struct Message {
     pub body: String,
 }
 
-static HEREDOC: LazyLock<Pattern> =
+static HEREDOC: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?s)<<-?\s*['"]?(\w+)['"]?\n(.*?)\n\s*(\w+)\s*(?:\n|$|\))"#));
-static MESSAGE: LazyLock<Pattern> = LazyLock::new(|| {
+static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?s)(?:\s-[a-z]*m\s*|\s--message[= ])(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"#)
 });
-static COMMIT: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
+static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
 
 /// Returns the commit message that a command line carries.
 pub fn commit_message(line: &str) -> Option<Message> {
@@ -159,9 +161,9 @@ pub fn commit_message(line: &str) -> Option<Message> {
     Some(Message { subject, body })
 }
 
-/// Every pattern of this file, for the test that compares their forms.
+/// Every pattern of this file, for the test that compiles them.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&HEREDOC, &MESSAGE, &COMMIT];
+pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&HEREDOC, &MESSAGE, &COMMIT];
 
 #[cfg(test)]
 mod tests {

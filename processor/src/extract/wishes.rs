@@ -10,11 +10,16 @@ use memory_store::memory::{SaidBy, Scope};
 use memory_store::text;
 
 use super::clean::capital;
+use super::clean::title;
 use super::draft::Draft;
+use super::draft::EXTRACTOR;
 use super::episode::{Episode, Statement, episodes};
 use super::own_words::{count, outside_quotations};
-use super::pattern::{Pattern, pattern};
-use super::{EXTRACTOR, Roots, names_machine, paths, title, words};
+use regex::Regex;
+
+use super::pattern::pattern;
+use super::words::names_machine;
+use super::{Roots, paths, words};
 use crate::transcript::session::Session;
 
 /// Words of a wish: fewer say nothing alone, more are a document.
@@ -37,7 +42,7 @@ const SURE: f32 = 0.55;
 const WORTH: f32 = 2.0;
 
 /// Words by which a sentence says that it is a standing wish, in each language.
-static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
+static EXPLICIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bfrom\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)\b|\bfrom\ here\ on\b|\bgoing\ forward\b|\bhenceforth\b|\bfor\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|commits?)\b
         |^\W*(?:please\s+)?(?:always\s+)?remember(?:\s+this)?(?:\s+for\ (?:later|next\ time|the\ future))?\s*(?:that|to|:|,)\s
@@ -54,7 +59,7 @@ static EXPLICIT: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// Words by which a sentence says that it holds from now on, in each language.
-static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
+static STANDING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:from\ (?:now|here|today|this\ point|here\ on)\ (?:on|out|onwards?|forward)|from\ here\ on|going\ forward|henceforth|in\ (?:the\ )?future|ever\ again|for\ (?:all\ |any\ )?future\ (?:work|sessions?|changes?|tasks?|reference|commits?)|for\ the\ future|(?:every|each)\ time\ (?:you|i|we)|when(?:ever)?\ you|whenever|for\ the\ rest\ of\ (?:this|the|our)|throughout\ (?:this|the|our|all)|in\ (?:all|every|any)\ (?:[\w-]+\ ){0,3}?(?:sessions?|files?|commits?|texts?|messages?|answers?|repl(?:y|ies)|code)\b|in\ every\ session)
         |\bI\ (?:never|always)\ want\b|\bI\ (?:do\ n[o']t|don['’]t|do\ not)\ (?:want|like\ it\ when)\ (?:you|to\ see)|\bI\ (?:hate|like|love)\ it\ (?:when|if)\ you|\bI(?:['’]d|\ would)\ (?:like|prefer)\b.{3,80}\b(?:throughout|always|never|everywhere|in\ (?:this|all|every))\b
@@ -73,7 +78,7 @@ static STANDING: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// A bare wish: an imperative with "always" or "never", at the beginning of a clause.
-static BARE: LazyLock<Pattern> = LazyLock::new(|| {
+static BARE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^\W*|[,:;(–—-]\s*|\b(?:so|and|but|please|also|we|must|should|thing|no|yes)\s+)(?:please\s+)?(?:always|never|do\ n[o']t|do\ not|don['’]?t|avoid|prefer|only\ use|use\ only|by\ default|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to)\b
         |\b(?:must|should)(?:\ not|n['’]t)?\ (?:always|never)\b
@@ -82,9 +87,9 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Every pattern of this file, for the test that compares their forms.
+/// Every pattern of this file, for the test that compiles them.
 #[cfg(test)]
-pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[&EXPLICIT, &STANDING, &BARE];
+pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[&EXPLICIT, &STANDING, &BARE];
 
 /// Returns whether a text says itself that it holds from now on.
 pub fn stands(text: &str) -> bool {

@@ -3,15 +3,17 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Pattern, pattern};
+use regex::Regex;
+
+use super::pattern::pattern;
 
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        $($(#[$doc])* pub static $name: LazyLock<Pattern> = LazyLock::new(|| pattern($text));)*
+        $($(#[$doc])* pub static $name: LazyLock<Regex> = LazyLock::new(|| pattern($text));)*
 
-        /// Every pattern of this file, for the test that compares their forms.
+        /// Every pattern of this file, for the test that compiles them.
         #[cfg(test)]
-        pub(super) static PATTERNS: &[&LazyLock<Pattern>] = &[$(&$name),*];
+        pub(super) static PATTERNS: &[&LazyLock<Regex>] = &[$(&$name),*];
     };
 }
 
@@ -98,12 +100,17 @@ patterns! {
     TRAILER = r"(?i)^\s*(?:co-authored-by|signed-off-by|reviewed-by|generated with|change-id|refs?|closes|fixes|🤖)\b.*[:#@].*$|^\s*🤖";
 }
 
+/// Returns whether a text names a path of somebody's machine: nobody else has it.
+pub fn names_machine(text: &str) -> bool {
+    MACHINE_PATH.is_match(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(pattern: &Pattern, yes: &[&str], no: &[&str]) {
+    fn check(pattern: &Regex, yes: &[&str], no: &[&str]) {
         for text in yes {
             assert!(pattern.is_match(text), "should match: {text}");
         }

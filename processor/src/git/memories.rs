@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(committed[0].path, ".throughline/memories/ä b.md");
         assert_eq!(in_index(&root, None).unwrap(), committed);
 
-        std::os::unix::fs::symlink("x", root.join(".throughline/memories/link.md")).unwrap();
+        crate::testing::symlink("x", root.join(".throughline/memories/link.md")).unwrap();
         write_memory(&root, "ä b.md", 1, "Two");
         git(&root, &["add", "-A"]);
         let staged = in_index(&root, None).unwrap();

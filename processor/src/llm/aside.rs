@@ -95,7 +95,7 @@ pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
     let Some(_lock) = Lock::take(&home.sync_lock, Busy::Wait(BUSY_MAX))? else {
         anyhow::bail!("another sync is at work for very long");
     };
-    let path = path(&super::folder(home));
+    let path = path(&home.llm);
     let kept: AsideFile = read_json(&path).unwrap_or_default();
     let count = kept.set_aside();
     if !kept.failed.is_empty() {
@@ -113,7 +113,7 @@ mod tests {
     fn three_failures_set_a_question_aside_until_somebody_asks() {
         let home = tempfile::tempdir().unwrap();
         let project = ProjectDir::at(home.path().to_owned());
-        let folder = crate::llm::folder(&project);
+        let folder = project.llm.clone();
         for expected in [false, false, true] {
             let mut aside = Aside::read(&folder);
             assert!(!aside.holds("a"));

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use memory_store::settings::Llm;
 use url::{Host, Url};
 
 /// The port when nothing is said about it.
@@ -121,6 +122,13 @@ fn host_and_port(authority: &str) -> (&str, Option<&str>) {
         Some((host, port)) => (host, Some(port)),
         None => (authority, None),
     }
+}
+
+/// Whether what the settings name is on this machine, so that nothing leaves it.
+pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
+    let variable = ollama_host.filter(|_| settings.provider == "ollama");
+    settings.provider != "claude"
+        && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! A larger model of the same time reads better, as long as it fits into memory beside everything else. No local model
 //! has been measured with this project (docs/language-models.md).
 
+pub use memory_store::fs::process::memory_bytes;
+
 /// Parts of four of a machine's memory that a model may take.
 const SHARE: u64 = 3;
 /// Bytes that a model takes beside its weights, with a context of some 14,000 tokens.
@@ -21,14 +23,6 @@ const LIBRARY: [(&str, u64); 8] = [
     ("qwen3:4b", 26),
     ("llama3.2:3b", 20),
 ];
-
-/// Returns the bytes of this machine's memory; `None` where the system does not tell.
-pub fn memory_bytes() -> Option<u64> {
-    // SAFETY: `sysconf` takes a number and returns one.
-    let of = |name| unsafe { libc::sysconf(name) };
-    let (pages, bytes) = (of(libc::_SC_PHYS_PAGES), of(libc::_SC_PAGESIZE));
-    u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?).filter(|bytes| *bytes > 0)
-}
 
 /// Puts the largest model that fits into memory first, and those that do not fit last, the smallest of them first.
 /// Where memory is unknown, or is another machine's, all fit.

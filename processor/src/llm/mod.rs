@@ -26,6 +26,7 @@ mod openai;
 mod overtaken;
 pub mod pause;
 mod program;
+mod provider;
 mod relations;
 mod room;
 mod standing;
@@ -38,10 +39,10 @@ use std::time::Instant;
 pub use ask::VERSION;
 pub use claude::MODEL as CLAUDE_MODEL;
 pub(crate) use fault::Fault;
+pub use host::is_local;
 pub use usage::Usage;
 
 use memory_store::Timestamp;
-use memory_store::layout::ProjectDir;
 use memory_store::memory::Memory;
 use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::{self, Llm, Settings};
@@ -59,6 +60,7 @@ use fault::Next;
 use host::Server;
 use masks::Masks;
 use pause::Pause;
+use provider::{Provider, Reply};
 use room::Room;
 use topics::Topics;
 use trouble::Trouble;
@@ -77,42 +79,12 @@ const PROPOSED_MIN: usize = 5;
 /// Characters of a token, where a provider does not count them.
 const TOKEN_CHARS: u64 = 4;
 
-/// Something that can be asked a question.
-trait Provider {
-    /// Returns the name that memories carry as their extractor.
-    fn name(&self) -> String;
-    /// Whether what it is asked stays on this machine.
-    fn is_local(&self) -> bool;
-    /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
-    /// can be held to that.
-    fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
-}
-
 /// Returns whether a reader of today found a memory: the model of the settings, or the rules, which look for wishes beside
 /// every model.
 pub(crate) fn is_current_reader(memory: &Memory, settings: &Settings) -> bool {
     let is_model =
         |llm: &Llm| memory.source.reader() == Some(&format!("{}/{}", llm.provider, llm.model));
     memory.source.is_of_rules() || settings.llm.as_ref().is_some_and(is_model)
-}
-
-/// Outcome of a question and its cost: a failed one may cost as well.
-struct Reply {
-    answer: Result<String, Fault>,
-    usage: Usage,
-}
-
-impl Reply {
-    fn of(asked: Result<(String, Usage), Fault>) -> Self {
-        match asked {
-            Ok((text, usage)) => Self { answer: Ok(text), usage },
-            Err(fault) => Self::failed(fault),
-        }
-    }
-
-    fn failed(fault: Fault) -> Self {
-        Self { answer: Err(fault), usage: Usage::default() }
-    }
 }
 
 /// Drafts extracted from a session.
@@ -616,13 +588,6 @@ pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> 
     provider(settings, ollama_host, roots).err()
 }
 
-/// Whether what the settings name is on this machine, so that nothing leaves it.
-pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
-    let variable = ollama_host.filter(|_| settings.provider == "ollama");
-    settings.provider != "claude"
-        && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
-}
-
 /// Returns what tells a model's answers from those of the same model with another context; empty for the usual one.
 pub fn context_mark(settings: &Llm) -> String {
     Room::of(settings).mark()
@@ -637,11 +602,6 @@ pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
     let hosts = [&settings.consented_hosts[..], consent].concat();
     let server = Server::agreed(&settings.host, None, &hosts, "llm").ok()?;
     openai::context(&server, settings.model.trim()).filter(|tokens| *tokens < room::CONTEXT_TOKENS)
-}
-
-/// The folder of a project's answers, and of what was set aside.
-pub fn folder(home: &ProjectDir) -> PathBuf {
-    home.folder.join(crate::sync::LLM_DIR)
 }
 
 /// Names the account that pays for questions to Claude Code.

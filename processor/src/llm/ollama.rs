@@ -18,11 +18,13 @@ use reqwest::Client;
 use tokio::runtime::Runtime;
 
 use super::ask::Question;
+use super::fault::Fault;
 use super::host::Server;
 use super::http::{self, CONNECT_TIMEOUT};
 use super::local_models;
+use super::provider::{Provider, Reply};
 use super::room::Room;
-use super::{Fault, Provider, Reply, Usage};
+use super::usage::Usage;
 
 /// Remedy when nobody listens.
 const HINT: &str = "start Ollama with `ollama serve`";

@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::ask::Question;
+use super::fault::Fault;
 use super::host::Server;
 use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::provider::{Provider, Reply};
 use super::room::Room;
-use super::{Fault, Provider, Reply, Usage};
+use super::usage::Usage;
 
 /// Remedy when nobody listens.
 const HINT: &str = "start the server, or correct `llm.host`";

@@ -8,7 +8,7 @@ use crate::machine::{Machine, Strain};
 
 /// Returns why the model of the settings rests in the background; `None` for one on another machine.
 pub fn strain(settings: &Llm, ollama_host: Option<&str>, machine: &Machine) -> Option<Strain> {
-    let is_local = super::is_local(settings, ollama_host);
+    let is_local = super::host::is_local(settings, ollama_host);
     is_local.then(|| machine.strain(settings.pause)).flatten()
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::git::group;
+use memory_store::fs::process::{end_group, start_group};
 
 /// Bytes of a program's complaints that are read.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
@@ -43,7 +43,7 @@ pub fn run(
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (mut child, _watched) = group::start(command).map_err(NoOutput::Start)?;
+    let (mut child, _watched) = start_group(command).map_err(NoOutput::Start)?;
     // Threads, so that no full pipe keeps anybody waiting; each ends when the group is ended.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
     thread::spawn(move || {
@@ -55,7 +55,7 @@ pub fn run(
     let received = stdout.map(|stdout| stdout.recv_timeout(left()));
     // Before anybody waits for the child: its number could be another's by then.
     let mut end = |failure| {
-        group::end(&mut child);
+        end_group(&mut child);
         Err(failure)
     };
     let stdout = match received {
@@ -65,7 +65,7 @@ pub fn run(
     };
     let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
     // All is said: whatever of it still runs is of no use.
-    group::end(&mut child);
+    end_group(&mut child);
     Ok(Printed { stdout, stderr: stderr.unwrap_or_default() })
 }
 

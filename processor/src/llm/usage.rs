@@ -2,12 +2,12 @@
 //! projects, by which a day's bounds hold.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
+use memory_store::fs::disk::private_options;
 use memory_store::layout::UserDirs;
 use memory_store::settings::Llm;
 use memory_store::store::{Privacy, replace};
@@ -230,7 +230,7 @@ fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     }
     let mut line = serde_json::to_string(spent)?;
     line.push('\n');
-    let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(ledger)?;
+    let mut file = private_options().create(true).append(true).open(ledger)?;
     file.write_all(line.as_bytes())?;
     if file.metadata()?.len() > LEDGER_BYTES_MAX as u64 {
         shorten(ledger)?;

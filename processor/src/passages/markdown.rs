@@ -1,6 +1,8 @@
 //! Units of a Markdown text: paragraphs, list items with what announces them, table rows with the names of their
 //! columns, as many as fit together, each below its heading. Decorations, logs and long listings of code are none.
 
+use memory_store::text::{Form, tokens};
+
 /// Characters of a passage.
 pub const CHARS_MAX: usize = 600;
 /// Characters below which a text says little by itself.
@@ -430,6 +432,11 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     let head = &text[..end];
     let blank = head.rfind(char::is_whitespace).filter(|&blank| blank * 2 > end);
     format!("{}…", head[..blank.unwrap_or(end)].trim_end())
+}
+
+/// Words of a text of any script, stop words left out.
+pub fn count_words(text: &str) -> usize {
+    tokens(text).iter().filter(|token| token.form != Form::Part).count()
 }
 
 #[cfg(test)]

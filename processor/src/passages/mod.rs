@@ -4,7 +4,7 @@
 //! file, a commit message, or a failed command with what cured it. What programs printed is none, nor what hooks and
 //! memories put into the context, which the reader of transcripts has left out.
 
-mod markdown;
+pub(crate) mod markdown;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +17,7 @@ use memory_store::text;
 use crate::extract::session_record::{Cure, SessionRecord, answer_of, question_of, title_of};
 use crate::extract::{Roots, commit_message, subject_of};
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
-use markdown::{CHARS_MAX, cut};
+use markdown::{CHARS_MAX, count_words, cut};
 
 pub use markdown::{Unit, asks, units};
 
@@ -280,11 +280,6 @@ impl<'a> Writer<'a> {
         }
         self.passages
     }
-}
-
-/// Words of a text of any script, stop words left out.
-pub fn count_words(text: &str) -> usize {
-    text::tokens(text).iter().filter(|token| token.form != text::Form::Part).count()
 }
 
 fn is_markdown(path: &str) -> bool {

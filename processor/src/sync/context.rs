@@ -10,7 +10,7 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Pause, Settings};
 use memory_store::{Timestamp, identity, settings_file, thinking};
 
-use super::SyncOptions;
+use super::options::SyncOptions;
 use crate::collect::archive::Archive;
 use crate::collect::discover::{self, Territory};
 use crate::collect::expired::Expired;
@@ -24,9 +24,6 @@ use crate::machine::Strain;
 use crate::mining::Miner;
 use crate::secrets::Secrets;
 use crate::state::{State, read_roots};
-
-/// Folder below the project's private one in which a model's answers are kept.
-pub(crate) const LLM_DIR: &str = "llm";
 
 /// Returns the working directories of the sessions that the user gave by `--from`.
 fn brought_cwds(state: &State) -> impl Iterator<Item = &str> {
@@ -148,7 +145,7 @@ impl<'a> SyncContext<'a> {
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
                 // Windows that were set aside are asked about again where somebody wants that.
-                let retries = match llm::aside::retries(&self.home.folder.join(LLM_DIR)) {
+                let retries = match llm::aside::retries(&self.home.llm) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
                 };

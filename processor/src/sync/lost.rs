@@ -16,7 +16,7 @@ use crate::collect::archive::{Entry, Header, Watermark, file_name, is_damaged, n
 use crate::collect::expired::Remains;
 use crate::mining::{self, MinedFile};
 use crate::state::{SessionState, State};
-use crate::transcript::name::TranscriptName;
+use crate::transcript::SOURCE;
 use crate::transcript::parts;
 
 /// Puts archive files aside that hold something else than was written, before transcripts are read: what these
@@ -88,7 +88,7 @@ fn read_again(context: &SyncContext<'_>, state: &mut State, missing: &str) -> Re
     archive.store(&file)?;
     let is_of_it = |path: &Path| {
         sources.iter().any(|source| source.path == path)
-            || TranscriptName::of(path).is_some_and(|name| name_of(&name) == session)
+            || SOURCE.name(path).is_some_and(|name| name_of(&name) == session)
     };
     state.seen.retain(|path, _| !is_of_it(path));
     state.sessions.remove(missing);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use memory_store::index::build::Vectors;
 
-use super::context::{LLM_DIR, SyncContext};
+use super::context::SyncContext;
 use crate::llm::{self, Model, Surroundings};
 use crate::publish::embed::Embedding;
 
@@ -53,11 +53,10 @@ impl Models {
 }
 
 fn open_language(context: &SyncContext<'_>, warnings: &mut Vec<String>) -> Option<Model> {
-    let cache = context.home.folder.join(LLM_DIR);
     let roots: Vec<PathBuf> = context.trees.iter().map(|tree| tree.root.clone()).collect();
     let surroundings = Surroundings {
         ollama_host: context.options.ollama_host,
-        cache_dir: &cache,
+        cache_dir: &context.home.llm,
         ledger: Some(llm::usage::ledger(context.dirs())),
         roots: &roots,
         now: context.options.now,

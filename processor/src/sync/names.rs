@@ -5,7 +5,6 @@ use memory_store::layout::ProjectDir;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 
-use super::LLM_DIR;
 use crate::llm::names::Finder;
 
 /// Hides names in memories. One in which they could not be looked for waits in the private drafts
@@ -22,7 +21,7 @@ pub(super) struct HiddenNames {
 impl HiddenNames {
     /// Prepares the model that the settings name, if they name one.
     pub fn open(settings: &Settings, ollama_host: Option<&str>, home: &ProjectDir) -> Self {
-        let finder = Finder::open(settings, ollama_host, &home.folder.join(LLM_DIR)).transpose();
+        let finder = Finder::open(settings, ollama_host, &home.llm).transpose();
         Self { finder, ..Self::default() }
     }
 

@@ -17,10 +17,6 @@ use crate::upkeep::retention::Limits;
 /// Time without a record after which a session rests: hardly one goes on after that.
 const REST: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// Bytes of the files of sessions that rest from which on they are packed: most of what a pack holds. A few sessions save
-/// little.
-pub const PACK_FROM_BYTES: u64 = 4 << 20;
-
 /// The longest file that is packed. There are few longer ones, and each would fill a pack.
 const SESSION_BYTES_MAX: u64 = 2 << 20;
 

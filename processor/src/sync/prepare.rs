@@ -3,7 +3,7 @@
 use anyhow::Result;
 use memory_store::migrate::{self, Migrated, Site};
 
-use super::SyncOptions;
+use super::options::SyncOptions;
 use crate::collect::trees;
 use crate::lock::Lock;
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
 use memory_store::exchange::secret_notice::SecretNotice;
@@ -15,9 +16,9 @@ use crate::collect::newest::in_order;
 use crate::mining;
 use crate::private_files::write_json;
 use crate::project_texts::Committed;
+use crate::secrets::clean::clean_known;
 use crate::state::State;
 use crate::transcript::parts;
-use crate::upkeep::audit;
 
 /// Files that cannot be searched, and why.
 type Unread = Vec<(PathBuf, anyhow::Error)>;
@@ -61,7 +62,7 @@ fn clean(context: &SyncContext<'_>, state: &mut State, hidden: &mut Hidden) -> R
         state.all_turns = true;
         state.write(&context.home)?;
     }
-    let cleaned = audit::clean_known(context.options, &only, &unclean)?;
+    let cleaned = clean_known(context.dirs(), context.options.tree, &only, &unclean)?;
     context.sessions.archive.forget_kept();
     // A cure is told with the failure at the end of the part before it.
     for after in unclean.iter().flat_map(|name| parts::after(name)) {
@@ -140,8 +141,9 @@ fn sessions_with_known(context: &SyncContext<'_>) -> Result<(Vec<String>, Unread
     let (secrets, redactor) = (&context.secrets, &context.redactor);
     let archive = &context.sessions.archive;
     let entries = archive.entries()?;
-    let holds = |entry: &Entry| match archive.load(&entry.name) {
-        Ok(Some(mut file)) => {
+    let holds = |entry: &Entry| match archive.load_kept(&entry.name) {
+        Ok(Some(file)) => {
+            let mut file = Arc::unwrap_or_clone(file);
             let tasks = &mut [file.header.growth.tasks];
             let known = secrets.known();
             let hidden = secrets.hide(known.clone(), tasks, redactor);

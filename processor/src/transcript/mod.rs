@@ -15,6 +15,7 @@ pub mod parts;
 mod queue;
 pub mod read;
 pub mod record;
+mod redact;
 pub mod session;
 pub mod source;
 pub mod speaker;
@@ -25,7 +26,8 @@ use std::io::BufRead;
 use memory_store::fs::lines::Lines;
 
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
-pub use read::{FromOrigin, Redact, SessionBuilder, TextOrigin, read_folder};
+pub use read::{SessionBuilder, read_folder};
+pub use redact::{FromOrigin, Redact, TextOrigin};
 pub use source::{Place, TranscriptSource};
 pub use speaker::Speaker;
 

@@ -1,9 +1,5 @@
 //! Name of a transcript: the session and the subagent that it is of.
 
-use std::path::Path;
-
-use super::SOURCE;
-
 /// The session and the subagent that a transcript is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TranscriptName {
@@ -11,11 +7,4 @@ pub struct TranscriptName {
     pub session: String,
     /// The subagent.
     pub agent: Option<String>,
-}
-
-impl TranscriptName {
-    /// Reads it from a path; `None` for files that are no transcripts.
-    pub fn of(path: &Path) -> Option<Self> {
-        SOURCE.name(path)
-    }
 }

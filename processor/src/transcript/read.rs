@@ -7,82 +7,15 @@ use std::path::Path;
 
 use memory_store::Timestamp;
 use memory_store::fs::lines::{Line, Lines};
-use memory_store::redact::Given;
 use memory_store::time::HOUR_MS;
 
 use super::SOURCE;
 use super::assemble::{Assembly, assemble};
 use super::parts::{Growth, PART_BYTES};
 use super::record::{Record, RecordWhat};
+use super::redact::Redact;
 use super::session::Session;
 use super::source::LineOutcome;
-
-/// Origin of a text in a transcript, for what is recognised in it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TextOrigin {
-    /// The user typed it.
-    User,
-    /// It is a part of the tool call with this id, or of its result.
-    Tool(String),
-}
-
-/// Takes secrets out of text. Everything that is kept of a transcript has gone through this.
-pub trait Redact: Sync {
-    /// The text without secrets.
-    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
-
-    /// The text of a known origin without secrets.
-    fn redact_from<'a>(&self, text: &'a str, _origin: &TextOrigin) -> Cow<'a, str> {
-        self.redact(text)
-    }
-
-    /// A redacted text without what only looks like a credential, as it is given to a session.
-    fn withhold<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(text)
-    }
-
-    /// An answer without its secrets, which its question may tell, and what was hidden because of it.
-    fn redact_answer<'a>(
-        &self,
-        _question: &str,
-        answer: &'a str,
-        _given: Given,
-    ) -> (Cow<'a, str>, Vec<&'a str>) {
-        (self.redact(answer), Vec::new())
-    }
-
-    /// Takes secrets out of texts that belong together, the title first.
-    fn redact_together(&self, texts: &mut [&mut String]) {
-        for text in texts {
-            if let Cow::Owned(clean) = self.redact(text) {
-                **text = clean;
-            }
-        }
-    }
-}
-
-/// Redactor of texts of one origin.
-pub struct FromOrigin<'r> {
-    /// The redactor.
-    pub redact: &'r dyn Redact,
-    /// Origin of the texts.
-    pub origin: TextOrigin,
-}
-
-impl Redact for FromOrigin<'_> {
-    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.redact.redact_from(text, &self.origin)
-    }
-
-    fn redact_answer<'a>(
-        &self,
-        question: &str,
-        answer: &'a str,
-        given: Given,
-    ) -> (Cow<'a, str>, Vec<&'a str>) {
-        self.redact.redact_answer(question, answer, given)
-    }
-}
 
 /// Records kept of one session. A session of a month of work has some ten thousand.
 pub const RECORDS_MAX: usize = 500_000;
@@ -310,7 +243,7 @@ pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session
     let mut sessions = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let entry = entry.map_err(io::Error::from)?;
-        let Some(name) = super::name::TranscriptName::of(entry.path()) else { continue };
+        let Some(name) = SOURCE.name(entry.path()) else { continue };
         let mut builder = SessionBuilder::new(redact);
         builder.read(io::BufReader::new(std::fs::File::open(entry.path())?))?;
         sessions.extend(builder.sessions(&name.session, name.agent.as_deref()));

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 
 use super::name::TranscriptName;
-use super::read::Redact;
 use super::record::Record;
+use super::redact::Redact;
 
 /// A client whose sessions are read. It is about files and lines of that client; records are of no client. Words
 /// and folders of Claude Code are still known in `extract/words.rs`, `memory_echo.rs` and `publish/claude_md.rs`.

@@ -1,72 +1,22 @@
 //! Auditing: looks for secrets in all that is stored about a project. Reports file, line and rule, never the text. Files
 //! can be cleaned. Git's history is not read.
 
-mod clean;
-pub mod files;
-mod mask;
-mod pieces;
+use std::path::Path;
 
-use std::collections::BTreeSet;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result};
-pub use clean::clean_known;
-use memory_store::file::{EXTENSION, parts};
+use anyhow::Result;
+use memory_store::file::EXTENSION;
 use memory_store::redact::known::Known;
-use memory_store::redact::texts::FileTexts;
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
-use pieces::{LinePiece, looked_at};
-use serde::Serialize;
 
 use crate::collect::trees;
 use crate::lock::Lock;
+use crate::secrets::search::Audit;
 use crate::sync::{SyncOptions, prepare, sync_locked};
-use files::FILE_BYTES_MAX;
 
-/// Bytes of one line, or of several that belong together, that are looked at together.
-const LINE_BYTES_MAX: u64 = 4 << 20;
-
-/// Places that are told.
-const FOUND_MAX: usize = 1_000;
-
-/// A secret in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Found {
-    /// The file.
-    pub path: PathBuf,
-    /// Counted from 1.
-    pub line: usize,
-    /// The rule that found it.
-    pub rule: &'static str,
-}
-
-/// Result of an audit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct AuditReport {
-    /// Files that were looked through.
-    pub files: usize,
-    /// Secrets in files, after cleaning when that was asked for.
-    pub found: Vec<Found>,
-    /// Files that were cleaned.
-    pub cleaned: usize,
-    /// Cleaned files that are memories and meant to be committed.
-    #[serde(skip)]
-    pub committed: usize,
-    /// Memory files of a person that hold secrets, and stay as they are until that person decides.
-    #[serde(skip)]
-    pub kept: BTreeSet<PathBuf>,
-    /// Files that could not be looked through or cleaned, and why; one line each.
-    pub failed: Vec<String>,
-    /// Where that is, as far as it is known.
-    #[serde(skip)]
-    pub left: BTreeSet<PathBuf>,
-    /// Whether there are more places than are told.
-    pub truncated: bool,
-}
+pub use crate::secrets::search::{AuditReport, FoundSecret};
 
 /// Looks through everything; with `fix` cleans files first. `None` when a sync is at work.
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
@@ -75,149 +25,42 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     let known = Known::read_file(options.dirs, &home);
     let private =
         Redactor::new(&RedactOptions { known, ..RedactOptions::for_store(&settings, false) });
-    let mut audit = Audit { private: &private, report: AuditReport::default() };
+    let mut audit = Audit::new(&private);
     if fix {
         let lock = Lock::of_project(options.dirs, &home, options.busy)?;
         let Some(lock) = lock else { return Ok(None) };
         let prepared = prepare(options, &lock)?;
-        audit.clean(options, &settings)?;
+        audit.clean(options.dirs, options.tree, &settings)?;
         // Everything derived from the cleaned files is made again.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
         sync_locked(&afresh, prepared)?;
     }
-    audit.look(options, &settings)?;
+    look(&mut audit, options, &settings)?;
     Ok(Some(audit.report))
 }
 
-struct Audit<'a> {
-    private: &'a Redactor,
-    report: AuditReport,
-}
-
-impl Audit<'_> {
-    fn look(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
-        let home = options.dirs.project(options.tree.project);
-        let private = self.private;
-        // In numbers any pattern may occur by chance.
-        self.folder(&home.folder, private, Some(&home.vectors), is_memory);
-        self.folder(&options.dirs.user_dir().folder, private, None, is_memory);
-        self.folder(&options.dirs.user_state().folder, private, None, is_memory);
-        for tree in trees::present(options.dirs, options.tree) {
-            let state = options.dirs.tree(&tree.root);
-            self.folder(&state.folder, private, Some(&state.second), is_memory);
-            let store = Store::open(options.dirs, &tree)?;
-            if store.root.is_some() {
-                let committed = store.redactor(settings);
-                self.folder(&tree.store(), &committed, None, |_| true);
-            }
-        }
-        self.report.found.sort();
-        self.report.found.dedup();
-        Ok(())
-    }
-
-    /// Looks through the files below a folder; `is_prose` says which of them people write.
-    fn folder(
-        &mut self,
-        folder: &Path,
-        redactor: &Redactor,
-        left_out: Option<&Path>,
-        is_prose: impl Fn(&Path) -> bool,
-    ) {
-        for file in files::files(folder) {
-            let looked = file.and_then(|file| match left_out {
-                Some(left_out) if file.starts_with(left_out) => Ok(()),
-                Some(_) | None => self.file(&file, redactor, is_prose(&file)),
-            });
-            if let Err(error) = looked {
-                self.report.failed.push(format!("{error:#}"));
-            }
+fn look(audit: &mut Audit<'_>, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+    let home = options.dirs.project(options.tree.project);
+    let private = audit.private;
+    // In numbers any pattern may occur by chance.
+    audit.folder(&home.folder, private, Some(&home.vectors), is_memory);
+    audit.folder(&options.dirs.user_dir().folder, private, None, is_memory);
+    audit.folder(&options.dirs.user_state().folder, private, None, is_memory);
+    for tree in trees::present(options.dirs, options.tree) {
+        let state = options.dirs.tree(&tree.root);
+        audit.folder(&state.folder, private, Some(&state.second), is_memory);
+        let store = Store::open(options.dirs, &tree)?;
+        if store.root.is_some() {
+            let committed = store.redactor(settings);
+            audit.folder(&tree.store(), &committed, None, |_| true);
         }
     }
-
-    fn file(&mut self, path: &Path, redactor: &Redactor, is_prose: bool) -> Result<()> {
-        let found = &mut self.report.found;
-        let mut more = false;
-        let looked = each_text(path, is_prose, |line, text| {
-            let at = |rule, line| Found { path: path.to_owned(), line, rule };
-            more |= note(found, redactor, text, |rule, below| at(rule, line + below));
-        })?;
-        self.report.files += usize::from(looked);
-        self.report.truncated |= more;
-        Ok(())
-    }
+    audit.report.found.sort();
+    audit.report.found.dedup();
+    Ok(())
 }
 
 /// Whether a file has the name of a memory's.
 fn is_memory(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == EXTENSION)
-}
-
-/// Notes the secrets of a text; `at` is told the rule and the lines above the secret. Says whether
-/// there was no room for one.
-fn note(
-    found: &mut Vec<Found>,
-    redactor: &Redactor,
-    text: &str,
-    at: impl Fn(&'static str, usize) -> Found,
-) -> bool {
-    let findings = redactor.findings(text);
-    let room = FOUND_MAX.saturating_sub(found.len());
-    let told = findings.iter().take(room);
-    found.extend(told.map(|finding| at(finding.rule, newlines(&text[..finding.range.start]))));
-    findings.len() > room
-}
-
-/// Whether a file holds a secret.
-fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
-    let mut found = false;
-    each_text(path, false, |_, text| found = found || !redactor.findings(text).is_empty())?;
-    Ok(found)
-}
-
-/// Reads a file text by text, each with the number of its line; `false` when it is gone. What people write
-/// is read as a whole, for a key has several lines; of what programs write each line stands alone.
-fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
-    let Some(file) = files::open(path)? else { return Ok(false) };
-    let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
-    let mut file_texts = FileTexts::default();
-    let (mut prose, mut above) = (String::new(), 0);
-    let context = || format!("{}: it cannot be read to its end", path.display());
-    while line.next(&mut reader).with_context(context)? {
-        number += usize::from(line.repeated == 0);
-        if is_prose {
-            prose.push_str(&String::from_utf8_lossy(line.news()));
-            if prose.len() as u64 >= LINE_BYTES_MAX {
-                each_part(&prose, |below, part| each(above + below + 1, part));
-                let looked_at = looked_at(&prose);
-                above += newlines(&prose[..looked_at]);
-                prose.drain(..looked_at);
-            }
-        } else {
-            for text in file_texts.of_line(&line.bytes) {
-                each_part(&text.text, |_, part| each(number, part));
-            }
-        }
-    }
-    each_part(&prose, |below, part| each(above + below + 1, part));
-    anyhow::ensure!(
-        reader.get_ref().limit() > 0,
-        "{}: only its first {} MiB were looked through",
-        path.display(),
-        FILE_BYTES_MAX >> 20
-    );
-    Ok(true)
-}
-
-/// Tells the parts of a text, and how many lines are above each.
-fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
-    let mut above = 0;
-    for part in parts(text) {
-        each(above, part);
-        above += newlines(part);
-    }
-}
-
-fn newlines(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }

@@ -30,12 +30,12 @@ use crate::collect::state_of;
 use crate::collect::trees;
 use crate::lock::Lock;
 use crate::mining;
+use crate::secrets::files;
 use crate::state::{State, read_roots};
-use crate::sync::{LLM_DIR, SyncOptions, SyncReport, prepare, sync_locked};
+use crate::sync::{SyncOptions, SyncReport, prepare, sync_locked};
 use crate::transcript::parts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::tasks::Tasks;
-use crate::upkeep::audit::files;
 use memories::Memories;
 
 /// Sessions to purge.
@@ -235,7 +235,7 @@ impl Purge {
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
         // A vector says roughly what its text said, and does not say which text that was.
-        for folder in [self.home.folder.join(LLM_DIR), self.home.vectors.clone()] {
+        for folder in [self.home.llm.clone(), self.home.vectors.clone()] {
             unless_gone(fs::remove_dir_all(&folder))
                 .with_context(|| folder.display().to_string())?;
         }

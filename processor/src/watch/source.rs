@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
+use memory_store::fs::disk::is_remote;
+
 use super::{Pace, Waker};
-use crate::transcript::name::TranscriptName;
+use crate::transcript::SOURCE;
 
 /// A source of news.
 #[derive(Debug)]
@@ -105,50 +107,13 @@ fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
             if event.kind.is_remove() {
                 waker.lost();
             }
-        } else if TranscriptName::of(&path).is_some() {
+        } else if SOURCE.name(&path).is_some() {
             waker.changed(path);
         } else if creates && path.is_dir() {
             // Files written into the folder before it was listened to are not reported.
             waker.rescan();
         }
     }
-}
-
-/// Whether a folder lies on a file system of which no events come.
-#[cfg(target_os = "linux")]
-fn is_remote(folder: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    /// statfs(2): 9p, AFS, Ceph, CIFS, Coda, FUSE, Lustre, NCP, NFS, SMB, SMB 2.
-    const TYPES: [u32; 11] = [
-        0x0102_1997,
-        0x5346_414f,
-        0x00c3_6400,
-        0xff53_4d42,
-        0x7375_7245,
-        0x6573_5546,
-        0x0bd0_0bd0,
-        0x564c,
-        0x6969,
-        0x517b,
-        0xfe53_4d42,
-    ];
-    let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
-    let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path is ended by null, and the structure is read only when it was filled.
-    let kind = unsafe {
-        match libc::statfs(path.as_ptr(), found.as_mut_ptr()) {
-            0 => found.assume_init().f_type,
-            _ => return false,
-        }
-    };
-    // Some machines have it signed and some have more of it.
-    TYPES.contains(&(kind as u32))
-}
-
-/// Other systems tell by an error.
-#[cfg(not(target_os = "linux"))]
-const fn is_remote(_: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]

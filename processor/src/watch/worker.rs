@@ -1,15 +1,13 @@
 //! The sync that runs: a child with its own process group, which ends before the one who started it.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::ProjectId;
 use memory_store::background::is_passed_on;
-
-use super::signals;
+use memory_store::fs::process::{ask_group_to_end, end_group, end_with_caller, in_own_group};
 
 /// How long it may take to end when it is asked to.
 const END_MAX: Duration = Duration::from_secs(5);
@@ -34,19 +32,9 @@ impl Worker {
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
-        let before_exec = || {
-            // It goes when we are killed, too: everything on disk is whole at any moment.
-            #[cfg(target_os = "linux")]
-            // SAFETY: the call takes numbers and may be made between fork and exec.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)
-            };
-            signals::unblock()
-        };
-        // SAFETY: nothing is allocated and no lock is taken there.
-        unsafe { command.pre_exec(before_exec) };
+            .stderr(Stdio::null());
+        // It goes when we are killed, too: everything on disk is whole at any moment.
+        end_with_caller(in_own_group(&mut command));
         Ok(Self { project, child: command.spawn()? })
     }
 
@@ -61,22 +49,14 @@ impl Worker {
 
     /// Ends it, and what it started.
     pub fn stop(mut self) {
-        self.signal(libc::SIGTERM);
+        ask_group_to_end(&self.child);
         let asked = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
             if asked.elapsed() >= END_MAX {
-                self.signal(libc::SIGKILL);
-                // It cannot refuse.
-                let _ = self.child.wait();
+                end_group(&mut self.child);
                 return;
             }
             std::thread::sleep(LOOK_EVERY);
         }
-    }
-
-    fn signal(&self, signal: libc::c_int) {
-        let Ok(group) = libc::pid_t::try_from(self.child.id()) else { return };
-        // SAFETY: the call takes numbers. The child was not waited for, so the group is its own.
-        unsafe { libc::kill(-group, signal) };
     }
 }

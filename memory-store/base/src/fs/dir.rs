@@ -19,6 +19,11 @@ use crate::error::{At, Result};
 /// Room for more than a file has: with less, the end of it is looked for in small pieces.
 const END_BYTES: usize = 64;
 
+/// Returns the path that consists of these bytes, as POSIX systems have paths.
+pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
 /// An open folder.
 #[derive(Debug)]
 pub struct Folder {
@@ -199,11 +204,6 @@ fn refuse(path: &Path, error: io::Error) -> crate::Error {
         return refused(path, "this is no regular file", "Remove it, or move it away.");
     }
     crate::Error::Io { path: path.to_owned(), source: error }
-}
-
-/// Returns the path that consists of these bytes, as POSIX systems have paths.
-pub fn path_of_bytes(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 #[cfg(test)]

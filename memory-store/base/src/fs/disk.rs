@@ -219,6 +219,58 @@ pub fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| mode(found) & 0o111 != 0)
 }
 
+/// Fills a buffer from a place in a file (`pread`).
+pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+/// Writes bytes to a place in a file (`pwrite`).
+pub fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+/// Returns whether a file system refuses a call because it does not support it (`EINVAL`, `ENOTSUP`).
+pub fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP))
+}
+
+/// Returns whether a folder is on a file system that reports no changes by other machines (`statfs`, on Linux alone).
+#[cfg(target_os = "linux")]
+pub fn is_remote(folder: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    /// 9p, AFS, Ceph, CIFS, Coda, FUSE, Lustre, NCP, NFS, SMB, SMB 2.
+    const TYPES: [u32; 11] = [
+        0x0102_1997,
+        0x5346_414f,
+        0x00c3_6400,
+        0xff53_4d42,
+        0x7375_7245,
+        0x6573_5546,
+        0x0bd0_0bd0,
+        0x564c,
+        0x6969,
+        0x517b,
+        0xfe53_4d42,
+    ];
+    let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
+    let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the path is ended by null, and the structure is read only when it was filled.
+    let kind = unsafe {
+        match libc::statfs(path.as_ptr(), found.as_mut_ptr()) {
+            0 => found.assume_init().f_type,
+            _ => return false,
+        }
+    };
+    // Some machines have it signed and some have more of it.
+    TYPES.contains(&(kind as u32))
+}
+
+/// Returns whether a folder is on such a file system. Other systems report that by an error.
+#[cfg(not(target_os = "linux"))]
+pub const fn is_remote(_: &Path) -> bool {
+    false
+}
+
 /// Creates a folder and what is missing above it.
 pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
     make_folders(folder, privacy).at(folder)

@@ -65,6 +65,13 @@ pub fn file_number(meta: &Metadata) -> (u64, u64) {
     (meta.dev(), meta.ino())
 }
 
+/// When the text, the name or the rights of a file were last changed (`st_ctime`), in nanoseconds since 1970. Programs
+/// cannot set it.
+pub fn status_changed_ns(meta: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    meta.ctime().checked_mul(1_000_000_000)?.checked_add(meta.ctime_nsec())
+}
+
 mod sys {
     use std::ffi::CString;
     use std::fs::{File, OpenOptions};

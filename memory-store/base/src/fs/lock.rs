@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use super::disk::private_options;
 use super::file_stamp::file_number;
 use crate::error::{At, Error, Result};
 
@@ -26,6 +27,17 @@ pub enum Hold {
     Shared,
     /// By one alone.
     Alone,
+}
+
+/// Opens the file of a lock, and creates it for its owner alone. A link or a pipe in its place is refused
+/// (`O_NOFOLLOW`, `O_NONBLOCK`).
+pub fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = private_options();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NOFOLLOW | libc::O_NONBLOCK,
+    );
+    options.create(true).truncate(false).write(true).open(path)
 }
 
 /// Takes a lock on an open file, and waits this long at most.

@@ -1,7 +1,11 @@
 //! The process itself, and those it starts: system calls that are about no file.
 
 use std::io;
-use std::process::Command;
+use std::mem::MaybeUninit;
+use std::process::{Child, Command};
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 /// Has a command run in a process group of its own (`setpgid`), so that signals to the group of the caller do not reach
 /// it.
@@ -70,9 +74,215 @@ fn code(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
+/// Nice value of work in the background.
+const NICENESS: libc::c_int = 10;
+
+/// Lowers the priority of this process and of those that it starts (`setpriority`).
+pub fn lower_priority() {
+    // SAFETY: the call takes no pointers and changes only the priority of this process.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+}
+
+/// Leaves the disk to other processes (`ioprio_set`, on Linux alone).
+pub fn yield_disk() {
+    #[cfg(target_os = "linux")]
+    {
+        // A process, and the class that gets the disk when no other process wants it.
+        const WHO_PROCESS: libc::c_int = 1;
+        const CLASS_IDLE: libc::c_int = 3;
+        const CLASS_SHIFT: u32 = 13;
+        // SAFETY: the call takes numbers.
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE << CLASS_SHIFT) };
+    }
+}
+
+/// Returns the bytes of this machine's memory (`sysconf`); `None` where the system does not report them.
+pub fn memory_bytes() -> Option<u64> {
+    // SAFETY: the call takes a number and returns one.
+    let of = |name| unsafe { libc::sysconf(name) };
+    let (pages, bytes) = (of(libc::_SC_PHYS_PAGES), of(libc::_SC_PAGESIZE));
+    u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?).filter(|bytes| *bytes > 0)
+}
+
+/// Returns whether the reader of this process's output is still there (`poll`).
+pub fn has_reader() -> bool {
+    let mut stdout = libc::pollfd { fd: libc::STDOUT_FILENO, events: 0, revents: 0 };
+    // SAFETY: the place is valid, and the call returns at once.
+    unsafe { libc::poll(&raw mut stdout, 1, 0) };
+    stdout.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) == 0
+}
+
+/// Signals that ask a program to end, blocked in this process.
+#[derive(Clone, Copy)]
+pub struct BlockedSignals(libc::sigset_t);
+
+impl BlockedSignals {
+    /// Blocks SIGINT and SIGTERM in this thread and in those that it starts (`pthread_sigmask`).
+    pub fn block() -> io::Result<Self> {
+        let set = end_signals();
+        mask(libc::SIG_BLOCK, &set).map(|()| Self(set))
+    }
+
+    /// Waits for one of them (`sigwait`).
+    pub fn wait(&self) {
+        let mut signal = 0;
+        // SAFETY: both outlive the call.
+        while unsafe { libc::sigwait(&raw const self.0, &raw mut signal) } != 0 {}
+    }
+}
+
+/// Has a command end with this process (`prctl`, on Linux alone), and lets it receive what [`BlockedSignals`] blocks.
+pub fn end_with_caller(command: &mut Command) -> &mut Command {
+    let before_exec = || {
+        #[cfg(target_os = "linux")]
+        // SAFETY: the call takes numbers and may be made between fork and exec.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)
+        };
+        mask(libc::SIG_UNBLOCK, &end_signals())
+    };
+    // SAFETY: nothing is allocated and no lock is taken there.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, before_exec) }
+}
+
+fn mask(how: libc::c_int, set: &libc::sigset_t) -> io::Result<()> {
+    // SAFETY: the set was filled, and the one before is not asked for.
+    match unsafe { libc::pthread_sigmask(how, &raw const *set, null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn end_signals() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the first call fills the set, the others add to it.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+        set.assume_init()
+    }
+}
+
+/// Groups at one time that a signal is passed on to; there is one for each thread that waits for a program.
+const RUNNING_MAX: usize = 64;
+
+/// The groups that run, 0 for none.
+static RUNNING: [AtomicI32; RUNNING_MAX] = [const { AtomicI32::new(0) }; RUNNING_MAX];
+
+/// The signals that end a program by default and are passed on to groups.
+const PASSED_ON: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Programs that are being started: not yet among those that run, and perhaps at work.
+static STARTING: AtomicUsize = AtomicUsize::new(0);
+
+/// The signal that came while a program was being started, 0 for none.
+static HELD: AtomicI32 = AtomicI32::new(0);
+
+/// A group that a signal is passed on to, until it is dropped.
+#[derive(Debug)]
+pub struct WatchedGroup(Option<&'static AtomicI32>);
+
+/// Starts a program as the leader of a process group (`setpgid`) that ends when a signal ends this process: a terminal's
+/// Ctrl-C does not reach such a group.
+pub fn start_group(command: &mut Command) -> io::Result<(Child, WatchedGroup)> {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| PASSED_ON.into_iter().for_each(install));
+    // A signal that comes before the group is known waits until it is: else what was started would go on.
+    STARTING.fetch_add(1, Ordering::SeqCst);
+    let child = in_own_group(command).spawn();
+    let watched = child.as_ref().map_or(WatchedGroup(None), watch);
+    STARTING.fetch_sub(1, Ordering::SeqCst);
+    let held = HELD.load(Ordering::SeqCst);
+    if held != 0 {
+        // SAFETY: raise touches no memory of ours.
+        unsafe { libc::raise(held) };
+    }
+    Ok((child?, watched))
+}
+
+fn watch(child: &Child) -> WatchedGroup {
+    let is_taken = |slot: &&AtomicI32| {
+        slot.compare_exchange(0, group(child), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    };
+    WatchedGroup(RUNNING.iter().find(is_taken))
+}
+
+impl Drop for WatchedGroup {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0 {
+            slot.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Ends a child that leads a group, and the group with it (`kill` with SIGKILL). Its status must not have been taken
+/// yet: its number could be another process's by then.
+pub fn end_group(child: &mut Child) {
+    signal_group(child, libc::SIGKILL);
+    // It cannot refuse.
+    let _ = child.wait();
+}
+
+/// Asks a child that leads a group, and the group with it, to end (`kill` with SIGTERM). The same holds for its status.
+pub fn ask_group_to_end(child: &Child) {
+    signal_group(child, libc::SIGTERM);
+}
+
+fn signal_group(child: &Child, signal: libc::c_int) {
+    // SAFETY: kill touches no memory of ours, and as the child's status was not taken, its number is no other group's.
+    unsafe { libc::kill(-group(child), signal) };
+}
+
+fn group(child: &Child) -> libc::pid_t {
+    child.id().cast_signed()
+}
+
+/// Has a signal passed on, unless the program was started so that it means something else.
+fn install(signal: libc::c_int) {
+    // SAFETY: all zeros are a valid sigaction, both pointers are to such, and the handler does only what
+    // signal-safety(7) allows.
+    unsafe {
+        let mut known: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &raw mut known) == 0
+            && known.sa_sigaction == libc::SIG_DFL
+        {
+            let mut passing: libc::sigaction = std::mem::zeroed();
+            passing.sa_sigaction = pass_on as *const () as libc::sighandler_t;
+            libc::sigaction(signal, &raw const passing, null_mut());
+        }
+    }
+}
+
+extern "C" fn pass_on(signal: libc::c_int) {
+    HELD.store(signal, Ordering::SeqCst);
+    if STARTING.load(Ordering::SeqCst) > 0 {
+        return;
+    }
+    for group in &RUNNING {
+        let group = group.load(Ordering::Acquire);
+        if group > 0 {
+            // SAFETY: kill is allowed in a handler and touches no memory of ours.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+    }
+    // SAFETY: both are allowed in a handler. The signal comes again when this returns, and ends us.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::process::Stdio;
+    use std::time::Duration;
+
     use super::*;
+
+    const NOTE: &str = "THROUGHLINE_TEST_GROUP_NOTE";
 
     #[test]
     fn only_code_that_lies_in_files_is_given_back() {
@@ -94,5 +304,52 @@ mod tests {
         assert!(code(&maps).count() > 0);
         give_back();
         assert_eq!("still here".split(' ').count(), 2);
+    }
+
+    /// Started again by the test below: runs something that never ends, and that notes its number.
+    #[test]
+    #[ignore = "only the test below starts it"]
+    fn one_that_waits() {
+        #[expect(clippy::disallowed_methods, reason = "set by the test below")]
+        let Some(note) = std::env::var_os(NOTE) else { return };
+        let mut sleep = Command::new("sh");
+        sleep
+            .args(["-c", "sleep 1000 & echo $! >\"$0.part\"; mv \"$0.part\" \"$0\"; wait"])
+            .arg(note);
+        let (mut child, _watched) = start_group(&mut sleep).unwrap();
+        child.wait().unwrap();
+    }
+
+    fn runs(process: &str) -> bool {
+        let stat = std::fs::read_to_string(Path::new("/proc").join(process).join("stat"));
+        stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_signal_ends_the_groups_that_run() {
+        for signal in PASSED_ON {
+            let folder = tempfile::tempdir().unwrap();
+            let note = folder.path().join("note");
+            let mut waiting = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "fs::process::tests::one_that_waits", "--ignored"])
+                .env(NOTE, &note)
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            let pause = || std::thread::sleep(Duration::from_millis(5));
+            while !note.exists() {
+                assert!(waiting.try_wait().unwrap().is_none(), "it ended by itself");
+                pause();
+            }
+            let process = std::fs::read_to_string(&note).unwrap().trim().to_owned();
+            assert!(runs(&process));
+            // SAFETY: kill touches no memory of ours.
+            assert_eq!(unsafe { libc::kill(group(&waiting), signal) }, 0);
+            assert_eq!(waiting.wait().unwrap().signal(), Some(signal));
+            while runs(&process) {
+                pause();
+            }
+        }
     }
 }

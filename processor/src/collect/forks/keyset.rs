@@ -7,11 +7,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use memory_store::bytes::{checksum, mixed};
+use memory_store::fs::disk::{read_exact_at, write_all_at};
 use memory_store::store::{Privacy, replace};
 
 use super::key_file::HASH_BYTES;
@@ -83,7 +83,7 @@ impl KeySet {
             Err(error) => return Err(error).with_context(context),
         };
         let mut header = [0; HEADER];
-        if file.read_exact_at(&mut header, 0).is_err() {
+        if read_exact_at(&file, &mut header, 0).is_err() {
             return Ok(None);
         }
         let mut blocks = [0; HEADER - BLOCKS_AT];
@@ -115,7 +115,7 @@ impl KeySet {
         let mut block = self.block(key)?;
         set(&mut block, key);
         seal(&mut block);
-        Ok(self.file.write_all_at(&block, place(key, self.blocks))?)
+        Ok(write_all_at(&self.file, &block, place(key, self.blocks))?)
     }
 
     /// Waits until what was added is on the disk: what is remembered about it must not be there before.
@@ -125,7 +125,7 @@ impl KeySet {
 
     fn block(&self, key: u64) -> Result<[u8; BLOCK]> {
         let mut block = [0; BLOCK];
-        self.file.read_exact_at(&mut block, place(key, self.blocks))?;
+        read_exact_at(&self.file, &mut block, place(key, self.blocks))?;
         let (bits, check) = block.split_at(BLOCK - 4);
         ensure!(check == checksum(bits).to_le_bytes(), "a block of the set of keys is damaged");
         Ok(block)

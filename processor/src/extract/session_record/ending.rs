@@ -3,11 +3,15 @@
 use memory_store::memory::CommandRecord;
 use memory_store::signature::{classify, error_signature, normalise_command};
 
-use super::{FAILING_MAX, ITEM_CHARS_MAX, REJECTED_MAX, RejectedCall, TEXT_CHARS_MAX, calls};
+use super::calls;
+use super::record::{
+    FAILING_MAX, ITEM_CHARS_MAX, PASSING_MAX, REJECTED_MAX, RejectedCall, TEXT_CHARS_MAX, settles,
+};
+use crate::extract::episode::title_of_plan;
 use crate::extract::fixes::is_sibling;
 use crate::extract::paths::touched;
 use crate::extract::{Roots, cut, plain, words};
-use crate::passages::{Unit, asks, count_words, units};
+use crate::passages::markdown::{Unit, asks, count_words, units};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, StepKind, Turn};
 
@@ -97,7 +101,7 @@ pub fn stopped(turns: &[Turn]) -> Option<String> {
 pub fn rejected(turns: &[Turn], roots: &Roots) -> Vec<RejectedCall> {
     let what = |call: &Call| match &call.input {
         Input::Shell { command, .. } => command.lines().next().unwrap_or_default().to_owned(),
-        Input::Plan { plan } => super::title_of_plan(plan),
+        Input::Plan { plan } => title_of_plan(plan),
         _ => touched(call).unwrap_or_default().to_owned(),
     };
     let rejected = calls(turns).filter(|call| call.denied).map(|call| RejectedCall {
@@ -137,9 +141,6 @@ pub fn failing(turns: &[Turn], roots: &Roots) -> Vec<CommandRecord> {
     failing.into_iter().map(|(_, record)| record).collect()
 }
 
-/// Commands that passed which are kept, the last ones.
-pub const PASSING_MAX: usize = 100;
-
 /// Returns the commands that passed, in their normal form, the last one last.
 pub fn passing(turns: &[Turn]) -> Vec<String> {
     let mut passing: Vec<String> = Vec::new();
@@ -156,13 +157,6 @@ pub fn passing(turns: &[Turn]) -> Vec<String> {
     }
     passing.drain(..passing.len().saturating_sub(PASSING_MAX));
     passing
-}
-
-/// Returns whether a command that passed shows that another one fails no longer: it is the same, alone or in a line with
-/// others, or of its class.
-pub fn settles(passed: &str, failed: &str) -> bool {
-    let class = classify(passed);
-    passed.split(" && ").any(|one| one == failed) || class.is_some() && classify(failed) == class
 }
 
 /// Returns the exit status that the client wrote in front of the output of a command that failed.

@@ -2,189 +2,36 @@
 //! lists, the last message), never from patterns of prose. A model that reads the session adds its decisions.
 //!
 //! A transcript of a long session is archived in parts, and a subagent has a transcript of its own: each has a record,
-//! and readers put those of one session together (`crate::session_records`).
+//! and readers put those of one session together (see `session_records`).
 
 mod ending;
+mod record;
 mod requests;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use memory_store::memory::CommandRecord;
-use memory_store::suspicion::{Origin, suspicion};
-use memory_store::{Kind, Timestamp};
-use serde::{Deserialize, Serialize};
+use memory_store::Timestamp;
 
-use super::draft::Draft;
 use super::landed::Landed;
-use super::{Roots, SessionMiner, commands, fixes, overlap, word_set};
+use super::{Roots, commands, fixes};
 use crate::transcript::Speaker;
 use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo, Turn};
 use ending::{open_question, rejected, stopped};
+use record::{ITEM_CHARS_MAX, ITEMS_MAX, ordered};
 
-pub use ending::{answer_of, last_text, question_of, settles};
-pub use requests::title_of_plan;
-
-/// Format of a record; another one has all records made again.
-pub const VERSION: u32 = 1;
-
-/// Files of a session, those that were touched last.
-const FILES_MAX: usize = 200;
-/// Commands of a session that failed and did not pass since, the last ones.
-const FAILING_MAX: usize = 8;
-/// Items of a plan or a todo list.
-const ITEMS_MAX: usize = 30;
-/// Share of words from which a task that a model read is an item of the todo list.
-const SAME_TASK_SHARE: f32 = 0.5;
-/// Tool calls that the user rejected, the last ones.
-const REJECTED_MAX: usize = 10;
-/// Characters of a request or an answer, and of an item of a list.
-const TEXT_CHARS_MAX: usize = 400;
-const ITEM_CHARS_MAX: usize = 160;
-
-/// Record of a session, or of a part or a subagent of one. All texts are redacted and short.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SessionRecord {
-    /// Format ([`VERSION`]); 0 where a version before session records wrote commands and cures alone.
-    pub version: u32,
-    /// The session.
-    pub session: String,
-    /// The subagent, where this is the record of one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// Speaker of its prompts, where it has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub speaker: Option<Speaker>,
-    /// Time of the first step.
-    pub first: Timestamp,
-    /// Time of the last step.
-    pub last: Timestamp,
-    /// Working directory of the first turn, as the transcript has it.
-    pub folder: String,
-    /// Git branch of the last turn; empty outside git.
-    pub branch: String,
-    /// Title, made from the request.
-    pub title: String,
-    /// The first request.
-    pub first_request: String,
-    /// The last request.
-    pub last_request: String,
-    /// Prompts that its speaker gave.
-    pub prompts: usize,
-    /// Whether files, commits or commands of it changed anything.
-    pub changed: bool,
-    /// Files that it touched, the last one first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<TouchedFile>,
-    /// Commands that passed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<CommandRecord>,
-    /// Commands that failed and did not pass since.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failing: Vec<CommandRecord>,
-    /// Lines of the last commands that passed, in their normal form.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub passing: Vec<String>,
-    /// Calls that failed, with what was done until they passed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cures: Vec<Cure>,
-    /// Commits that were made in it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<Landed>,
-    /// The last plan that the user accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
-    /// The last todo list, with the state of each item.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<Todo>,
-    /// Tool calls that the user rejected.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rejected: Vec<RejectedCall>,
-    /// The last question, where it was not answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub question: Option<String>,
-    /// Where the last turn was interrupted: the last words of the assistant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
-    /// First paragraph of the last answer.
-    pub answer: String,
-    /// Decisions that a model read in the session.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<String>,
-    /// Tasks that a model read as still open at the end of the session.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unfinished: Vec<String>,
-    /// True if the transcript was brought in a folder: it may be another person's.
-    #[serde(skip)]
-    pub brought: bool,
-}
-
-/// File that a session touched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TouchedFile {
-    /// Path below the root of the working tree.
-    pub path: String,
-    /// Number of edits.
-    pub edits: usize,
-    /// Number of reads.
-    pub reads: usize,
-    /// Time of the last edit or read.
-    pub last: Timestamp,
-    /// Time of the last edit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub edited: Option<Timestamp>,
-}
-
-/// Plan that the user accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Plan {
-    /// Its first heading.
-    pub title: String,
-    /// The items of its lists.
-    pub items: Vec<String>,
-}
-
-/// Tool call that the user rejected.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RejectedCall {
-    /// The tool.
-    pub tool: String,
-    /// Its command line or file.
-    pub what: String,
-}
-
-/// A call that failed and passed later, or a command that did its work instead.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Cure {
-    /// When it failed.
-    pub at: Timestamp,
-    /// The records of the failure and of its end.
-    pub turns: Vec<String>,
-    /// The call: a command line, or a tool and a file.
-    pub call: String,
-    /// The line of its output that names the error.
-    pub error: String,
-    /// The error's signature, where it tells one error from others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
-    /// What was done, in one sentence.
-    pub cure: String,
-    /// The files that were changed, and those that the call names.
-    pub paths: Vec<String>,
-}
+pub use ending::{answer_of, last_text, question_of};
+pub use record::{
+    Cure, Plan, RejectedCall, SessionRecord, TouchedFile, VERSION, is_done, is_sound, settles,
+};
 
 impl SessionRecord {
     /// Returns the record of a session. `roots` are the project's working trees.
     pub fn of(session: &Session, roots: &Roots) -> Self {
         let roots = &with_folders(session, roots);
         Self {
-            commands: commands::mine(&SessionMiner { session, roots }),
+            commands: commands::mine(session, roots),
             cures: fixes::mine(session, roots).into_iter().map(|(_, cure)| cure).collect(),
             ..Self::outlined(session, roots)
         }
@@ -239,216 +86,11 @@ impl SessionRecord {
             ..Self::default()
         }
     }
-
-    /// Returns the items of the todo list that are not done, and what else a model read as open.
-    pub fn open_tasks(&self) -> impl Iterator<Item = &str> {
-        let listed = self.tasks.iter().filter(|task| !is_done(task)).map(|task| task.text.as_str());
-        listed.chain(self.unfinished.iter().map(String::as_str))
-    }
-
-    /// Takes the tasks among drafts: they are open items of the session and no memories.
-    pub fn take_tasks(&mut self, drafts: &mut Vec<Draft>) {
-        let tasks: Vec<Draft> = drafts.extract_if(.., |draft| draft.kind == Kind::Task).collect();
-        self.add_unfinished(tasks.into_iter().map(|task| task.title));
-    }
-
-    /// Adds tasks that a model read as open, but for those that the todo list has and those that are there.
-    pub fn add_unfinished(&mut self, tasks: impl Iterator<Item = String>) {
-        for task in tasks {
-            let task = super::cut(&super::plain(&task), ITEM_CHARS_MAX);
-            let words = word_set(&task);
-            let mut known = self.tasks.iter().map(|it| &it.text).chain(&self.unfinished);
-            let is_known = known.any(|it| overlap(&word_set(it), &words) >= SAME_TASK_SHARE);
-            if !is_known && self.unfinished.len() < ITEMS_MAX {
-                self.unfinished.push(task);
-            }
-        }
-    }
-
-    /// Returns whether something is left to go on with.
-    pub fn leaves_open(&self) -> bool {
-        let is_open = self.question.is_some() || self.stopped.is_some();
-        is_open || !self.failing.is_empty() || self.open_tasks().next().is_some()
-    }
-
-    /// Returns whether a command that failed passed in it, or another one of its class.
-    pub fn passes(&self, line: &str) -> bool {
-        self.passing.iter().any(|passed| settles(passed, line))
-    }
-
-    /// Returns the files that it wrote, and when it did so last.
-    pub fn written(&self) -> impl Iterator<Item = (&str, Timestamp)> {
-        self.files.iter().filter_map(|file| Some((file.path.as_str(), file.edited?)))
-    }
-
-    /// Returns whether it is empty.
-    pub fn is_empty(&self) -> bool {
-        *self == Self { version: self.version, ..Self::default() }
-    }
-
-    /// Adds the record of a later part of the session, or of a subagent of it.
-    pub fn extend(&mut self, later: Self) {
-        if self.is_empty() {
-            *self = later;
-            return;
-        }
-        // A command that passes in this part fails no longer.
-        let is_later = |known: &CommandRecord| {
-            later.passes(&known.line) || later.failing.iter().any(|it| it.line == known.line)
-        };
-        self.failing.retain(|known| !is_later(known));
-        self.passing.extend(later.passing);
-        self.passing.drain(..self.passing.len().saturating_sub(ending::PASSING_MAX));
-        self.changed |= later.changed;
-        merge_files(&mut self.files, later.files);
-        merge_commands(&mut self.commands, later.commands);
-        self.cures.extend(later.cures);
-        self.commits.extend(later.commits);
-        self.decisions.extend(later.decisions);
-        self.add_unfinished(later.unfinished.into_iter());
-        if later.first != Timestamp::default()
-            && (self.first == Timestamp::default() || later.first < self.first)
-        {
-            self.first = later.first;
-        }
-        self.last = self.last.max(later.last);
-        if self.session.is_empty() {
-            self.session = later.session;
-        }
-        self.version = self.version.max(later.version);
-        // The rest of a subagent's record is about its own task.
-        if later.agent.is_some() {
-            return;
-        }
-        self.agent = None;
-        self.speaker = self.speaker.into_iter().chain(later.speaker).min();
-        self.prompts += later.prompts;
-        self.failing.extend(later.failing);
-        self.rejected.extend(later.rejected);
-        (self.question, self.stopped) = (later.question, later.stopped);
-        self.plan = later.plan.or_else(|| self.plan.take());
-        if !later.tasks.is_empty() {
-            self.tasks = later.tasks;
-        }
-        for (known, later) in [
-            (&mut self.branch, later.branch),
-            (&mut self.last_request, later.last_request),
-            (&mut self.answer, later.answer),
-        ] {
-            if !later.is_empty() {
-                *known = later;
-            }
-        }
-        for (known, later) in [
-            (&mut self.folder, later.folder),
-            (&mut self.title, later.title),
-            (&mut self.first_request, later.first_request),
-        ] {
-            if known.is_empty() {
-                *known = later;
-            }
-        }
-    }
-
-    /// Returns the texts that people, models and programs worded, for those that must not be printed as they are.
-    pub fn prose(&mut self) -> Vec<&mut String> {
-        let mut texts = vec![
-            &mut self.title,
-            &mut self.first_request,
-            &mut self.last_request,
-            &mut self.answer,
-        ];
-        texts.extend(self.question.iter_mut().chain(&mut self.stopped));
-        texts.extend(&mut self.decisions);
-        texts.extend(&mut self.unfinished);
-        texts.extend(self.commits.iter_mut().map(|commit| &mut commit.subject));
-        texts.extend(self.plan.iter_mut().flat_map(|plan| &mut plan.items));
-        texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
-        texts
-    }
-
-    /// Removes what was said in the turns, which go. The title, the files, the commits, the commands and the cures stay.
-    pub fn forget_turns(&mut self) {
-        for text in [&mut self.first_request, &mut self.last_request, &mut self.answer] {
-            text.clear();
-        }
-        (self.question, self.stopped, self.plan) = (None, None, None);
-        self.tasks.clear();
-        self.rejected.clear();
-    }
-
-    /// Leaves out what reads like an order to a model: Claude's words may come from a page or a file that told it to say
-    /// them, and a later session is given them.
-    pub fn leave_out_orders(&mut self) {
-        if !is_sound(&self.answer) {
-            self.answer.clear();
-        }
-        self.question.take_if(|text| !is_sound(text));
-        self.stopped.take_if(|text| !is_sound(text));
-        self.decisions.retain(|text| is_sound(text));
-        self.unfinished.retain(|text| is_sound(text));
-        self.tasks.retain(|task| is_sound(&task.text));
-        self.failing.retain(|command| is_sound(&command.line));
-        self.commits.retain(|commit| is_sound(&commit.subject));
-        if let Some(plan) = &mut self.plan {
-            plan.items.retain(|item| is_sound(item));
-        }
-    }
-
-    /// Returns a copy without what [`Self::leave_out_orders`] leaves out.
-    pub fn without_orders(&self) -> Self {
-        let mut sound = self.clone();
-        sound.leave_out_orders();
-        sound
-    }
-
-    /// Returns every text, to hide what must not be stored.
-    pub fn texts(&mut self) -> Vec<&mut String> {
-        let mut texts = vec![
-            &mut self.folder,
-            &mut self.branch,
-            &mut self.title,
-            &mut self.first_request,
-            &mut self.last_request,
-            &mut self.answer,
-        ];
-        texts.extend(self.question.iter_mut().chain(&mut self.stopped));
-        texts.extend(&mut self.decisions);
-        texts.extend(&mut self.unfinished);
-        texts.extend(self.files.iter_mut().map(|file| &mut file.path));
-        texts.extend(&mut self.passing);
-        let commands = self.commands.iter_mut().chain(&mut self.failing);
-        texts.extend(commands.flat_map(|command| [&mut command.line, &mut command.directory]));
-        for cure in &mut self.cures {
-            texts.extend([&mut cure.call, &mut cure.error, &mut cure.cure]);
-            texts.extend(&mut cure.signature);
-            texts.extend(&mut cure.paths);
-        }
-        let commits = self.commits.iter_mut();
-        texts.extend(commits.flat_map(|commit| [&mut commit.subject, &mut commit.body]));
-        if let Some(plan) = &mut self.plan {
-            texts.push(&mut plan.title);
-            texts.extend(&mut plan.items);
-        }
-        texts.extend(self.tasks.iter_mut().map(|task| &mut task.text));
-        texts.extend(self.rejected.iter_mut().map(|call| &mut call.what));
-        texts
-    }
-}
-
-/// Returns whether a text does not read like an order to a model.
-pub fn is_sound(text: &str) -> bool {
-    suspicion("", text, Origin::Own).is_none()
 }
 
 /// Returns the title of a session, as its record has it.
 pub fn title_of(session: &Session) -> String {
     requests::title(session, requests::plan(&session.turns).as_ref(), &Landed::of(session))
-}
-
-/// Returns whether an item of a todo list is done.
-pub fn is_done(task: &Todo) -> bool {
-    task.state == "completed"
 }
 
 fn with_folders(session: &Session, roots: &Roots) -> Roots {
@@ -500,48 +142,6 @@ fn files(turns: &[Turn], roots: &Roots) -> Vec<TouchedFile> {
         }
     }
     ordered(files.into_values().collect())
-}
-
-/// Returns files with the last one first; files that were written come before others once there are too many.
-fn ordered(mut files: Vec<TouchedFile>) -> Vec<TouchedFile> {
-    if files.len() > FILES_MAX {
-        files.sort_by(|one, other| {
-            other.edited.cmp(&one.edited).then_with(|| other.last.cmp(&one.last))
-        });
-        files.truncate(FILES_MAX);
-    }
-    files.sort_by(|one, other| other.last.cmp(&one.last).then_with(|| one.path.cmp(&other.path)));
-    files
-}
-
-fn merge_files(files: &mut Vec<TouchedFile>, others: Vec<TouchedFile>) {
-    for other in others {
-        match files.iter_mut().find(|file| file.path == other.path) {
-            Some(file) => {
-                file.edits += other.edits;
-                file.reads += other.reads;
-                file.last = file.last.max(other.last);
-                file.edited = file.edited.max(other.edited);
-            }
-            None => files.push(other),
-        }
-    }
-    *files = ordered(std::mem::take(files));
-}
-
-fn merge_commands(commands: &mut Vec<CommandRecord>, others: Vec<CommandRecord>) {
-    for other in others {
-        let is_same = |known: &&mut CommandRecord| {
-            known.line == other.line && known.directory == other.directory
-        };
-        match commands.iter_mut().find(is_same) {
-            Some(known) => {
-                known.passed += other.passed;
-                known.last = known.last.max(other.last);
-            }
-            None => commands.push(other),
-        }
-    }
 }
 
 /// Returns the last todo list that has any items.

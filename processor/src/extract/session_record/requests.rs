@@ -1,7 +1,8 @@
 //! Requests of a session, and the title that is made from them.
 
-use super::{ITEM_CHARS_MAX, ITEMS_MAX, Landed, Plan, TEXT_CHARS_MAX};
-use crate::extract::episode::{asked, handed_plan, words_of};
+use super::record::{ITEM_CHARS_MAX, ITEMS_MAX, Plan, TEXT_CHARS_MAX};
+use crate::extract::Landed;
+use crate::extract::episode::{asked, handed_plan, plan_in, title_of_plan, words_of};
 use crate::extract::{cut, goes_on, plain};
 use crate::transcript::session::{Input, Session, StepKind, Turn};
 
@@ -53,18 +54,6 @@ fn is_title(text: &str) -> bool {
     !hands_over && !goes_on(text) && !text.starts_with(['/', '<'])
 }
 
-/// Returns the heading of a plan, without the word "plan".
-pub fn title_of_plan(plan: &str) -> String {
-    let line = plan.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let line = plain(line.trim_start_matches('#').trim());
-    let lower = line.to_lowercase();
-    let rest = ["plan:", "implementation plan:", "plan -", "plan —"]
-        .iter()
-        .find(|prefix| lower.starts_with(**prefix))
-        .map_or(line.as_str(), |prefix| line[prefix.len()..].trim());
-    rest.to_owned()
-}
-
 /// Returns the last plan that the user accepted, in plan mode or as a prompt that hands it over.
 pub fn plan(turns: &[Turn]) -> Option<Plan> {
     let of_turn = |turn: &Turn| {
@@ -78,7 +67,7 @@ pub fn plan(turns: &[Turn]) -> Option<Plan> {
             }
             _ => None,
         });
-        plans.next().or_else(|| crate::extract::episode::plan_in(words_of(turn)).map(str::to_owned))
+        plans.next().or_else(|| plan_in(words_of(turn)).map(str::to_owned))
     };
     let plan = turns.iter().rev().find_map(of_turn)?;
     let items = plan.lines().filter_map(item).take(ITEMS_MAX).collect();

@@ -6,14 +6,14 @@
 //! lock.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::bytes::checksum;
 use memory_store::custom_embedder::TextHash;
+use memory_store::fs::disk::{private_options, read_exact_at, write_all_at};
 use memory_store::store::{Privacy, create_folder};
 
 /// Bytes before the records: they name the format, and what made the values.
@@ -63,7 +63,8 @@ impl Records {
         if let Some(folder) = path.parent() {
             create_folder(folder, Privacy::Private)?;
         }
-        let file = private().read(true).create(true).truncate(false).open(path)?;
+        let file =
+            private_options().read(true).write(true).create(true).truncate(false).open(path)?;
         let (path, places) = (path.to_owned(), HashMap::new());
         let mut records = Self { path, file, header, value, places, length: 0, records_max };
         records.read()?;
@@ -76,7 +77,7 @@ impl Records {
         self.length = HEADER as u64;
         if reader.read_exact(&mut found).is_err() || found != self.header {
             self.file.set_len(0)?;
-            self.file.write_all_at(&self.header, 0)?;
+            write_all_at(&self.file, &self.header, 0)?;
             return Ok(());
         }
         let mut record = vec![0; self.value + FRAME];
@@ -94,7 +95,7 @@ impl Records {
     pub fn get(&self, text: TextHash) -> Option<Vec<u8>> {
         let place = *self.places.get(&text)?;
         let mut record = vec![0; self.value + FRAME];
-        self.file.read_exact_at(&mut record, place).ok()?;
+        read_exact_at(&self.file, &mut record, place).ok()?;
         parse(&record).map(|(_, value)| value.to_vec())
     }
 
@@ -115,8 +116,7 @@ impl Records {
             places.push((text, self.length + bytes.len() as u64));
             put(&mut bytes, text, value);
         }
-        self.file
-            .write_all_at(&bytes, self.length)
+        write_all_at(&self.file, &bytes, self.length)
             .with_context(|| self.path.display().to_string())?;
         self.length += bytes.len() as u64;
         self.places.extend(places);
@@ -129,11 +129,13 @@ impl Records {
         places.sort_unstable();
         let kept = &places[places.len() - self.records_max.min(places.len()) / 2..];
         let beside = self.path.with_extension("new");
-        let mut out = BufWriter::new(private().create(true).truncate(true).open(&beside)?);
+        let mut out = BufWriter::new(
+            private_options().write(true).create(true).truncate(true).open(&beside)?,
+        );
         out.write_all(&self.header)?;
         let mut record = vec![0; self.value + FRAME];
         for &place in kept {
-            self.file.read_exact_at(&mut record, place)?;
+            read_exact_at(&self.file, &mut record, place)?;
             out.write_all(&record)?;
         }
         out.flush()?;
@@ -142,13 +144,6 @@ impl Records {
         *self = Self::with_limit(&self.path, self.header, self.value, self.records_max)?;
         Ok(())
     }
-}
-
-/// A file that nobody else may read is written.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
 }
 
 /// Appends a record.

@@ -11,8 +11,8 @@ use super::repair::repair;
 use super::scan::{Head, scan, shallow};
 use super::time;
 use super::tool::{self, kept, name, string};
-use crate::transcript::read::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::redact::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::session::PromptBy;
 use crate::transcript::source::LineOutcome;
 

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::name::TranscriptName;
-use super::read::Redact;
 use super::record::Record;
+use super::redact::Redact;
 use super::source::{LineOutcome, Place, TranscriptSource};
 
 pub use convert::prompt_by;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::transcript::cut;
 use crate::transcript::memory_echo::{is_memory_path, is_memory_tool};
-use crate::transcript::read::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::record::{TaskChange, ToolResult};
+use crate::transcript::redact::{FromOrigin, Redact, TextOrigin};
 use crate::transcript::session::{Input, Todo};
 
 /// Bytes kept of a tool's output.

@@ -5,7 +5,8 @@ use std::io::{self, BufRead, Read};
 
 use memory_store::redact::OVERLAP_BYTES;
 
-use super::LINE_BYTES_MAX;
+/// Bytes of one line, or of several that belong together, that are looked at together.
+pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 
 /// A line with its end, or a piece of a long one.
 #[derive(Debug, Default)]

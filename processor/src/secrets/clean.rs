@@ -4,33 +4,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use memory_store::layout::TreeDir;
+use memory_store::layout::{Tree, TreeDir, UserDirs};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
 
+use super::clean_texts;
+use super::files;
 use super::mask::mask;
-use super::{Audit, AuditReport, holds};
+use super::search::{Audit, AuditReport, holds};
 use crate::collect::archive::Archive;
 use crate::collect::expired::Expired;
 use crate::collect::trees;
 use crate::project_texts::Committed;
-use crate::secrets::clean_texts;
 use crate::state::State;
-use crate::sync::{LLM_DIR, SyncOptions};
-use crate::upkeep::audit::files;
 
 /// Takes what is known out of all that is kept, but for what a person owns, and hides nothing else: of the archive out
 /// of these sessions. The project's lock is held, and that turns are to be indexed anew is noted.
 pub fn clean_known(
-    options: &SyncOptions<'_>,
+    dirs: &UserDirs,
+    tree: &Tree,
     known: &Redactor,
     sessions: &[String],
 ) -> Result<AuditReport> {
-    let mut audit = Audit { private: known, report: AuditReport::default() };
-    audit.clean_all(options, Whose::Unowned, |_| known.clone())?;
-    let archive = Archive::open(&options.dirs.project(options.tree.project));
-    audit.clean_archive(&archive, sessions, &roots(options));
+    let mut audit = Audit::new(known);
+    audit.clean_all(dirs, tree, Whose::Unowned, |_| known.clone())?;
+    let archive = Archive::open(&dirs.project(tree.project));
+    audit.clean_archive(&archive, sessions, &roots(dirs, tree));
     Ok(audit.report)
 }
 
@@ -44,21 +44,21 @@ enum Whose {
 }
 
 /// The roots of the project's working trees.
-fn roots(options: &SyncOptions<'_>) -> Vec<PathBuf> {
-    let trees = trees::present(options.dirs, options.tree);
+fn roots(dirs: &UserDirs, tree: &Tree) -> Vec<PathBuf> {
+    let trees = trees::present(dirs, tree);
     trees.into_iter().map(|tree| tree.root).collect()
 }
 
 impl Audit<'_> {
     /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
     /// from being cleaned. The project's lock is held.
-    pub(super) fn clean(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
-        let home = options.dirs.project(options.tree.project);
+    pub fn clean(&mut self, dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<()> {
+        let home = dirs.project(tree.project);
         // An index keeps the bytes of turns that were replaced until all of them are written again.
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
-        self.clean_all(options, Whose::All, |store| store.redactor(settings))?;
+        self.clean_all(dirs, tree, Whose::All, |store| store.redactor(settings))?;
         let archive = Archive::open(&home);
         let (aside, faults) = archive.take_stale_apart(|_| true);
         // Nobody can tell what is in these.
@@ -68,22 +68,23 @@ impl Audit<'_> {
         }
         let sessions: Vec<String> =
             archive.entries()?.into_iter().map(|entry| entry.name).collect();
-        self.clean_archive(&archive, &sessions, &roots(options));
+        self.clean_archive(&archive, &sessions, &roots(dirs, tree));
         Ok(())
     }
 
     fn clean_all(
         &mut self,
-        options: &SyncOptions<'_>,
+        dirs: &UserDirs,
+        tree: &Tree,
         whose: Whose,
         redactor: impl Fn(&Store) -> Redactor,
     ) -> Result<()> {
-        let home = options.dirs.project(options.tree.project);
-        let mut stores = vec![Store::user(options.dirs)?];
-        self.clean_state(&options.dirs.user_state());
-        for tree in trees::present(options.dirs, options.tree) {
-            stores.push(Store::open(options.dirs, &tree)?);
-            self.clean_state(&options.dirs.tree(&tree.root));
+        let home = dirs.project(tree.project);
+        let mut stores = vec![Store::user(dirs)?];
+        self.clean_state(&dirs.user_state());
+        for tree in trees::present(dirs, tree) {
+            stores.push(Store::open(dirs, &tree)?);
+            self.clean_state(&dirs.tree(&tree.root));
         }
         for store in &stores {
             let redactor = redactor(store);
@@ -103,7 +104,7 @@ impl Audit<'_> {
             }
         }
         self.clean_expired(&Expired::open(&home));
-        for file in files::files(&home.folder.join(LLM_DIR)) {
+        for file in files::files(&home.llm) {
             self.clean_file(&home.folder, file, drop_answer);
         }
         Ok(())

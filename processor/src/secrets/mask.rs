@@ -4,10 +4,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Seek};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use memory_store::fs::disk::{read_exact_at, write_all_at};
 use memory_store::redact::Redactor;
 use memory_store::redact::texts::FileTexts;
 
@@ -55,14 +55,14 @@ fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
 /// Overwrites a part of the line at `start`, unless something else stands there by now.
 fn overwrite(file: &File, start: u64, line: &[u8], range: Range<usize>) -> std::io::Result<bool> {
     let (at, mut there) = (start + range.start as u64, vec![0; range.len()]);
-    match file.read_exact_at(&mut there, at) {
+    match read_exact_at(file, &mut there, at) {
         Ok(()) if there == line[range] => {}
         Ok(()) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
         Err(error) => return Err(error),
     }
     there.fill(MASK);
-    file.write_all_at(&there, at)?;
+    write_all_at(file, &there, at)?;
     Ok(!there.is_empty())
 }
 

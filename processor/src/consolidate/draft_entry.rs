@@ -1,0 +1,170 @@
+//! Draft on its way to becoming a memory.
+
+use memory_store::memory::{CUES_MAX, Entity, Fact};
+use memory_store::neighbour::Statement;
+use memory_store::text::folded_title;
+use memory_store::{MemoryId, ProjectId};
+
+use crate::extract::draft::{Draft, PATHS_MAX};
+
+/// A draft on its way to becoming a memory, with what others say about it.
+#[derive(Clone, Debug)]
+pub(super) struct DraftEntry {
+    pub draft: Draft,
+    /// Sessions that say so, each once.
+    pub sessions: Vec<String>,
+    /// Other drafts that it tells, by the ids of the memories that they would be.
+    pub merged: Vec<MemoryId>,
+    /// Memories that it contradicts.
+    pub contradicts: Vec<MemoryId>,
+    /// The entry that says it newer, by index.
+    pub superseded_by: Option<usize>,
+}
+
+impl DraftEntry {
+    pub fn new(draft: Draft) -> Self {
+        Self {
+            sessions: vec![draft.session.clone()],
+            draft,
+            merged: Vec::new(),
+            contradicts: Vec::new(),
+            superseded_by: None,
+        }
+    }
+
+    /// Whether the later words of an entry that tells the same stand: unless they matter less or leave much out.
+    pub fn is_retold_by(&self, other: &Self) -> bool {
+        let importance = |draft: &Draft| draft.importance.unwrap_or_default();
+        let leaves_out = (other.text().len() as f32) < RETOLD_SHARE * self.text().len() as f32;
+        importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) && !leaves_out
+    }
+
+    /// Takes in an entry that tells the same, in its words if it `retells`.
+    pub fn unite(&mut self, other: Self, retells: bool) {
+        if retells {
+            self.draft.title.clone_from(&other.draft.title);
+            self.draft.body.clone_from(&other.draft.body);
+        }
+        for session in other.sessions.iter().skip(1) {
+            if !self.sessions.contains(session) {
+                self.sessions.push(session.clone());
+            }
+        }
+        self.merged.extend(other.merged);
+        self.merge(&other.draft);
+    }
+
+    pub fn statement(&self) -> Statement {
+        self.draft.statement()
+    }
+
+    /// Its title and body.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.draft.title, self.draft.body)
+    }
+
+    /// Takes in another draft of the same thing: where it was seen, its files, words and sureness.
+    fn merge(&mut self, other: &Draft) {
+        let again = !self.sessions.contains(&other.session);
+        if again {
+            self.sessions.push(other.session.clone());
+            self.draft.confidence = surer(self.draft.confidence, other.confidence);
+        }
+        self.draft.standing |= other.standing;
+        // A wish that rules found as well is the model's: that is not held.
+        if !is_of_model(&self.draft) && is_of_model(other) {
+            self.draft.extractor.clone_from(&other.extractor);
+        }
+        if other.importance > self.draft.importance {
+            self.draft.importance = other.importance;
+        }
+        unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
+        unite(&mut self.draft.cues, &other.cues, CUES_MAX);
+        unite(&mut self.draft.tags, &other.tags, TAGS_MAX);
+        unite_entities(&mut self.draft.entities, &other.entities);
+        unite_facts(&mut self.draft.facts, &other.facts);
+        if self.draft.topic.is_none() {
+            self.draft.topic.clone_from(&other.topic);
+        }
+        unite(&mut self.draft.signatures, &other.signatures, SIGNATURES_MAX);
+        unite(&mut self.draft.turns, &other.turns, TURNS_MAX);
+        self.draft.worth =
+            self.draft.worth.max(other.worth) + if again { REPEAT_GAIN } else { 0.0 };
+    }
+}
+
+/// Share of the length of a text that later words of the same thing have at least; shorter ones leave something out.
+const RETOLD_SHARE: f32 = 0.9;
+
+/// Importance that later words of the same thing may lack.
+const RETOLD_SLACK: f32 = 0.1;
+
+/// Worth that a memory gains by being said or seen again in another session.
+const REPEAT_GAIN: f32 = 0.5;
+
+/// Sureness never reaches certainty.
+const CONFIDENCE_MAX: f32 = 0.95;
+
+/// How much of a repetition's sureness counts: the same mistake can be made twice.
+const REPEAT_SHARE: f32 = 0.5;
+
+/// Bounds of what a memory unites.
+const TAGS_MAX: usize = 10;
+const SIGNATURES_MAX: usize = 8;
+const TURNS_MAX: usize = 12;
+const ENTITIES_MAX: usize = 8;
+const FACTS_MAX: usize = 6;
+
+fn surer(one: f32, other: f32) -> f32 {
+    (1.0 - (1.0 - one) * (1.0 - other * REPEAT_SHARE)).min(CONFIDENCE_MAX).max(one)
+}
+
+fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
+    for item in from {
+        if into.len() < max && !into.contains(item) {
+            into.push(item.clone());
+        }
+    }
+}
+
+/// Adds the names of another draft, each once whatever its type; a type is taken where there was none.
+fn unite_entities(into: &mut Vec<String>, from: &[String]) {
+    for item in from {
+        let new = Entity::read(item);
+        let name = folded_title(&new.name);
+        let is_same = |known: &String| folded_title(&Entity::read(known).name) == name;
+        match into.iter().position(is_same) {
+            Some(at) => {
+                let known = Entity::read(&into[at]);
+                let of_type = known.of_type.or(new.of_type);
+                into[at] = Entity { of_type, ..known }.to_string();
+            }
+            None if into.len() < ENTITIES_MAX => into.push(item.clone()),
+            None => {}
+        }
+    }
+}
+
+/// Adds the facts of another draft, each once; a date is taken where there was none.
+fn unite_facts(into: &mut Vec<Fact>, from: &[Fact]) {
+    let parts =
+        |fact: &Fact| [&fact.subject, &fact.predicate, &fact.object].map(|it| folded_title(it));
+    for new in from {
+        match into.iter().position(|known| parts(known) == parts(new)) {
+            Some(at) => into[at].from = into[at].from.or(new.from),
+            None if into.len() < FACTS_MAX => into.push(new.clone()),
+            None => {}
+        }
+    }
+}
+
+/// Returns the id of the memory that a draft would be.
+pub fn memory_id(project: ProjectId, draft: &Draft) -> MemoryId {
+    let evidence = draft.turns.first().map_or("", String::as_str);
+    MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
+}
+
+/// Whether a language model wrote a draft.
+pub(super) fn is_of_model(draft: &Draft) -> bool {
+    draft.importance.is_some()
+}

@@ -1,0 +1,167 @@
+//! Search for secrets in files that the program wrote. Reports file, line and rule, never the text.
+
+use std::collections::BTreeSet;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use memory_store::file::parts;
+use memory_store::redact::Redactor;
+use memory_store::redact::texts::FileTexts;
+use serde::Serialize;
+
+use super::files::{self, FILE_BYTES_MAX};
+use super::pieces::{LINE_BYTES_MAX, LinePiece, looked_at};
+
+/// Places that are told.
+const FOUND_MAX: usize = 1_000;
+
+/// A secret in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FoundSecret {
+    /// The file.
+    pub path: PathBuf,
+    /// Counted from 1.
+    pub line: usize,
+    /// The rule that found it.
+    pub rule: &'static str,
+}
+
+/// Result of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// Files that were looked through.
+    pub files: usize,
+    /// Secrets in files, after cleaning when that was asked for.
+    pub found: Vec<FoundSecret>,
+    /// Files that were cleaned.
+    pub cleaned: usize,
+    /// Cleaned files that are memories and meant to be committed.
+    #[serde(skip)]
+    pub committed: usize,
+    /// Memory files of a person that hold secrets, and stay as they are until that person decides.
+    #[serde(skip)]
+    pub kept: BTreeSet<PathBuf>,
+    /// Files that could not be looked through or cleaned, and why; one line each.
+    pub failed: Vec<String>,
+    /// Where that is, as far as it is known.
+    #[serde(skip)]
+    pub left: BTreeSet<PathBuf>,
+    /// Whether there are more places than are told.
+    pub truncated: bool,
+}
+
+/// An audit at work.
+pub struct Audit<'a> {
+    /// The redactor of private texts.
+    pub private: &'a Redactor,
+    /// Result so far.
+    pub report: AuditReport,
+}
+
+impl<'a> Audit<'a> {
+    /// Begins an audit.
+    pub fn new(private: &'a Redactor) -> Self {
+        Self { private, report: AuditReport::default() }
+    }
+
+    /// Looks through the files below a folder; `is_prose` says which of them people write.
+    pub fn folder(
+        &mut self,
+        folder: &Path,
+        redactor: &Redactor,
+        left_out: Option<&Path>,
+        is_prose: impl Fn(&Path) -> bool,
+    ) {
+        for file in files::files(folder) {
+            let looked = file.and_then(|file| match left_out {
+                Some(left_out) if file.starts_with(left_out) => Ok(()),
+                Some(_) | None => self.file(&file, redactor, is_prose(&file)),
+            });
+            if let Err(error) = looked {
+                self.report.failed.push(format!("{error:#}"));
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, redactor: &Redactor, is_prose: bool) -> Result<()> {
+        let found = &mut self.report.found;
+        let mut more = false;
+        let looked = each_text(path, is_prose, |line, text| {
+            let at = |rule, line| FoundSecret { path: path.to_owned(), line, rule };
+            more |= note(found, redactor, text, |rule, below| at(rule, line + below));
+        })?;
+        self.report.files += usize::from(looked);
+        self.report.truncated |= more;
+        Ok(())
+    }
+}
+
+/// Notes the secrets of a text; `at` is told the rule and the lines above the secret. Says whether
+/// there was no room for one.
+fn note(
+    found: &mut Vec<FoundSecret>,
+    redactor: &Redactor,
+    text: &str,
+    at: impl Fn(&'static str, usize) -> FoundSecret,
+) -> bool {
+    let findings = redactor.findings(text);
+    let room = FOUND_MAX.saturating_sub(found.len());
+    let told = findings.iter().take(room);
+    found.extend(told.map(|finding| at(finding.rule, newlines(&text[..finding.range.start]))));
+    findings.len() > room
+}
+
+/// Whether a file holds a secret.
+pub fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
+    let mut found = false;
+    each_text(path, false, |_, text| found = found || !redactor.findings(text).is_empty())?;
+    Ok(found)
+}
+
+/// Reads a file text by text, each with the number of its line; `false` when it is gone. What people write
+/// is read as a whole, for a key has several lines; of what programs write each line stands alone.
+fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
+    let Some(file) = files::open(path)? else { return Ok(false) };
+    let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
+    let mut file_texts = FileTexts::default();
+    let (mut prose, mut above) = (String::new(), 0);
+    let context = || format!("{}: it cannot be read to its end", path.display());
+    while line.next(&mut reader).with_context(context)? {
+        number += usize::from(line.repeated == 0);
+        if is_prose {
+            prose.push_str(&String::from_utf8_lossy(line.news()));
+            if prose.len() as u64 >= LINE_BYTES_MAX {
+                each_part(&prose, |below, part| each(above + below + 1, part));
+                let looked_at = looked_at(&prose);
+                above += newlines(&prose[..looked_at]);
+                prose.drain(..looked_at);
+            }
+        } else {
+            for text in file_texts.of_line(&line.bytes) {
+                each_part(&text.text, |_, part| each(number, part));
+            }
+        }
+    }
+    each_part(&prose, |below, part| each(above + below + 1, part));
+    anyhow::ensure!(
+        reader.get_ref().limit() > 0,
+        "{}: only its first {} MiB were looked through",
+        path.display(),
+        FILE_BYTES_MAX >> 20
+    );
+    Ok(true)
+}
+
+/// Tells the parts of a text, and how many lines are above each.
+fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
+    let mut above = 0;
+    for part in parts(text) {
+        each(above, part);
+        above += newlines(part);
+    }
+}
+
+fn newlines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
+}
