@@ -85,7 +85,7 @@ fn measure(
     seconds.sort_by(f64::total_cmp);
     let megabytes = (bytes * times) as f64 / 1e6;
     println!(
-        "{what}: {:.0} MB/s (median of {ROUNDS}; best {:.0}), {findings} findings in {bytes} bytes of {} texts",
+        "{what}: {:.2} MB/s (median of {ROUNDS}; best {:.2}), {findings} findings in {bytes} bytes of {} texts",
         megabytes / seconds[ROUNDS / 2],
         megabytes / seconds[0],
         texts.len(),

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::candidate::Candidate;
+use crate::rank::candidate::Candidate;
 use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
 
 /// Gain of a memory of the time that a search names, beside the words, which count 1.

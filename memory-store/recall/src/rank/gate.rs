@@ -7,12 +7,12 @@
 //! a little, so each store has its own, set when it is published, from a list of prompts about other
 //! things.
 
-use super::candidate::{Candidate, Features};
-use super::lexical::Found;
-use super::query::Query;
-use super::sources::Sources;
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
+use crate::query::Query;
+use crate::rank::candidate::{Candidate, Features};
+use crate::rank::lexical::Found;
+use crate::search::sources::Sources;
 use memory_store_base::kind::Kind;
 use memory_store_base::text::rarity;
 
@@ -227,10 +227,10 @@ fn quantile(tail: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidate::Named;
     use crate::index::document::Document;
     use crate::index::record::Record;
-    use crate::sources::At;
+    use crate::rank::candidate::Named;
+    use crate::search::sources::At;
     use memory_store_base::id::MemoryId;
     use memory_store_base::time::Timestamp;
 

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use super::candidate::Candidate;
-use super::lexical::Found;
-use super::query::Query;
-use super::score;
-use super::sources::At;
-use super::{CandidateOutcome, Collection, Hit, Recall, Recalled};
 use crate::index::document::Document;
 use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
+use crate::query::Query;
+use crate::rank::score;
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::trace::CandidateOutcome;
+use crate::search::hit::{Hit, Recalled};
+use crate::search::reader::Recall;
+use crate::search::sources::{At, Collection};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
 use memory_store_base::kind::Kind;
@@ -133,7 +135,7 @@ impl Recall {
         let record = self.sources.record(at, &entry).ok()?;
         let file = self.sources.file(at, &record.file);
         let candidate = Candidate::new(at, entry);
-        Some(super::hit(&candidate, record, file, self.sources.collection(at)))
+        Some(super::reader::hit(&candidate, record, file, self.sources.collection(at)))
     }
 
     /// The project's memories of a kind that have this title, case, spaces and a full stop apart.
@@ -178,8 +180,10 @@ impl Recall {
                 let file = self.sources.file(candidate.at, &record.file);
                 let held = self.holds(&candidate, &record);
                 let collection = self.sources.collection(candidate.at);
-                is_of_these
-                    .then(|| Hit { held, ..super::hit(&candidate, record, file, collection) })
+                is_of_these.then(|| Hit {
+                    held,
+                    ..super::reader::hit(&candidate, record, file, collection)
+                })
             });
         hits.collect()
     }
@@ -197,9 +201,9 @@ impl Recall {
                 return None;
             }
             let file = self.sources.file(candidate.at, &record.file);
-            let pinned = super::is_pinned(&candidate);
+            let pinned = candidate.is_pinned();
             let undecided = self.undecided(candidate.entry.id, &record);
-            let hit = super::hit(&candidate, record, file, Collection::Memories);
+            let hit = super::reader::hit(&candidate, record, file, Collection::Memories);
             Some((Hit { undecided, ..hit }, pinned))
         });
         standing.collect()

@@ -5,8 +5,8 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use super::sources::{At, Sources};
 use crate::custom_embedder::{Ask, Direction, Second};
+use crate::search::sources::{At, Sources};
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::settings::Embedder;

@@ -1,8 +1,17 @@
 //! Query preparation for ranking: terms, paragraphs, named paths.
 
-use super::acknowledgement::is_acknowledgement;
-use super::nearest::Probe;
-use super::second_space::Likenesses;
+mod acknowledgement;
+pub(crate) mod expression;
+pub(crate) mod follow_up;
+pub(crate) mod misspelled;
+pub(crate) mod phrase;
+pub(crate) mod project_name;
+pub(crate) mod time_expression;
+pub(crate) mod typo;
+
+use crate::query::acknowledgement::is_acknowledgement;
+use crate::rank::nearest::Probe;
+use crate::rank::second_space::Likenesses;
 use crate::signature::named_commands;
 use memory_store_base::text::rarity;
 use memory_store_base::text::{self, Form, term_hash};

@@ -3,15 +3,13 @@
 
 use std::cmp::Reverse;
 
-use super::candidate::Candidate;
-use super::gate;
-use super::lexical::Found;
-use super::nearest;
-use super::query::Query;
-use super::session_context;
-use super::sources::{At, Sources};
-use super::start_rank::freshness;
-use crate::index::record::FLAG_STALE;
+use crate::index::record::{FLAG_PATHS_ONLY, FLAG_STALE};
+use crate::query::Query;
+use crate::rank::{gate, nearest, session_context};
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::start_rank::freshness;
+use crate::search::sources::{At, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
@@ -61,7 +59,7 @@ impl Candidate {
     /// Returns the part of the score besides words.
     pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
-        let pin = if super::is_pinned(self) { PIN } else { 0.0 };
+        let pin = if self.is_pinned() { PIN } else { 0.0 };
         let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
         let fresh = self
             .entry
@@ -100,7 +98,7 @@ pub(crate) fn candidates_of(
 ) -> Vec<Candidate> {
     let found = found.with_pairs(sources, &query.pairs);
     let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
-    candidates.retain(|candidate| !super::is_paths_only(candidate));
+    candidates.retain(|candidate| !candidate.entry.has(FLAG_PATHS_ONLY));
     fuse(sources, query, &found, &mut candidates, now);
     for candidate in &mut candidates {
         gate::judge(sources, query, &found, candidate);

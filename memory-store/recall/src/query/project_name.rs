@@ -1,8 +1,8 @@
 //! The project's own name, which tells nothing of what a prompt is about: somebody who works on a project names it
 //! whatever they ask. So the gate does not count it. Ranking does: what is left says which memory is meant.
 
-use super::query::Term;
-use super::sources::Sources;
+use crate::query::Term;
+use crate::search::sources::Sources;
 use memory_store_base::text::{Form, each_term, term_hash};
 
 /// Returns the hashes of the terms that these names are, in rising order. Only a name such as `parcel-desk` is one: a

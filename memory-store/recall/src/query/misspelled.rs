@@ -4,16 +4,15 @@
 //! a word of the store differs from it by one letter, or by two neighbours that changed places, that one is looked for
 //! instead, if technical text knows it, too: names of a project are not. An index knows words by their hashes alone, so
 //! each spelling one edit away is looked up (Norvig, "How to Write a Spelling Corrector", 2007). Explicit search, which
-//! has the time, reads the texts: see [`typo`](super::typo).
+//! has the time, reads the texts: see [`typo`](crate::query::typo).
 
 use std::ops::Range;
 
 use crate::embed::Table;
+use crate::query::{LONG_BYTES, Term};
+use crate::rank::lexical::{self, Found};
+use crate::search::sources::Sources;
 use memory_store_base::text::{self, rarity, term_hash};
-
-use super::lexical::{self, Found};
-use super::query::{LONG_BYTES, Term};
-use super::sources::Sources;
 
 /// Letters that a word must have: among shorter ones everything is near everything.
 const LETTERS_MIN: usize = 5;

@@ -1,18 +1,16 @@
 //! Memories that a query names directly: by the file it is about, or by the error's signature.
 //! A direct name is its own gate.
 
-use super::candidate::{Candidate, Named};
-use super::follow_up::Topic;
-use super::lexical::Found;
-use super::phrase::Phrases;
-use super::query::{Query, Term};
-use super::score;
-use super::sources::{At, Source, Sources};
 use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
-use crate::index::record::{
-    FLAG_HELD, FLAG_PATHS_ONLY, FLAG_SAID, FLAG_SIGNATURES, FLAG_SUPERSEDED,
-};
+use crate::index::record::{FLAG_HELD, FLAG_PATHS_ONLY, FLAG_SAID, FLAG_SIGNATURES, FLAG_SUPERSEDED};
 use crate::index::segment::Segment;
+use crate::query::{Query, Term};
+use crate::query::follow_up::Topic;
+use crate::query::phrase::Phrases;
+use crate::rank::score;
+use crate::rank::candidate::{Candidate, Named};
+use crate::rank::lexical::Found;
+use crate::search::sources::{At, Source, Sources};
 use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 

@@ -1,34 +1,26 @@
-//! Explicit search: for a person or a model that asked. No gate, operators and filters, words with
-//! a slip of the keyboard, and passages.
+//! Explicit search among memories: for a person or a model that asked. No gate, operators and filters, and words with
+//! a slip of the keyboard.
 
-use std::sync::Arc;
-
-use super::candidate::Candidate;
-use super::expression::{self, Expression, Filter, Node};
-use super::filter::{self, Matcher, Part};
-use super::lexical::Found;
-use super::query::Query;
-use super::score;
-use super::sources::{At, Sources};
-use super::time_expression::Span;
-use super::typo::Typos;
-use super::{
-    CandidateOutcome, Hit, Recall, Recalled, Successor, exact, gate, holding_again,
-    near_duplicates, passages, passed_commands, time_expression, trace,
-};
-use crate::embed::Transformer;
 use crate::index::record::Record;
+use crate::query::Query;
+use crate::query::expression::{self, Expression, Filter, Node};
+use crate::query::time_expression::{self, Span};
+use crate::query::typo::Typos;
+use crate::rank::{exact, gate, near_duplicates, score};
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::trace::{self, CandidateOutcome};
+use crate::search::filter::{self, Matcher, Part};
+use crate::search::hit::{Hit, Recalled, holding_again};
+use crate::search::reader::{Recall, Successor};
+use crate::search::sources::{At, Sources};
+use super::request::{LIMIT_MAX, Search, is_of_memories};
 use memory_store_base::error::Error;
-use memory_store_base::kind::Kind;
 use memory_store_base::text;
 use memory_store_base::time::Timestamp;
 
-/// Hits when the caller names no limit.
-const LIMIT: usize = 10;
-/// Hits that may be asked for.
-const LIMIT_MAX: usize = 1000;
 /// Candidates that words may bring where nothing is demanded of them that could leave only the last.
-pub(super) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
+pub(crate) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
 /// As many for each hit that is wanted, but not less than [`RANKED_MIN`]: for every candidate an entry and a vector are
 /// read. Where too few of them become hits, it is [`RANKED_MAX`] after all.
 const RANKED_PER_HIT: usize = 4;
@@ -44,178 +36,8 @@ const NEAR_BEST: f32 = 0.3;
 /// Candidates that a trace tells of.
 const TRACED_MAX: usize = 64;
 
-/// Part of what is recalled that a search looks through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tier {
-    /// Memories.
-    #[default]
-    Memories,
-    /// Passages of sessions.
-    Passages,
-    /// The model's thinking in turns, as far as transcripts contain it.
-    Thinking,
-    /// Memories and passages: the best of each tier first.
-    Both,
-}
-
-/// An explicit search.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Search {
-    /// Words, perhaps with operators and filters (see the module `expression`); without words the
-    /// newest come first.
-    pub text: String,
-    /// True if `-word` in the text excludes and quotes demand: not where it may be an error message.
-    pub exact: bool,
-    /// Only these kinds; empty means all.
-    pub kinds: Vec<Kind>,
-    /// Only what has one of these tags; empty means all.
-    pub tags: Vec<String>,
-    /// Only what is about one of these files; empty means all.
-    pub paths: Vec<String>,
-    /// Number of hits; 0 means ten.
-    pub limit: usize,
-    /// Nothing older than this.
-    pub since: Option<Timestamp>,
-    /// Nothing newer than this.
-    pub until: Option<Timestamp>,
-    /// Only of this session, by the start of its id.
-    pub session: Option<String>,
-    /// Only of one of these sessions, by their ids; empty means all.
-    pub sessions: Vec<String>,
-    /// Where to search.
-    pub tier: Tier,
-    /// Superseded memories too.
-    pub superseded: bool,
-    /// Nothing that is held back: a model is to see the hits.
-    pub without_held: bool,
-    /// The session that asks: its own passages are in its context, and are found only if [`Self::session`] names one.
-    pub asked_in: Option<String>,
-}
-
-impl Search {
-    /// Returns the problem with the filters in the text, for the person who wrote it.
-    pub fn problem(&self, now: Timestamp) -> Option<String> {
-        expression::parse(&self.text, now, self.exact).err()
-    }
-
-    /// Returns the number of wanted hits.
-    pub(super) fn limit(&self) -> usize {
-        if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
-    }
-
-    /// Returns whether kinds or tags are demanded that passages do not have.
-    fn is_for_memories(&self, now: Timestamp) -> bool {
-        let parsed = expression::parse(&self.text, now, self.exact);
-        let must = parsed.map(|parsed| parsed.must).unwrap_or_default();
-        self.filters().iter().chain(&must).any(is_of_memories)
-    }
-
-    /// The filters beside the text.
-    fn filters(&self) -> Vec<Node> {
-        let one_of = |filters: Vec<Filter>| {
-            let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
-            (!nodes.is_empty()).then_some(Node::Any(nodes))
-        };
-        let span = Span { from: self.since, to: self.until.map(|until| Timestamp(until.0 + 1)) };
-        let session =
-            self.session.iter().map(|session| Node::Filter(Filter::Session(session.clone())));
-        [
-            one_of(self.kinds.iter().map(|&kind| Filter::Kind(kind)).collect()),
-            one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
-            one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
-            one_of(self.sessions.iter().cloned().map(Filter::Session).collect()),
-            (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
-        ]
-        .into_iter()
-        .flatten()
-        .chain(session)
-        .collect()
-    }
-}
-
-impl Recall {
-    /// Lets what is asked from now on have vectors of the transformer, where it is installed and
-    /// there is something to compare them with: who asks explicitly waits for milliseconds.
-    pub(super) fn open_transformer(&self, sources: &Sources) {
-        if self.embedder.get().is_some() {
-            return;
-        }
-        let models = self.models.as_deref().filter(|_| sources.have_vectors());
-        let open = |dir| match &self.shared {
-            Some(shared) => shared.get(dir),
-            None => Transformer::open(dir).map(Arc::new),
-        };
-        match models.map(open) {
-            Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
-            // Where no model is installed, that is all right.
-            Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
-                let error = match error {
-                    // This one's words are for when nothing else is left.
-                    Error::Model { path, message } => format!("{}: {message}", path.display()),
-                    error => error.to_string(),
-                };
-                format!(
-                    "{error}; asked with the quicker table instead, `throughline doctor` says more"
-                )
-            }),
-            Some(Err(_)) | None => {}
-        }
-    }
-}
-
-/// Finds what a search asks for.
-pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    match search.tier {
-        Tier::Memories => memories(recall, search, now),
-        Tier::Passages | Tier::Thinking => passages::search::search(recall, search, now),
-        Tier::Both => both(recall, search, now),
-    }
-}
-
-/// Hits of each tier that come before all others.
-const FIRST_OF_TIER: usize = 5;
-
-/// Finds memories and passages. A search for a tag, or for a kind that no passage is of, finds memories alone.
-fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    let mut recalled = memories(recall, search, now);
-    if search.is_for_memories(now) {
-        return recalled;
-    }
-    let of_passages = passages::search::search(recall, search, now);
-    let mut memories = std::mem::take(&mut recalled.hits).into_iter();
-    let mut passages = commands(recall, search, now).into_iter().chain(of_passages.hits);
-    recalled.hits.extend(memories.by_ref().take(FIRST_OF_TIER));
-    recalled.hits.extend(passages.by_ref().take(FIRST_OF_TIER));
-    recalled.hits.extend(memories.chain(passages));
-    recalled.hits.truncate(search.limit());
-    for note in of_passages.notes {
-        if !recalled.notes.contains(&note) {
-            recalled.notes.push(note);
-        }
-    }
-    recalled.degraded = recalled.degraded.or(of_passages.degraded);
-    recalled
-}
-
-/// Returns the commands that passed in sessions and fit a search which demands nothing that they do not have.
-fn commands(recall: &Recall, search: &Search, now: Timestamp) -> Vec<Hit> {
-    let Ok(parsed) = expression::parse(&search.text, now, search.exact) else { return Vec::new() };
-    let is_kind = |node: &Node| {
-        let kinds = match node {
-            Node::Any(nodes) => nodes.as_slice(),
-            node => std::slice::from_ref(node),
-        };
-        kinds.contains(&Node::Filter(Filter::Kind(Kind::Command)))
-    };
-    let must = [search.filters(), parsed.must].concat();
-    if parsed.operators || !must.iter().all(is_kind) || must.is_empty() && parsed.words.is_empty() {
-        return Vec::new();
-    }
-    passed_commands::find(&recall.commands, &parsed.words, search.limit())
-}
-
 /// A search made ready: slips corrected, events replaced by their times.
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// The words that rank.
     pub words: String,
     /// Conditions.
@@ -343,21 +165,6 @@ impl Wanted {
     }
 }
 
-/// Returns whether a condition is about tags, and kinds that no passage is of, alone.
-fn is_of_memories(node: &Node) -> bool {
-    match node {
-        Node::Filter(Filter::Kind(kind)) => !KINDS_OF_EVIDENCE.contains(kind),
-        Node::Filter(Filter::Tag(_)) => true,
-        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
-        Node::Not(node) => is_of_memories(node),
-        Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),
-    }
-}
-
-/// Kinds that are not of memories alone: an error with its cure is a passage, and the commands that passed in sessions are
-/// listed.
-const KINDS_OF_EVIDENCE: [Kind; 2] = [Kind::Fix, Kind::Command];
-
 /// Note on passages that are asked for another kind or a tag.
 const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags, so those conditions limit nothing.";
 
@@ -372,7 +179,8 @@ fn replace(node: &mut Node, word: &str, meant: &str) {
     }
 }
 
-fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+/// Finds memories.
+pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let sources = &recall.sources;
     let parts: Vec<Part<'_>> = sources
         .list
@@ -393,7 +201,7 @@ fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
 }
 
 /// Note on a search that was taken less strictly than written.
-pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
+pub(crate) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
 
 fn found(
     recall: &Recall,
@@ -504,7 +312,7 @@ fn hits_of(
 }
 
 /// Candidates of a search, with the places of its words.
-pub(super) struct Ranked<'a> {
+pub(crate) struct Ranked<'a> {
     /// Best first.
     pub candidates: Vec<Candidate>,
     /// `None` when no words were asked for.
@@ -514,7 +322,7 @@ pub(super) struct Ranked<'a> {
 }
 
 /// Returns candidates in no order: those that share a word, and those that a path names.
-pub(super) fn unranked<'a>(
+pub(crate) fn unranked<'a>(
     sources: &'a Sources,
     query: &Query,
     wanted: &Wanted,
@@ -541,7 +349,7 @@ fn sharing<'a>(
 
 /// Returns candidates, best first: as many as `max` that share a word, and with filters, which may leave only the last
 /// of them, every one. Without words, and behind those with operators, the newest follow.
-pub(super) fn candidates<'a>(
+pub(crate) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,
     query: &Query,
@@ -601,7 +409,7 @@ fn read_all(sources: &Sources, typos: &mut Typos) {
 }
 
 /// Shows what a record says.
-pub(super) fn show(record: &Record, typos: &mut Typos) {
+pub(crate) fn show(record: &Record, typos: &mut Typos) {
     typos.read(&record.title);
     typos.read(&record.text);
     record.tags.iter().chain(&record.paths).for_each(|text| typos.read(text));

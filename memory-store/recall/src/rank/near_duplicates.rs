@@ -4,7 +4,7 @@
 //! flags, paths, code names, and commands as a whole. Notes that differ in such a word say different things, however much
 //! else they share.
 
-use super::Hit;
+use crate::search::hit::Hit;
 use memory_store_base::id::MemoryId;
 use memory_store_base::text::{is_stop_word, is_unspaced, telling, term_hash};
 

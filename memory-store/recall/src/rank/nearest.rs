@@ -1,11 +1,11 @@
 //! Vectors of a source: those of its segment and of its journal as one.
 
-use super::sources::{Source, Sources, Way};
 use crate::embed::{Space, Vector};
-use crate::index::clusters::nearest_in_clusters;
 use crate::index::hub;
+use crate::index::clusters::nearest_in_clusters;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, nearest};
+use crate::search::sources::{Source, Sources, Way};
 use memory_store_base::error::Error;
 use memory_store_base::settings::IndexSearch;
 

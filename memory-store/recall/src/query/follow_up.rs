@@ -4,9 +4,9 @@
 //! *topic*, what the prompts before were about. These words count for less, and alone they find
 //! nothing: what the prompt before matched, it was answered with.
 
-use super::acknowledgement::is_acknowledgement;
-use super::candidate::Candidate;
-use super::query::{Query, Term};
+use crate::query::{Query, Term};
+use crate::query::acknowledgement::is_acknowledgement;
+use crate::rank::candidate::Candidate;
 use memory_store_base::text::rarity;
 
 /// Terms of a topic.
@@ -65,7 +65,7 @@ impl Topic {
 
     /// The topic after a further prompt: the rarest terms of it, and behind them those of the topic
     /// before, where it goes on with that.
-    pub(super) fn then(&self, query: &Query) -> Self {
+    pub(crate) fn then(&self, query: &Query) -> Self {
         let mut own: Vec<&Term> = own_terms(query).collect();
         own.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.hash.cmp(&b.hash)));
         let mut terms: Vec<u64> = own.iter().take(TERMS_MAX).map(|term| term.hash).collect();
@@ -81,7 +81,7 @@ impl Topic {
 }
 
 /// A prompt with the topic that it goes on with.
-pub(super) struct Followed {
+pub(crate) struct Followed {
     /// The query.
     pub query: Query,
     /// Rarity of each of the prompt's own terms; of others, 0.

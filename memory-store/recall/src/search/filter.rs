@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::Hit;
-use super::exact;
-use super::expression::{Filter, Node};
 use crate::index::document::Document;
 use crate::index::segment::Segment;
+use crate::query::expression::{Filter, Node};
+use crate::rank::exact;
+use crate::search::hit::Hit;
 use memory_store_base::error::Error;
 use memory_store_base::text::{self, Form, term_hash};
 

@@ -1,9 +1,9 @@
 //! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often
 //! only one of the two names it.
 
-use super::candidate::Candidate;
-use super::sources::At;
 use crate::index::record::Entry;
+use crate::rank::candidate::Candidate;
+use crate::search::sources::At;
 
 /// Weights of the words of neighbouring documents, by their distance: of the one before and the one after, and of the
 /// two next to these. Fitted as those in `score.rs` are.
@@ -39,8 +39,8 @@ mod tests {
     use crate::index::record::Record;
     use crate::index::testing;
     use crate::query::Query;
-    use crate::score;
-    use crate::sources::Sources;
+    use crate::rank::score;
+    use crate::search::sources::Sources;
     use memory_store_base::id::MemoryId;
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Collection;
-use super::fallback;
-use super::start_rank::{Standing, StartGroup, worth};
 use crate::index::Index;
 use crate::index::document::Document;
 use crate::index::journal::{Entry as Change, KnownJournals};
 use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_DRAFT, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
+use crate::rank::start_rank::{Standing, StartGroup, worth};
+use crate::search::fallback;
+
 use memory_store_base::error::{Error, Result};
 use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
@@ -22,6 +22,19 @@ use memory_store_base::layout::{ProjectDir, Tree, UserDirs};
 use memory_store_base::pulled_setting;
 use memory_store_base::settings::{IndexSearch, Pulled, Settings};
 use memory_store_base::time::Timestamp;
+
+/// Collection of a source and its hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    /// The project's memories.
+    Memories,
+    /// The user's own memories, which apply to every project.
+    User,
+    /// Passages of sessions.
+    Passages,
+    /// The model's thinking in turns of sessions.
+    Thinking,
+}
 
 /// Place of a document: the number of its source, and its place there. Places past the end of the segment count through
 /// the loose documents.

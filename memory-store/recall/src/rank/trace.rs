@@ -1,9 +1,8 @@
 //! Trace of each candidate of a query, for people who ask why.
 
-use super::candidate::Candidate;
-use super::candidate::Features;
-use super::query::Query;
-use super::sources::Sources;
+use crate::query::Query;
+use crate::rank::candidate::{Candidate, Features};
+use crate::search::sources::Sources;
 use memory_store_base::id::MemoryId;
 
 /// A candidate, what was made of it, and what became of it.

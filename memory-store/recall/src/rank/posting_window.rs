@@ -2,9 +2,9 @@
 //! of documents after the other. A first touch of memory costs a hook more than computing, and the memory of a window
 //! is touched again and again.
 
-use super::query::Query;
 use crate::index::format::impact_weight;
 use crate::index::segment::{Postings, TermBlock};
+use crate::query::Query;
 
 /// Documents of a window.
 pub(crate) const WINDOW: u32 = 2048;

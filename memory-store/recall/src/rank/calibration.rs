@@ -1,13 +1,13 @@
 //! Calibration of the gate: a store's own threshold, by prompts about other things.
 
-use super::gate::{SCALE, UNCALIBRATED, USUAL_ALPHA};
-use super::nearest::Probe;
-use super::query::Query;
-use super::score;
-use super::sources::Sources;
 use crate::embed::Vectors;
 use crate::index::manifest::Gate;
 use crate::index::segment::Segment;
+use crate::query::Query;
+use crate::rank::score;
+use crate::rank::background::{PROMPTS, asked, exceeded_by, kinds};
+use crate::rank::gate::{SCALE, UNCALIBRATED, USUAL_ALPHA};
+use crate::search::sources::Sources;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 
@@ -40,30 +40,13 @@ fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
     own + usual.share * (threshold - own)
 }
 
-/// Prompts about everything and nothing, one a line, by kind: a line that begins with `## ` begins the
-/// next one. Other lines that begin with `#` are comments.
-const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
-
 /// Returns a digest of this build's gate rules; a change makes a new gate due.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&SCALE.to_le_bytes());
-    hasher.update(&super::passages::gate::SCALE.to_le_bytes());
+    hasher.update(&crate::passages::gate::SCALE.to_le_bytes());
     hasher.update(PROMPTS.as_bytes());
     *hasher.finalize().as_bytes()
-}
-
-/// The kinds of prompts about other things that every store is asked when it is published.
-fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
-    PROMPTS.split("\n## ").skip(1).map(|kind| {
-        let lines = kind.lines().skip(1);
-        lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
-    })
-}
-
-/// The prompts about other things that every store is asked when it is published.
-pub fn background_prompts() -> impl Iterator<Item = &'static str> {
-    kinds().flatten()
 }
 
 /// Asks a store the background prompts, as a hook would, and returns its gate: the score that the share
@@ -81,23 +64,12 @@ pub fn calibrate(segment: Segment, settings: &Settings, vectors: Option<&dyn Vec
     strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
 }
 
-/// A background prompt with the vector that a hook would give it.
-fn asked(prompt: &str, vectors: Option<&dyn Vectors>) -> Query {
-    let query = Query::prompt(prompt);
-    let probe = vectors.and_then(|vectors| {
-        Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
-    });
-    Query { probe, ..query }
-}
-
 /// The gate of a store of so many memories in which prompts of a kind have these scores.
-fn gate_of(mut scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
-    scores.sort_by(f32::total_cmp);
+fn gate_of(scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     let count = scores.len().max(1) as f32;
-    let at = ((count * (1.0 - alpha)).ceil() as usize).max(1) - 1;
-    let own = scores.get(at).copied().unwrap_or_default();
     let mean = scores.iter().sum::<f32>() / count;
     let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
+    let own = exceeded_by(scores, alpha).unwrap_or_default();
     let threshold = drawn(own, usual, docs, alpha);
     Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }

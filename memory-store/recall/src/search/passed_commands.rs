@@ -9,7 +9,7 @@ use memory_store_base::memory::SaidBy;
 use memory_store_base::passed_commands::PassedCommand;
 use memory_store_base::text;
 
-use crate::Hit;
+use crate::search::hit::Hit;
 
 /// Commands of an answer.
 const SHOWN_MAX: usize = 3;

@@ -2,13 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::candidate::Candidate;
-use super::posting_window::{BEST_PARAGRAPHS, List, Scored, WINDOW, Window};
-use super::project_name;
-use super::query::{self, Pair, Query, Term};
-use super::sources::{At, Source, Sources};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::segment::{Segment, Slot};
+use crate::query::{self, Pair, Query, Term, project_name};
+use crate::rank::candidate::Candidate;
+use crate::rank::posting_window::{BEST_PARAGRAPHS, List, Scored, WINDOW, Window};
+use crate::search::sources::{At, Source, Sources};
 use memory_store_base::text::rarity::{self, inverse_frequency};
 
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
@@ -512,7 +511,7 @@ mod tests {
         use std::sync::LazyLock;
 
         use super::*;
-        use crate::posting_window::BEST_PARAGRAPHS;
+        use crate::rank::posting_window::BEST_PARAGRAPHS;
 
         /// Documents of the segment, and of the journal behind it.
         const DOCS: u32 = 3 * WINDOW + 700;

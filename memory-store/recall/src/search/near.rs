@@ -1,8 +1,10 @@
 //! Memories near a text that is about to become one: no gate, no operators, nothing collapsed.
 
-use super::lexical::Found;
-use super::query::Query;
-use super::{Hit, Recall, Recalled, score};
+use crate::query::Query;
+use crate::rank::score;
+use crate::rank::lexical::Found;
+use crate::search::hit::{Hit, Recalled};
+use crate::search::reader::Recall;
 use memory_store_base::time::Timestamp;
 
 /// Candidates that words may bring.

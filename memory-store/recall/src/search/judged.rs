@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::Recall;
-use super::sources::{At, Sources};
 use crate::index::record::FLAG_HELD;
+use crate::search::reader::Recall;
+use crate::search::sources::{At, Sources};
 use memory_store_base::fs::file_stamp::Stamp;
 
 /// Files that the indexes give, as they were read.

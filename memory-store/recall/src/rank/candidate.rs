@@ -1,9 +1,9 @@
 //! Candidates: documents that share something with a query, and what is known of how they fit.
 
-use super::query::{Query, Term};
-use super::sources::{At, Sources};
-use crate::index::record::{Entry, FLAG_SUPERSEDED};
+use crate::index::record::{Entry, FLAG_PINNED, FLAG_SUPERSEDED};
 use crate::index::vectors::Near;
+use crate::query::{Query, Term};
+use crate::search::sources::{At, Sources};
 use memory_store_base::kind::Kind;
 
 /// A document that shares something with the query.
@@ -85,6 +85,11 @@ impl Candidate {
             named: None,
             shared: Vec::new(),
         }
+    }
+
+    /// Returns whether a person pinned it.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.entry.has(FLAG_PINNED)
     }
 
     /// Returns the candidate at a place, with nothing known about how it fits; `None` for a superseded document.

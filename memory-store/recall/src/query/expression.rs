@@ -10,7 +10,7 @@
 //!
 //! Operators are in capitals, so that prose is not taken for them.
 
-use super::time_expression::{self, Span};
+use crate::query::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
