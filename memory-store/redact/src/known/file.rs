@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KEY_BYTES, Known, Scope, VALUES_MAX, Value};
 use crate::value::spread::VALUE_BYTES_MAX;
+use super::{KEY_BYTES, Known, Scope, VALUES_MAX, Value};
 use memory_store_base::error::{At, Result};
 use memory_store_base::fs::disk::{
     Privacy, create_folder, private_options, read_if_there, replace,
@@ -163,7 +163,8 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RedactOptions, Redactor};
+    use crate::options::RedactOptions;
+    use crate::engine::Redactor;
 
     #[test]
     fn what_was_written_is_known_to_who_has_the_key() {

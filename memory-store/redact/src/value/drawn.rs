@@ -2,8 +2,8 @@
 //! `hujfyb-9kynqe-byrBax`. Letters that make a word which technical texts know count against it, and so do names
 //! in code that are made of such words.
 
-use super::shape;
 use crate::vocabulary::WORDS;
+use super::shape;
 use memory_store_base::text::{self, rarity};
 
 /// Bytes of an odd value, at least and at most.

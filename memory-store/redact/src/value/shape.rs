@@ -1,7 +1,7 @@
 //! Shape of a value: a placeholder, a reference, a path, a word, or something random.
 
-use super::drawn;
 use crate::vocabulary::WORDS;
+use super::drawn;
 
 /// Shannon entropy in bits per byte.
 pub(crate) fn entropy(text: &[u8]) -> f32 {

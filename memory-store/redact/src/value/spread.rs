@@ -1,8 +1,8 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use super::{Asked, Place, Reason, drawn, judge, shape};
 use crate::vocabulary::WORDS;
+use super::{Asked, Place, Reason, drawn, judge, shape};
 use memory_store_base::text::{rarity, tokens};
 
 /// Shorter values are words, and longer ones texts.

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::Finding;
+use crate::finding::{DENIED, Finding};
 
-/// The name of what a person's own pattern hid.
-pub(super) const DENIED: &str = "denied";
 
 /// Patterns that a person may have.
 pub(crate) const PATTERNS_MAX: usize = 100;
@@ -77,7 +75,7 @@ impl DenyPatterns {
     }
 
     /// Returns where the patterns match.
-    pub(super) fn find(&self, text: &[u8]) -> Vec<Finding> {
+    pub(crate) fn find(&self, text: &[u8]) -> Vec<Finding> {
         self.0
             .iter()
             .flat_map(|pattern| pattern.find_iter(text))
@@ -148,7 +146,8 @@ fn cost(pattern: &Hir) -> Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RedactOptions, Redactor};
+    use crate::options::RedactOptions;
+    use crate::engine::Redactor;
 
     fn patterns(patterns: &[&str]) -> Result<DenyPatterns, PatternError> {
         let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();

@@ -8,9 +8,9 @@ mod said;
 
 use std::ops::Range;
 
-use super::value::{self, Place, Promise, judge, shape};
-use super::vocabulary::WORDS;
-use super::{cue, word};
+use crate::context::cue;
+use crate::value::{self, Place, Promise, judge, shape, word};
+use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
 /// The longest name that is looked at.
@@ -50,7 +50,7 @@ enum Join {
 ///
 /// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
 /// each is looked at.
-pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
     if is_verdict(text, &name) || is_folder(text, &name) {
         return None;
@@ -151,12 +151,12 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
 }
 
 /// The other secret of a sentence that tells two: "from this to that".
-pub(super) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
+pub(crate) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
     said::next(text, at)
 }
 
 /// Returns whether the name of a column, which may have spaces in it, promises a secret.
-pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
+pub(crate) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     let words = text[name.clone()].to_ascii_lowercase();
     let joined: Vec<u8> =
         words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
@@ -164,13 +164,13 @@ pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
 }
 
 /// Returns whether a word is the name of a password, or of a secret of another kind.
-pub(super) fn names_password(word: &[u8]) -> bool {
+pub(crate) fn names_password(word: &[u8]) -> bool {
     let is_french = word.eq_ignore_ascii_case(b"passe");
     is_french || matches!(promise(word), Some(Promise::Password | Promise::Key))
 }
 
 /// Finds the passwords whose names are not ASCII.
-pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::promise::promise_in_prose;
 use crate::value::{self, Place, Promise, drawn, judge, shape};
+use crate::value::word::{self, VALUE_BYTES_MAX};
 use crate::vocabulary::WORDS;
-use crate::word::{self, VALUE_BYTES_MAX};
+use super::promise::promise_in_prose;
 
 /// Signs of Markdown that may stand right behind the name.
 const MARKS_MAX: usize = 3;
@@ -344,7 +344,7 @@ fn is_edge(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::Redactor;
+    use crate::engine::Redactor;
 
     #[test]
     fn a_text_that_ends_in_an_open_quote_is_read_to_its_end() {

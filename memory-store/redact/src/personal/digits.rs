@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::checksum::luhn;
-use super::vocabulary::{WORDS, Words};
+use crate::personal::checksum::luhn;
+use crate::vocabulary::{WORDS, Words};
 
 /// Bytes before a number that are read for words that explain it.
 const LEAD_BYTES: usize = 40;
 
 /// The longest telephone number with its signs.
-pub(super) const DIALLED_BYTES_MAX: usize = 26;
+pub(crate) const DIALLED_BYTES_MAX: usize = 26;
 
 /// A run of digits with single signs between them.
 struct Run {
@@ -56,7 +56,7 @@ fn is_after(text: &[u8], start: usize, words: &Words) -> bool {
 }
 
 /// Returns whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
-pub(super) fn are_many(text: &[u8], start: usize) -> bool {
+pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
     // The shortest number is `536-90-4399`; among the first bytes of one in groups are that many digits at least.
     const BYTES: usize = 11;
     const DIGITS_MIN: usize = 7;
@@ -67,7 +67,7 @@ pub(super) fn are_many(text: &[u8], start: usize) -> bool {
 
 /// A payment card: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and groups as on
 /// the card.
-pub(super) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
+pub(crate) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
     let run = run(text, start, b" -", 19)?;
     let groups = matches!(
         run.groups.as_slice(),
@@ -105,7 +105,7 @@ fn is_issued(digits: &[u8]) -> bool {
 }
 
 /// Numbers of persons that their form or their sum proves.
-pub(super) fn national_id(text: &[u8], start: usize) -> Option<Range<usize>> {
+pub(crate) fn national_id(text: &[u8], start: usize) -> Option<Range<usize>> {
     ssn(text, start).or_else(|| cpf(text, start)).or_else(|| nir(text, start))
 }
 
@@ -164,7 +164,7 @@ fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 /// The tax code of a person in Italy, with its check letter.
-pub(super) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> {
+pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> {
     const BYTES: usize = 16;
     // The values of characters at odd places, by the decree of 23 December 1976.
     const ODD: [u32; 26] = [
@@ -190,7 +190,7 @@ pub(super) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> 
 
 /// A telephone number, and whether it is one that is kept for fiction. Forms that are more often
 /// something else count where a word before says so, or where all is masked.
-pub(super) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
+pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
     const DIGITS_MIN: usize = 8;
     const DIGITS_MAX: usize = 15;
     let before = start.checked_sub(1).map(|at| text[at]);

@@ -4,15 +4,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::known::trimmed;
-use super::value::spread::{Evidence, may_spread};
-use super::value::{Place, judge, shape};
-use super::vocabulary::WORDS;
-use super::{ASSIGNMENT, Finding, Redactor, united};
+use crate::engine::Redactor;
+use crate::finding::{ASSIGNMENT, Finding, united};
+use crate::known::trimmed;
+use crate::value::{Place, judge, shape};
+use crate::value::spread::{Evidence, may_spread};
+use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
-pub(super) const ANSWER: &str = "answer";
+pub(crate) const ANSWER: &str = "answer";
 
 /// The longest question whose end is looked at.
 const QUESTION_BYTES_MAX: usize = 2_000;
@@ -68,12 +69,12 @@ impl Redactor {
         }
         if !found.is_empty() {
             // Hiding one value may hide from other rules what tells the next: "Old password ..., new one ...".
-            found.extend(self.findings(answer).into_iter().filter(|it| super::is_learned(it.rule)));
+            found.extend(self.findings(answer).into_iter().filter(|it| crate::engine::is_learned(it.rule)));
             found.sort_by_key(|finding| finding.range.start);
             found = united(found);
             found.retain(|finding| {
                 let value = &answer[finding.range.clone()];
-                !value.contains(super::PLACEHOLDER_OPEN) && !self.is_harmless(value.as_bytes())
+                !value.contains(crate::finding::PLACEHOLDER_OPEN) && !self.is_harmless(value.as_bytes())
             });
         }
         let hidden: Vec<&str> =
@@ -103,7 +104,7 @@ impl Redactor {
             // A word behind a name may be any word; the question decides about it.
             let is_word = answer[range.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
             let is_name = finding.rule == ASSIGNMENT && is_algorithm(&answer[range.clone()]);
-            (super::is_learned(finding.rule) && !is_word && !is_name)
+            (crate::engine::is_learned(finding.rule) && !is_word && !is_name)
                 .then_some(Finding { rule: ANSWER, range })
         };
         self.findings(&text).into_iter().filter_map(behind).collect()

@@ -175,3 +175,24 @@ pub(crate) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && judge(told, Place::Beside(Promise::Password)).is_secret())
         .then_some(value)
 }
+
+/// Returns whether a word has digits and letters mixed, or signs between them: cheaper than to judge it.
+pub(crate) fn may_be_value(word: &[u8]) -> bool {
+    const BYTES: Range<usize> = 8..120;
+    if !BYTES.contains(&word.len()) || !word.iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    let end = word.iter().rposition(|byte| !byte.is_ascii_punctuation()).map_or(0, |at| at + 1);
+    let start = word.iter().position(|byte| !byte.is_ascii_punctuation()).unwrap_or(end);
+    let word = &word[start..end];
+    let is_code = |byte: &u8| b"()[]{}<>;\\".contains(byte);
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+    let is_telling =
+        |byte: &u8| byte.is_ascii_uppercase() || !byte.is_ascii() || b"!#$%^&*+=~?".contains(byte);
+    let is_turn = |pair: &[u8]| pair[0].is_ascii_digit() && is_letter(&pair[1]);
+    word.len() >= BYTES.start
+        && word.iter().any(is_letter)
+        && (word.iter().any(is_telling) || word.windows(2).any(is_turn))
+        && !word.iter().any(is_code)
+        && memchr::memmem::find(word, b"::").is_none()
+}

@@ -5,14 +5,14 @@ use std::ops::{Range, RangeInclusive};
 use memchr::memmem;
 
 /// The word by which the armour of a private key is found; case is ignored by the search, not here.
-pub(super) const PEM_KEYWORD: &str = "PRIVATE KEY";
+pub(crate) const PEM_KEYWORD: &str = "PRIVATE KEY";
 
 /// Beginning of the base 64 of such armour.
-pub(super) const ENCODED_PEM_KEYWORD: &str = "LS0tLS1CRUdJTi";
+pub(crate) const ENCODED_PEM_KEYWORD: &str = "LS0tLS1CRUdJTi";
 
 /// The tag around text that a person does not want to be kept.
-pub(super) const PRIVATE_OPEN: &str = "<private>";
-pub(super) const PRIVATE_CLOSE: &str = "</private>";
+pub(crate) const PRIVATE_OPEN: &str = "<private>";
+pub(crate) const PRIVATE_CLOSE: &str = "</private>";
 
 /// The longest private key that is looked for.
 const PEM_BYTES_MAX: usize = 64 << 10;
@@ -22,7 +22,7 @@ const PEM_MATERIAL_BYTES_MIN: usize = 24;
 
 /// Finds the private key whose `BEGIN` line contains the keyword at `hit`. One that was cut off
 /// ends where its material ends.
-pub(super) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+pub(crate) fn private_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const LABEL_BYTES_MAX: usize = 32;
     let lead = &text[hit.start.saturating_sub(BEGIN.len() + LABEL_BYTES_MAX)..hit.start];
@@ -77,7 +77,7 @@ fn trim_break(text: &[u8]) -> usize {
 }
 
 /// Finds the base 64 of a private key that begins at `hit`, over as many lines as it takes.
-pub(super) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+pub(crate) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     const BYTES_MIN: usize = 64;
     // Everybody may read a certificate.
     const CERTIFICATE: &[u8] = b"BDRVJUSUZJQ0FUR";
@@ -131,7 +131,7 @@ fn material(text: &[u8]) -> usize {
 
 /// Finds the end of the private text whose opening tag stands at `hit`; tags nest, and one that is
 /// never closed reaches to the end. A tag between backticks is only mentioned.
-pub(super) fn private_text(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+pub(crate) fn private_text(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     if text[..hit.start].ends_with(b"`") && text[hit.end..].starts_with(b"`") {
         return None;
     }

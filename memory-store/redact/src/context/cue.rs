@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use super::value::{self, Place, drawn, judge};
-use super::vocabulary::WORDS;
-use super::{gate, word};
+use crate::gate::sentence;
+use crate::value::{self, Place, drawn, judge, word};
+use crate::vocabulary::WORDS;
 
 /// Text before and behind a cue in which its value may stand.
 const BEFORE_BYTES_MAX: usize = 48;
@@ -20,7 +20,7 @@ const VALUE_BYTES_MAX: usize = 56;
 
 /// Reads a text cue by cue, and each part of it once.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     read: usize,
     /// End of the line that was judged as a sentence.
     judged: usize,
@@ -28,7 +28,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Finds the values near the cue at `hit` that were not read before.
-    pub(super) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
+    pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         if !begins_word(text, hit) {
             return Vec::new();
         }
@@ -47,7 +47,7 @@ impl Reader {
     }
 
     /// Finds the values in the sentences around a name or cue at `hit` that are clearly credentials.
-    pub(super) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
+    pub(crate) fn sentence(&mut self, text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
         const SIDE_BYTES: usize = 160;
         if hit.start < self.judged {
             return Vec::new();
@@ -71,7 +71,7 @@ impl Reader {
         let end = end + if end == to { more.unwrap_or(0) } else { 0 };
         self.judged = end;
         let Ok(line) = str::from_utf8(&text[start..end]) else { return Vec::new() };
-        let found = gate::clear(line).into_iter();
+        let found = sentence::clear(line).into_iter();
         let found = found.map(|range| start + range.start..start + range.end);
         found.filter(|value| !is_part_or_id(text, value)).collect()
     }
@@ -88,32 +88,11 @@ fn is_part_or_id(text: &[u8], value: &Range<usize>) -> bool {
 fn has_mixed_word(line: &[u8]) -> bool {
     // Of most lines this is all that is asked.
     line.iter().any(u8::is_ascii_digit)
-        && line.split(|byte| byte.is_ascii_whitespace()).any(may_be_value)
-}
-
-/// Returns whether a word has digits and letters mixed, or signs between them: cheaper than to judge it.
-pub(super) fn may_be_value(word: &[u8]) -> bool {
-    const BYTES: Range<usize> = 8..120;
-    if !BYTES.contains(&word.len()) || !word.iter().any(u8::is_ascii_digit) {
-        return false;
-    }
-    let end = word.iter().rposition(|byte| !byte.is_ascii_punctuation()).map_or(0, |at| at + 1);
-    let start = word.iter().position(|byte| !byte.is_ascii_punctuation()).unwrap_or(end);
-    let word = &word[start..end];
-    let is_code = |byte: &u8| b"()[]{}<>;\\".contains(byte);
-    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
-    let is_telling =
-        |byte: &u8| byte.is_ascii_uppercase() || !byte.is_ascii() || b"!#$%^&*+=~?".contains(byte);
-    let is_turn = |pair: &[u8]| pair[0].is_ascii_digit() && is_letter(&pair[1]);
-    word.len() >= BYTES.start
-        && word.iter().any(is_letter)
-        && (word.iter().any(is_telling) || word.windows(2).any(is_turn))
-        && !word.iter().any(is_code)
-        && memchr::memmem::find(word, b"::").is_none()
+        && line.split(|byte| byte.is_ascii_whitespace()).any(word::may_be_value)
 }
 
 /// Finds the value that stands before the name of a password, in its line.
-pub(super) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
+pub(crate) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
     let window = name.saturating_sub(AFTER_BYTES_MAX)..name;
     if !may_hold_value(&text[window.clone()]) {
         return None;
@@ -124,7 +103,7 @@ pub(super) fn before(text: &[u8], name: usize) -> Option<Range<usize>> {
 }
 
 /// Finds the values near cues that are not ASCII.
-pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }

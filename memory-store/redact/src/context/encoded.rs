@@ -12,13 +12,13 @@ const RUN_BYTES_MAX: usize = 4 << 10;
 const KNOWN_RUN_BYTES_MIN: usize = 11;
 
 /// Finds the runs of base 64 that hold a secret; `is_secret` judges what they say.
-pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+pub(crate) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let is_secret = |said: &[u8]| is_login(said) && !is_global_id(said) || is_secret(said);
     runs(text, RUN_BYTES_MIN, is_secret)
 }
 
 /// Finds the runs that hold a known value, which may be shorter, and the bytes that do, if there are any.
-pub(super) fn find_known(
+pub(crate) fn find_known(
     text: &[u8],
     are_bytes: bool,
     is_known: impl Fn(&[u8]) -> bool,
@@ -60,14 +60,14 @@ fn bytes(text: &[u8], is_known: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
 }
 
 /// The password in base 64 of a user and a password.
-pub(super) fn password(value: &str) -> Option<String> {
+pub(crate) fn password(value: &str) -> Option<String> {
     let said = decoded(value.trim_end_matches('=').as_bytes()).filter(|said| is_login(said))?;
     let colon = said.iter().position(|byte| *byte == b':')?;
     String::from_utf8(said[colon + 1..].to_vec()).ok()
 }
 
 /// The text that a value in base 64 is, as manifests of secrets have them.
-pub(super) fn told(value: &str) -> Option<String> {
+pub(crate) fn told(value: &str) -> Option<String> {
     let run = value.trim_end_matches('=').as_bytes();
     let is_run = run.len() >= KNOWN_RUN_BYTES_MIN && run.iter().copied().all(is_base64);
     let said = is_run.then(|| decoded(run)).flatten()?;
@@ -75,7 +75,7 @@ pub(super) fn told(value: &str) -> Option<String> {
 }
 
 /// A value without the escapes of an address, if it has any.
-pub(super) fn percent_decoded(value: &str) -> Option<String> {
+pub(crate) fn percent_decoded(value: &str) -> Option<String> {
     let mut said = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&byte, behind)) = rest.split_first() {

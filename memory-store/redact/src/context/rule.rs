@@ -7,11 +7,10 @@ use memchr::memmem::Finder;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::checksum;
-use super::command;
-use super::contexts;
-use super::value::{Place, Promise, drawn, judge, shape};
-use super::vocabulary::WORDS;
+use crate::context::{command, rows};
+use crate::personal::checksum;
+use crate::value::{Place, Promise, drawn, judge, shape};
+use crate::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
 /// again with a longer window.
@@ -33,7 +32,7 @@ const LEFT_EDGE_BYTES: usize = 3;
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// Name in the placeholder.
     pub name: String,
     /// A match contains at least one of these, or stands near it.
@@ -117,13 +116,13 @@ struct RuleFile {
 
 static PROVIDERS: LazyLock<RuleFile> = LazyLock::new(|| {
     // Proved by the test `the_table_of_rules_is_sound`.
-    toml::from_str(include_str!("../data/rules.toml")).expect("the built-in rules are valid")
+    toml::from_str(include_str!("../../data/rules.toml")).expect("the built-in rules are valid")
 });
 
-static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| contexts::rows("rule"));
+static CONTEXTS: LazyLock<Vec<Rule>> = LazyLock::new(|| rows::of("rule"));
 
 /// Returns the built-in rules: formats first, which tell more than what stands around a secret.
-pub(super) fn built_in() -> impl Iterator<Item = &'static Rule> {
+pub(crate) fn built_in() -> impl Iterator<Item = &'static Rule> {
     PROVIDERS.rule.iter().chain(CONTEXTS.iter())
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use memory_store_base::memory::{HeldFor, Memory};
 
-use super::Redactor;
-use super::known::{KEY_BYTES, Known};
+use crate::engine::Redactor;
+use crate::known::{KEY_BYTES, Known};
 
 impl Redactor {
     /// Returns a memory as an index holds it, and as it is judged and released: without its secrets, and while it is held
@@ -119,7 +119,7 @@ fn line_of(text: &str, range: &Range<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RedactOptions;
+    use crate::options::RedactOptions;
     use memory_store_base::memory::{CommandRecord, Fact, PathRef};
     use memory_store_base::settings::Settings;
     use memory_store_base::{Kind, MemoryId, Timestamp};

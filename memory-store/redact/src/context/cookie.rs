@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::value::shape;
-use super::vocabulary::WORDS;
+use crate::value::shape;
+use crate::vocabulary::WORDS;
 
 /// The most letters of options that are joined to `-b`.
 const FLAGS_MAX: usize = 8;
@@ -48,7 +48,7 @@ struct Cookies {
 
 /// Reads the cookies of a text from its start to its end, however often it says `cookie`.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// End of the text that need not be read again.
     done: usize,
     /// End of the text that was read.

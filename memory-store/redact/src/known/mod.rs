@@ -9,6 +9,11 @@ mod file;
 
 pub use file::Pending;
 
+pub(crate) mod deny;
+pub(crate) mod echo;
+pub(crate) mod names;
+pub(crate) mod together;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -16,11 +21,14 @@ use std::sync::{Arc, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Redactor, encoded, joined};
+use crate::context::{encoded, joined};
+use crate::engine::Redactor;
+use crate::finding::{Finding, KNOWN};
 use crate::value::spread;
 
-/// The name of what is hidden because it was recognised elsewhere.
-pub(crate) const KNOWN: &str = "known-secret";
+
+
+
 
 /// Values that are known of one project; later ones are hidden only where rules find them.
 pub(crate) const VALUES_MAX: usize = 10_000;
@@ -215,7 +223,7 @@ impl Known {
     }
 
     /// Returns where known values stand, as they are or in another code.
-    pub(super) fn find(&self, text: &str) -> Vec<Finding> {
+    pub(crate) fn find(&self, text: &str) -> Vec<Finding> {
         let text = text.as_bytes();
         let found = self.read(|shared, table| {
             let mut short = ShortWords::default();
@@ -511,7 +519,7 @@ pub(crate) fn trimmed(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RedactOptions;
+    use crate::options::RedactOptions;
 
     fn known(values: &[&str]) -> Redactor {
         let known = Known::new([7; KEY_BYTES]);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::contexts;
+use crate::context::rows;
 use crate::vocabulary::WORDS;
 
 /// Commands and files that contain secrets, as expressions in `contexts.toml`.
@@ -24,7 +24,7 @@ struct Output {
     files: Vec<String>,
 }
 
-static OUTPUT: LazyLock<Output> = LazyLock::new(|| contexts::rows("output"));
+static OUTPUT: LazyLock<Output> = LazyLock::new(|| rows::of("output"));
 
 static PRINTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let Output { name, prints, .. } = &*OUTPUT;

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::Finding;
+use crate::finding::{Finding, NAME};
 
-/// The name of what is hidden as the name of a person.
-pub const NAME: &str = "name";
 
 /// Names that are hidden wherever they stand as whole words. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +22,7 @@ impl Names {
     }
 
     /// Returns where the names stand.
-    pub(super) fn find(&self, text: &str) -> Vec<Finding> {
+    pub(crate) fn find(&self, text: &str) -> Vec<Finding> {
         let mut found = Vec::new();
         for name in self.0.iter() {
             for start in memmem::find_iter(text.as_bytes(), name.as_bytes()) {

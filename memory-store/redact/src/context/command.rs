@@ -1,8 +1,8 @@
 //! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
-use super::value::shape;
-use super::vocabulary::{WORDS, Words};
+use crate::value::shape;
+use crate::vocabulary::{WORDS, Words};
 
 /// Bytes before a command that show whether one may stand there.
 const BEFORE_BYTES_MAX: usize = 240;
@@ -23,7 +23,7 @@ enum Stand {
 
 /// Returns whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
 /// name to the value.
-pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
+pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
     let is_random = || shape::is_random(value, RANDOM_BYTES_MIN);
     // Behind the letter itself no folder stands.
     let is_folder = lead.last().is_some_and(u8::is_ascii_whitespace)

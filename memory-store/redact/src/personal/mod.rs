@@ -1,12 +1,13 @@
 //! Personal data: addresses, numbers of persons and of their things, each validated as far as its format allows. A
 //! policy for each class decides about it. Names of people are not found: no pattern tells them from other words.
 
+mod digits;
+pub(crate) mod checksum;
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use super::Finding;
-use super::checksum;
-use super::digits;
+use crate::finding::Finding;
 use memory_store_base::text::mail;
 
 /// A class of personal data.
@@ -147,7 +148,7 @@ impl Personal {
 }
 
 /// Finds what the policies hide.
-pub(super) fn find(text: &[u8], personal: &Personal) -> Vec<Finding> {
+pub(crate) fn find(text: &[u8], personal: &Personal) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut keep = |class: Class, range: Range<usize>| {
         if personal.hides(class) {

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::assignment;
-use super::value::{Place, Promise, drawn, is_other_thing, judge};
-use super::vocabulary::WORDS;
+use crate::context::assignment;
+use crate::value::{Place, Promise, drawn, is_other_thing, judge};
+use crate::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
 const ROWS_MAX: usize = 2_000;
@@ -18,15 +18,15 @@ const SEPARATORS: &[u8] = b"|,;\t";
 
 /// A column below a heading.
 #[derive(Default)]
-pub(super) struct Column {
+pub(crate) struct Column {
     /// Places of its secrets.
-    pub(super) secrets: Vec<Range<usize>>,
+    pub(crate) secrets: Vec<Range<usize>>,
     /// Range of its table's rows: names in them head no other table.
-    pub(super) rows: Range<usize>,
+    pub(crate) rows: Range<usize>,
 }
 
 /// Finds the column that is headed by the name around `hit`.
-pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
+pub(crate) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     table(text, hit)
         .filter(|column| !column.secrets.is_empty())
         .or_else(|| inserted(text, hit))

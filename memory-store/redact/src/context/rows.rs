@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 
 static TABLES: LazyLock<Mutex<toml::Table>> = LazyLock::new(|| {
     // Proved by the tests of the modules that read them.
-    let tables = include_str!("../data/contexts.toml").parse();
+    let tables = include_str!("../../data/contexts.toml").parse();
     Mutex::new(tables.expect("the built-in contexts are valid"))
 });
 
 /// Takes the rows of a table out of the file. Each is read once.
-pub(crate) fn rows<T: DeserializeOwned>(table: &str) -> T {
+pub(crate) fn of<T: DeserializeOwned>(table: &str) -> T {
     let rows = TABLES.lock().unwrap_or_else(PoisonError::into_inner).remove(table);
     let rows = rows.unwrap_or_else(|| toml::Value::Array(Vec::new())).try_into();
     rows.expect("the built-in contexts are valid")

@@ -11,9 +11,8 @@ use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use crate::contexts;
-use crate::value::{self, Place, Promise, drawn, judge, shape};
-use crate::word;
+use crate::context::rows;
+use crate::value::{self, Place, Promise, drawn, judge, shape, word};
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -72,7 +71,7 @@ struct Form {
     finder: OnceLock<Finder<'static>>,
 }
 
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| contexts::rows("form"));
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| rows::of("form"));
 
 /// Returns the forms of a place.
 fn forms(place: Side) -> impl Iterator<Item = &'static Form> {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Proof in a provider's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The last six characters are the CRC-32 of those before them in base 62, after a prefix that
     /// ends with `_`. Not all issuers of the prefix do it, so that a wrong sum proves nothing.
     Crc32,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 /// Result of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// It is right: chance is out of the question.
     Right,
     /// It is wrong: this is something else.
@@ -62,7 +62,7 @@ fn base62(digits: &[u8]) -> Option<u64> {
 
 /// The constant that the checksum of bech32 (1) and of bech32m leaves, if it is one of them.
 /// BIP-173 and BIP-350.
-pub(super) fn bech32(text: &[u8]) -> Option<u32> {
+pub(crate) fn bech32(text: &[u8]) -> Option<u32> {
     const ALPHABET: &[u8] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     const BECH32M: u32 = 0x2bc8_30a3;
     let lower = text.to_ascii_lowercase();
@@ -97,7 +97,7 @@ fn bech32_step(sum: u32, value: u8) -> u32 {
 }
 
 /// Returns whether this is base 58 with the checksum of Bitcoin's addresses and keys.
-pub(super) fn base58check(text: &[u8]) -> bool {
+pub(crate) fn base58check(text: &[u8]) -> bool {
     const ALPHABET: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     const TEXT_BYTES_MAX: usize = 128;
     const SUM_BYTES: usize = 4;
@@ -205,7 +205,7 @@ fn cube_root_fraction(number: u64) -> u32 {
 }
 
 /// Returns whether the digits satisfy Luhn's formula (ISO/IEC 7812-1).
-pub(super) fn luhn(digits: &[u8]) -> bool {
+pub(crate) fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -220,7 +220,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
 }
 
 /// Returns whether letters and digits are an IBAN by its sum (ISO 13616, ISO 7064 MOD 97-10).
-pub(super) fn iban(text: &[u8]) -> bool {
+pub(crate) fn iban(text: &[u8]) -> bool {
     let Some((head, rest)) = text.split_at_checked(4) else { return false };
     let mut remainder = 0u32;
     for byte in rest.iter().chain(head) {

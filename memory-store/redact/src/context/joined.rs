@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
-use super::value::shape;
+use crate::value::shape;
 
 /// Text before the first join and after the last that is read with them.
 const LEAD_BYTES_MAX: usize = 256;
@@ -41,7 +41,7 @@ struct Separator {
 }
 
 /// Finds the secrets that lie across joins; `scan` finds those of a text.
-pub(super) fn find<T>(
+pub(crate) fn find<T>(
     text: &[u8],
     scan: impl Fn(&[u8]) -> Vec<(T, Range<usize>)>,
 ) -> Vec<(T, Range<usize>)> {
@@ -59,7 +59,7 @@ pub(super) fn find<T>(
 
 /// Finds the values of which `scan` knows all bytes, so that any break of a line and any escape may be a join, and a
 /// sign between single characters (`are_characters`).
-pub(super) fn find_known(
+pub(crate) fn find_known(
     text: &[u8],
     are_characters: bool,
     scan: impl Fn(&[u8]) -> Vec<Range<usize>>,

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::value::shape;
-use super::{Finding, Redactor, is_learned};
+use crate::engine::{Redactor, is_learned};
+use crate::finding::Finding;
+use crate::value::shape;
 
 /// Shorter values may be any word of the other texts.
 const VALUE_BYTES_MIN: usize = 5;
@@ -90,7 +91,7 @@ fn may_repeat(value: &str) -> bool {
         && !shape::is_stop_word(bytes)
         && !shape::is_placeholder(bytes)
         && !shape::is_numeric(bytes)
-        && !super::value::spread::is_everyday(value)
+        && !crate::value::spread::is_everyday(value)
 }
 
 /// Returns where these values stand alone in a text, in whatever case.
@@ -111,9 +112,9 @@ fn echoes(text: &str, told: &[Told]) -> Vec<Finding> {
         ranges.filter(alone).map(finding).collect::<Vec<_>>()
     };
     let mut echoes: Vec<Finding> = told.iter().flat_map(of_value).collect();
-    let placeholders = super::placeholders(text);
-    echoes.retain(|finding| !super::touches(&placeholders, &finding.range));
-    super::united(echoes)
+    let placeholders = crate::finding::placeholders(text);
+    echoes.retain(|finding| !crate::finding::touches(&placeholders, &finding.range));
+    crate::finding::united(echoes)
 }
 
 #[cfg(test)]

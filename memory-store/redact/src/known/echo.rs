@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::value::shape;
-use super::vocabulary::WORDS;
-use super::{ACCOUNT, Finding};
+use crate::finding::{ACCOUNT, Finding};
+use crate::value::shape;
+use crate::vocabulary::WORDS;
 
 /// Secrets of one text that are looked for again.
 const ECHOED_MAX: usize = 200;
@@ -27,7 +27,7 @@ static COMPANION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Finds the values of `found` wherever else they stand: a log or a message repeats what an
 /// assignment gave away.
-pub(super) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
+pub(crate) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     let mut values: Vec<(&[u8], &'static str)> = found
         .iter()
         .map(|finding| (&text[finding.range.clone()], finding.rule))
@@ -96,7 +96,7 @@ fn stands_alone(text: &[u8], range: &Range<usize>) -> bool {
 }
 
 /// Finds the user names, key ids and tenants beside passwords and client secrets.
-pub(super) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
+pub(crate) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     let Some(regex) = COMPANION.as_ref() else { return Vec::new() };
     let mut companions: Vec<Finding> = Vec::new();
     for finding in found.iter().take(ECHOED_MAX) {
@@ -123,7 +123,7 @@ pub(super) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
 }
 
 /// Returns where an account's name stands elsewhere, if it is no word.
-pub(super) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
+pub(crate) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
     const NAME_BYTES_MIN: usize = 6;
     let mut echoes = Vec::new();
     for name in names.iter().take(ECHOED_MAX) {
