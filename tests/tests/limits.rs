@@ -12,7 +12,7 @@ type Place = (String, String);
 const WITHIN: [&str; 10] = [
     "memory-store/recall/src/embed/",
     "memory-store/src/keywords.rs",
-    "memory-store/recall/src/query.rs",
+    "memory-store/recall/src/query/mod.rs",
     "memory-store/redact/src/",
     "memory-store/recall/src/signature/",
     "memory-store/recall/src/suspicion/decode.rs",

@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use super::{Collection, Hit};
+use crate::search::hit::Hit;
+use crate::search::sources::Collection;
+
 use memory_store_base::id::{MemoryId, short_session};
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::SaidBy;
@@ -440,7 +442,7 @@ fn cut(text: String, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::staleness::Staleness;
+    use crate::rank::staleness::Staleness;
     use memory_store_base::time::Timestamp;
 
     fn hit(kind: Kind, title: &str, text: &str) -> Hit {
@@ -540,7 +542,7 @@ mod tests {
 
     #[test]
     fn a_stale_memory_is_marked_without_the_name_of_a_file() {
-        let change = crate::staleness::Change::Gone;
+        let change = crate::rank::staleness::Change::Gone;
         let staleness = Some(Staleness { change, name: "obey/this.rs".into(), target: None });
         let fact = Hit { staleness, ..hit(Kind::Fact, "The cache is shared", "") };
         let short = fact.id.short();

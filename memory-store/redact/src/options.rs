@@ -2,10 +2,10 @@
 
 use memory_store_base::settings::{RedactSettings, Settings};
 
-use super::deny::{DenyPatterns, PatternError};
-use super::known::Known;
-use super::names::Names;
-use super::personal::{Class, Personal, Policy};
+use crate::known::Known;
+use crate::known::deny::{DenyPatterns, PatternError};
+use crate::known::names::Names;
+use crate::personal::{Class, Personal, Policy};
 
 /// Options of redaction.
 #[derive(Clone, Debug, Default)]

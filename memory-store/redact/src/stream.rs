@@ -5,8 +5,9 @@
 
 use std::io::{self, Read, Write};
 
-use super::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
-use super::{Finding, PRIVATE_TEXT, Redactor, placeholder};
+use crate::context::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
+use crate::engine::Redactor;
+use crate::finding::{Finding, PRIVATE_TEXT, placeholder};
 
 /// Bytes that are read at once.
 const BLOCK_BYTES: usize = 512 << 10;

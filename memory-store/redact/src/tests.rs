@@ -3,7 +3,12 @@
 
 use proptest::prelude::*;
 
+use std::borrow::Cow;
+
 use super::*;
+use crate::context::{asked, rule};
+use crate::engine::ENGINE;
+use crate::finding::*;
 
 mod chosen;
 mod cookies;
@@ -73,8 +78,8 @@ fn each_placeholder_can_be_recognised() {
     names.extend(Class::ALL.iter().map(|class| class.name()));
     names.extend([
         asked::ANSWER,
-        deny::DENIED,
-        known::KNOWN,
+        DENIED,
+        KNOWN,
         SUSPECT,
         NAME,
         LOGIN,

@@ -7,6 +7,7 @@ use spread::Evidence;
 pub(crate) mod drawn;
 pub(crate) mod shape;
 pub(crate) mod spread;
+pub(crate) mod word;
 
 /// Promise of the name or sentence beside a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -438,7 +439,7 @@ pub(crate) fn is_mixed(value: &[u8]) -> bool {
 pub(crate) fn is_drawn_beside_name(value: &[u8]) -> bool {
     let is_code = value.iter().any(|byte| b"(){}[]<>|,;=/:&".contains(byte));
     let is_drawn = if is_code { drawn::is_drawn_in_code(value) } else { drawn::is_mixed(value) };
-    is_drawn && !is_chain(value) && crate::word::length(value) == value.len()
+    is_drawn && !is_chain(value) && word::length(value) == value.len()
 }
 
 /// Returns whether a value in quotes is one that people choose, or words drawn by lot.

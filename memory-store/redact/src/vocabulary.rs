@@ -246,6 +246,60 @@ impl Words {
     }
 }
 
+/// Several lists of words that are looked for in one pass, each with a bit.
+#[derive(Default)]
+pub(crate) struct WordClasses {
+    words: BTreeMap<String, WordClass>,
+    automaton: OnceLock<(AhoCorasick, Vec<WordClass>)>,
+}
+
+/// Bits of a word.
+#[derive(Clone, Copy, Default)]
+struct WordClass {
+    /// Of its lists, where it begins a word of the text.
+    begins: u8,
+    /// Of its lists, wherever it is.
+    anywhere: u8,
+}
+
+impl WordClasses {
+    /// Adds the words of a list, each of which begins a word of a text.
+    pub(crate) fn add(&mut self, words: &Words, bit: u8) {
+        words.iter().for_each(|word| self.words.entry(word.to_owned()).or_default().begins |= bit);
+    }
+
+    /// Adds the words of a list, without their spaces, which may be anywhere in a text.
+    pub(crate) fn add_anywhere(&mut self, words: &Words, bit: u8) {
+        let words = words.iter().map(|word| word.trim_end().to_owned());
+        words.for_each(|word| self.words.entry(word).or_default().anywhere |= bit);
+    }
+
+    /// Returns the bits of the lists of which a lowered text, which ends with a space, contains a word.
+    pub(crate) fn in_text(&self, lowered: &str) -> u8 {
+        let (automaton, classes) = self.automaton.get_or_init(|| {
+            let automaton = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .kind(Some(AhoCorasickKind::DFA))
+                .build(self.words.keys());
+            let automaton = automaton.expect("some thousand short words fit the automaton");
+            (automaton, self.words.values().copied().collect())
+        });
+        let all = classes.iter().fold(0, |all, class| all | class.begins | class.anywhere);
+        let mut found = 0;
+        for hit in automaton.find_overlapping_iter(lowered) {
+            let WordClass { begins, anywhere } = classes[hit.pattern().as_usize()];
+            found |= anywhere;
+            if begins & !found != 0 && begins_word(lowered, hit.start()) {
+                found |= begins;
+            }
+            if found == all {
+                break;
+            }
+        }
+        found
+    }
+}
+
 /// Returns whether a word of a text begins at a place. In scripts without spaces it may be anywhere.
 fn begins_word(text: &str, at: usize) -> bool {
     let (before, behind) = (text[..at].chars().next_back(), text[at..].chars().next());

@@ -8,10 +8,10 @@
 use std::cmp::Reverse;
 
 use super::format::SectionKind;
-use super::kernel::{self, Fine, FineWeights};
 use super::listed::{ENTRY, Group, List, SUM, in_group, put_group};
 use super::segment::Segment;
 use super::vectors::{Embedded, Near, NearestSoFar, QueryVector, coder};
+use crate::bytes::kernel::{self, Fine, FineWeights};
 use crate::embed::{DIMENSIONS, Vector};
 use memory_store_base::error::Result;
 

@@ -3,11 +3,11 @@
 use super::document::Document;
 use super::format::SectionKind;
 use super::graph::{DEGREE_MAX, NO_DOCUMENT, SEEDS_HEAD, stride};
-use super::kernel::{self, FINE, Fine};
 use super::links;
 use super::listed::Group;
 use super::segment::Segment;
 use super::vectors::guarded;
+use crate::bytes::kernel::{self, FINE, Fine};
 use crate::embed::{Space, Vector};
 use memory_store_base::error::Result;
 

@@ -10,10 +10,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::format::{Cursor, SectionKind};
-use super::kernel::{FINE, FineWeights};
 use super::listed::{Group, List};
 use super::segment::Segment;
 use super::vectors::{Near, guarded};
+use crate::bytes::kernel::{FINE, FineWeights};
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 
@@ -281,11 +281,11 @@ pub(super) mod tests {
 
     use super::super::document::Document;
     use super::super::freeze::{carry, freeze, vectored};
-    use super::super::kernel;
     use super::super::testing;
     use super::super::vectors::tests::{exact, open, vector};
     use super::super::write;
     use super::*;
+    use crate::bytes::kernel;
     use crate::index::manifest::Collection;
     use crate::index::vectors::tests::{SPACE, documents};
     use memory_store_base::id::MemoryId;

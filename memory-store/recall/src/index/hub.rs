@@ -5,7 +5,7 @@
 //! Subtracting it is one half of cross-domain similarity local scaling (Conneau et al., "Word
 //! translation without parallel data", 2018).
 
-use super::kernel;
+use crate::bytes::kernel;
 use crate::embed::Vector;
 
 /// Hub value for a memory without known neighbours, such as one of the journal: about that of a memory in a curated

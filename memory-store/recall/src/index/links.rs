@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 
 use super::format::{Cursor, SectionKind};
 use super::graph::GraphSearch;
-use super::kernel::FineWeights;
 use super::segment::Segment;
 use super::vectors::{Near, QueryVector, guarded};
+use crate::bytes::kernel::FineWeights;
 use crate::embed::Vector;
 use memory_store_base::error::Result;
 

@@ -3,9 +3,9 @@
 //! first time costs a hook more than to fill it.
 
 use super::format::SectionKind;
-use super::kernel::{FINE, Fine};
 use super::segment::Segment;
 use super::vectors::guarded;
+use crate::bytes::kernel::{FINE, Fine};
 use memory_store_base::error::Result;
 
 /// Bytes of an entry: its number and its code.
@@ -51,7 +51,7 @@ pub(super) fn put_group(out: &mut Vec<u8>, group: &[(u32, Fine)]) {
     let start = out.len();
     group.iter().for_each(|(number, _)| out.extend_from_slice(&number.to_le_bytes()));
     group.iter().for_each(|(_, code)| out.extend_from_slice(&code.0));
-    let sum = super::kernel::sum(&out[start..]);
+    let sum = crate::bytes::kernel::sum(&out[start..]);
     out.extend_from_slice(&sum.to_le_bytes());
 }
 

@@ -28,7 +28,6 @@ pub mod write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::bytes::kernel;
 use journal::{Journal, KnownJournals};
 use manifest::{Collection, Manifest};
 use memory_store_base::error::{At, Error, Result};

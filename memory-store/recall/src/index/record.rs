@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
-use crate::staleness::Staleness;
+use crate::rank::staleness::Staleness;
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
@@ -433,7 +433,7 @@ fn said_by(number: i64) -> Option<SaidBy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::staleness::Change;
+    use crate::rank::staleness::Change;
 
     #[test]
     fn records_and_entries_are_read_back() {

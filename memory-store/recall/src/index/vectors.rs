@@ -9,9 +9,9 @@
 
 use super::format::{Cursor, DOC_ENTRY, SectionKind, is_believed};
 use super::hub;
-use super::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
 use super::listed::{ENTRY, SUM, in_group};
 use super::segment::Segment;
+use crate::bytes::kernel::{self, CODE, Code, FINE, Fine, FineWeights, Sum, Weights};
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store_base::error::{Error, Result};
 use memory_store_base::settings::IndexSearch;

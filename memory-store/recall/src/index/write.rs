@@ -11,7 +11,6 @@ use super::format::{
 };
 use super::freeze::{Frozen, freeze_passages};
 use super::hub;
-use super::kernel::{self, CODE, Code, FINE, Fine};
 use super::listed::put_group;
 use super::manifest::Collection;
 use super::pages;
@@ -19,6 +18,7 @@ use super::pairs;
 use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, ROW_CODE, STRIDE};
+use crate::bytes::kernel::{self, CODE, Code, FINE, Fine};
 use crate::embed::{Encoder, Space, Vector};
 use crate::signature::{command_hash, signature_hash};
 use memory_store_base::error::Result;

@@ -3,14 +3,14 @@
 //! First those of an error with the very same signature, of whose turn only a passage that talks about it is given; then
 //! those that have the words of one of its lines.
 
-use super::hit;
+use super::passage::hit;
 use super::rank::{Ranked, RankedPassage};
-use crate::Hit;
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
 use crate::query::Query;
+use crate::search::hit::Hit;
+use crate::search::sources::{Source, Sources};
 use crate::signature::{error_signature, names_cause, signature_hash};
-use crate::sources::{Source, Sources};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::memory::SaidBy;

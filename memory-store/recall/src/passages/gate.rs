@@ -9,15 +9,14 @@ use std::collections::BTreeMap;
 
 use super::rank::{RANKED_MAX, RankedPassage};
 use super::rarity::Rarity;
-use crate::background_prompts;
 use crate::embed::Vectors;
 use crate::index::document::{SESSION_BYTES, turn_in_id};
 use crate::index::manifest::PassageGate;
 use crate::index::segment::Segment;
-use crate::lexical::Found;
-use crate::nearest::Probe;
 use crate::query::Query;
-use crate::sources::{Effort, Sources};
+use crate::rank::background;
+use crate::rank::lexical::Found;
+use crate::search::sources::{Effort, Sources};
 use memory_store_base::settings::Settings;
 use memory_store_base::text::rarity::IDF_MAX;
 use memory_store_base::time::Timestamp;
@@ -202,16 +201,10 @@ fn calibrate(segments: Vec<Segment>, settings: &Settings, vectors: Option<&dyn V
     let effort = Effort::PASSAGES;
     let sources = Sources { effort, ..Sources::of_passages(segments, settings) };
     let score = |prompt: &str| {
-        let query = Query::prompt(prompt);
-        let probe = vectors.and_then(|vectors| {
-            Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
-        });
-        let query = Query { probe, ..query };
+        let query = background::asked(prompt, vectors);
         super::rank::rank(&sources, &query, Timestamp(0), &|_| true).judgement.score
     };
-    let mut scores: Vec<f32> = background_prompts().map(score).collect();
-    scores.sort_by(f32::total_cmp);
-    let alpha = settings.alpha.clamp(0.0, 0.5);
-    let at = ((scores.len() as f32 * (1.0 - alpha)).ceil() as usize).max(1) - 1;
-    scores.get(at).map_or(UNCALIBRATED, |own| own + MARGIN)
+    let scores = background::background_prompts().map(score).collect();
+    let own = background::exceeded_by(scores, settings.alpha.clamp(0.0, 0.5));
+    own.map_or(UNCALIBRATED, |own| own + MARGIN)
 }

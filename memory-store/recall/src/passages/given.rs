@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::error::{keep_quoting, of_error};
+use super::gate;
+use super::passage::{hit, segments};
 use super::rank::{Ranked, RankedPassage, is_echo, rank};
-use super::{gate, hit, segments};
 use crate::index::document::turn_in_id;
-use crate::near_duplicates::Kept;
 use crate::query::Query;
-use crate::sources::{Effort, Sources};
-use crate::{Hit, Recall};
+use crate::rank::near_duplicates::Kept;
+use crate::search::hit::Hit;
+use crate::search::reader::Recall;
+use crate::search::sources::{Effort, Sources};
 use memory_store_base::id::MemoryId;
 use memory_store_base::text::excerpt;
 use memory_store_base::time::Timestamp;

@@ -8,14 +8,13 @@ use std::collections::BTreeSet;
 
 use super::gate::{self, Judgement};
 use super::rarity::Rarity;
-use crate::candidate::Candidate;
-use crate::exact;
 use crate::index::record::FLAG_HELD;
-use crate::lexical::Found;
-use crate::near_duplicates::{SAME, share_in};
 use crate::query::Query;
-use crate::score;
-use crate::sources::{At, Sources};
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::near_duplicates::{SAME, share_in};
+use crate::rank::{exact, score};
+use crate::search::sources::{At, Sources};
 use memory_store_base::id::MemoryId;
 use memory_store_base::time::{DAY_MS, Timestamp};
 
@@ -211,7 +210,7 @@ fn order(a: &RankedPassage, b: &RankedPassage) -> Ordering {
 mod tests {
     use super::*;
     use crate::index::testing;
-    use crate::sources::{Effort, Way};
+    use crate::search::sources::{Effort, Way};
     use memory_store_base::settings::{IndexSearch, IndexSettings, Settings};
 
     fn sources(segments: &[&[&str]]) -> Sources {

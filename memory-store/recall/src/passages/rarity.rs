@@ -1,7 +1,7 @@
 //! Rarity of the words of a query in technical text at large, and the share of it that passages have.
 
-use crate::lexical::Found;
 use crate::query::Query;
+use crate::rank::lexical::Found;
 
 /// Rarity of the query's terms that count, squared, so that one rare word weighs more than some common ones.
 pub(crate) struct Rarity<'a> {

@@ -1,19 +1,23 @@
 //! Explicit search in passages, and reading of turns. Passages are ranked as for a prompt. An answer has those that lie
 //! near the best one, those of a turn together, or none where nothing has to do with the search.
 
+use super::gate;
+use super::passage::{hit, segments};
 use super::rank::{Ranked, RankedPassage, rank_candidates};
-use super::{gate, hit, segments};
-use crate::candidate::Candidate;
-use crate::expression::Node;
-use crate::filter::{Matcher, Part};
 use crate::index::document::{passage_id, session_bits, turn_in_id};
 use crate::index::record::FLAG_HELD;
 use crate::index::segment::Segment;
-use crate::query::Query;
-use crate::search::{NOT_ALL, RANKED_MAX, Search, Tier, Wanted, candidates, show, unranked};
-use crate::sources::{At, Source, Sources};
-use crate::typo::Typos;
-use crate::{Collection, Hit, Recall, Recalled, score, time_expression};
+use crate::query::expression::Node;
+use crate::query::typo::Typos;
+use crate::query::{Query, time_expression};
+use crate::rank::candidate::Candidate;
+use crate::rank::score;
+use crate::search::filter::{Matcher, Part};
+use crate::search::hit::{Hit, Recalled};
+use crate::search::memories::{NOT_ALL, RANKED_MAX, Wanted, candidates, show, unranked};
+use crate::search::reader::Recall;
+use crate::search::request::{Search, Tier};
+use crate::search::sources::{At, Collection, Source, Sources};
 use memory_store_base::error::Result;
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;

@@ -8,8 +8,9 @@ use memory_store_base::text;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Looks, is_rare, is_template};
-use crate::contexts;
+use super::literals::Filter;
+use super::looks::{self, Looks, is_rare, is_template};
+use crate::context::rows;
 use crate::value::{drawn, shape};
 
 /// A row of `contexts.toml`.
@@ -50,25 +51,48 @@ struct Form {
     near: Option<Regex>,
 }
 
-static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+/// The forms, with the search for those that may match a sentence.
+struct Forms {
+    list: Vec<Form>,
+    patterns: Filter,
+    near: Filter,
+}
+
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     // Proved by the test `each_form_finds_its_example`.
     let regex = |text: &String| Regex::new(text).expect("the patterns are valid");
     let form =
         |row: Row| Form { pattern: regex(&row.pattern), near: row.near.as_ref().map(regex), row };
-    contexts::rows::<Vec<Row>>("suspect").into_iter().map(form).collect()
+    let list: Vec<Form> = rows::of::<Vec<Row>>("suspect").into_iter().map(form).collect();
+    let patterns = Filter::new(list.iter().map(|form| form.row.pattern.as_str()));
+    let near = Filter::new(list.iter().map(|form| form.row.near.as_deref().unwrap_or_default()));
+    Forms { list, patterns, near }
 });
 
 /// Returns each example with its reason.
 #[cfg(test)]
 pub(super) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FORMS.iter().map(|form| (form.row.example.as_str(), form.row.reason.as_str()))
+    FORMS.list.iter().map(|form| (form.row.example.as_str(), form.row.reason.as_str()))
 }
 
 /// Returns the places of values that a sentence gives in one of the forms, each with the reason.
 pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
+    let mut may = FORMS.patterns.may_match(sentence);
+    if may != 0 {
+        may &= FORMS.near.may_match(sentence);
+    }
+    find_of(sentence, may)
+}
+
+/// Finds values by those of the forms whose bit is set.
+fn find_of(sentence: &str, forms: u64) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
-    let is_near = |form: &&Form| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
-    for form in FORMS.iter().filter(is_near) {
+    let is_near = |form: &Form| form.near.as_ref().is_none_or(|near| near.is_match(sentence));
+    let is_set = |(at, _): &(usize, &Form)| forms >> at & 1 == 1;
+    for (_, form) in FORMS.list.iter().enumerate().filter(is_set) {
+        if !is_near(form) {
+            continue;
+        }
         for captures in form.pattern.captures_iter(sentence) {
             let Some(value) = captures.iter().skip(1).flatten().next() else { continue };
             let range = form.row.value.part_of(sentence, value.range());
@@ -76,6 +100,12 @@ pub(super) fn find(sentence: &str) -> Vec<(Range<usize>, &'static str)> {
         }
     }
     found
+}
+
+/// Finds values by all forms, without looking for literals first, and returns how many forms have none.
+#[cfg(test)]
+pub(super) fn find_by_all(sentence: &str) -> (Vec<(Range<usize>, &'static str)>, u32) {
+    (find_of(sentence, u64::MAX), FORMS.patterns.unfiltered())
 }
 
 impl Judge {
@@ -126,7 +156,7 @@ fn is_refused(value: &str) -> bool {
 /// Returns whether a value is no word of plain language.
 fn is_marked(value: &str, is_quoted: bool) -> bool {
     const RARE_LETTERS_MIN: usize = 5;
-    let (letters, digits) = super::count(value);
+    let (letters, digits) = looks::count(value);
     let is_phrase = value.contains(' ') && !value.split(' ').any(text::is_stop_word);
     let is_rare_word = || {
         letters >= RARE_LETTERS_MIN
@@ -134,19 +164,10 @@ fn is_marked(value: &str, is_quoted: bool) -> bool {
             && is_rare(value.as_bytes())
     };
     letters > 0 && digits > 0
-        || has_inner_sign(value)
-        || super::is_joined_words(value)
+        || looks::has_inner_sign(value)
+        || looks::is_joined_words(value)
         || is_rare_word()
         || is_quoted && (is_phrase || value.contains(char::is_uppercase))
-}
-
-/// Returns whether a sign that names do not have stands between letters.
-pub(super) fn has_inner_sign(value: &str) -> bool {
-    let chars: Vec<char> = value.chars().collect();
-    let is_inner = |three: &[char]| {
-        three[0].is_alphanumeric() && "!#%^&?+*~$".contains(three[1]) && three[2].is_alphanumeric()
-    };
-    chars.windows(3).any(is_inner)
 }
 
 /// Returns where the first segment of an address begins that looks drawn at random. A number is none, nor is a commit,

@@ -163,7 +163,8 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RedactOptions, Redactor};
+    use crate::engine::Redactor;
+    use crate::options::RedactOptions;
 
     #[test]
     fn what_was_written_is_known_to_who_has_the_key() {

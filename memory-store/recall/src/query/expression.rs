@@ -1,0 +1,572 @@
+//! Syntax of an explicit search beyond plain words.
+//!
+//! ```text
+//! parser comments                 either word; the more the better
+//! "keeps comments" parser         these words in this order; `parser` only ranks
+//! parser -lexer                   not where `lexer` is said
+//! parser AND (comments OR NOT x)  all of this must hold; words beside each other too
+//! kind:fix tag:ci path:src/a.rs since:2026-10-01 before:"last week" session:3f2a parser
+//! ```
+//!
+//! Operators are in capitals, so that prose is not taken for them.
+
+use crate::query::time_expression::{self, Span};
+use memory_store_base::kind::Kind;
+use memory_store_base::time::Timestamp;
+
+/// Characters of a text in which operators are looked for: what is longer is an error message or
+/// prose.
+const CHARS_MAX: usize = 600;
+/// Greatest depth of parentheses.
+const DEPTH_MAX: usize = 16;
+
+/// A search, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Expression {
+    /// The words that rank, without those that must not occur.
+    pub words: String,
+    /// Further conditions.
+    pub must: Vec<Node>,
+    /// True if AND, OR or NOT join them, so that something without any of the words may be meant.
+    pub operators: bool,
+    /// Words that look like a filter whose name was mistyped.
+    pub mistyped: Vec<String>,
+}
+
+/// Something that a document satisfies or not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    /// It has this word.
+    Word(String),
+    /// It has these words in this order, as they are written.
+    Phrase(String),
+    /// It passes.
+    Filter(Filter),
+    /// It does not satisfy this.
+    Not(Box<Node>),
+    /// It satisfies all of these.
+    All(Vec<Node>),
+    /// It satisfies one of these.
+    Any(Vec<Node>),
+}
+
+/// A property of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Filter {
+    /// Its kind.
+    Kind(Kind),
+    /// One of its tags.
+    Tag(String),
+    /// A file that it is about.
+    Path(String),
+    /// The session that it is from, by the start of its id.
+    Session(String),
+    /// When it happened.
+    When(Span),
+    /// It happened before (or after) the memory that answers this best.
+    Event {
+        /// Words that find the memory.
+        words: String,
+        /// True if it happened before it.
+        before: bool,
+    },
+}
+
+/// Takes a search apart. `exact` says that it is written as above. Text that may be an error message is full of flags,
+/// quotes and shouted words: there dashes exclude nothing, quotes demand nothing, and `NOT NULL` is no operator.
+///
+/// # Errors
+///
+/// A sentence for the person, when a filter's value makes no sense.
+pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
+    if text.chars().nth(CHARS_MAX).is_some() {
+        return Ok(Expression { words: text.to_owned(), ..Expression::default() });
+    }
+    let pieces = pieces(text, now, exact)?;
+    let operators = pieces.iter().any(|piece| matches!(piece, Token::And | Token::Or | Token::Not));
+    let words = ranking(&pieces, operators);
+    let must = if operators {
+        let mut reader = Reader { pieces: &pieces, at: 0, depth: 0 };
+        let mut all = Vec::new();
+        while reader.at < pieces.len() {
+            // A parenthesis too many is passed over.
+            let before = reader.at;
+            all.extend(reader.any());
+            reader.at = reader.at.max(before + 1);
+        }
+        all
+    } else {
+        requirements(&pieces, exact)
+    };
+    let is_word = |piece: &Token| match piece {
+        Token::Word(word) => mistyped_filter(word).map(str::to_owned),
+        _ => None,
+    };
+    let mistyped = pieces.iter().filter_map(is_word).collect();
+    Ok(Expression { words, must, operators, mistyped })
+}
+
+impl Node {
+    /// Calls `each` with every word and phrase in it.
+    pub(crate) fn each_text<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Word(text) | Self::Phrase(text) => each(text),
+            Self::Filter(_) => {}
+            Self::Not(node) => node.each_text(each),
+            Self::All(nodes) | Self::Any(nodes) => {
+                nodes.iter().for_each(|node| node.each_text(each));
+            }
+        }
+    }
+
+    /// Returns whether it is about properties alone and not about words.
+    pub(crate) fn is_filter(&self) -> bool {
+        match self {
+            Self::Word(_) | Self::Phrase(_) => false,
+            Self::Filter(_) => true,
+            Self::Not(node) => node.is_filter(),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().all(Self::is_filter),
+        }
+    }
+
+    /// Returns whether a filter in it names a file.
+    pub(crate) fn asks_for_file(&self) -> bool {
+        match self {
+            Self::Filter(Filter::Path(_)) => true,
+            Self::Word(_) | Self::Phrase(_) | Self::Filter(_) => false,
+            Self::Not(node) => node.asks_for_file(),
+            Self::All(nodes) | Self::Any(nodes) => nodes.iter().any(Self::asks_for_file),
+        }
+    }
+
+    /// Returns the conditions that are never dropped to find more: exclusions and filters.
+    pub(crate) fn strict(&self) -> Option<Self> {
+        match self {
+            Self::Word(_) | Self::Phrase(_) => None,
+            Self::Filter(_) | Self::Not(_) => Some(self.clone()),
+            Self::All(nodes) => one_of(nodes.iter().filter_map(Self::strict).collect(), Self::All),
+            Self::Any(nodes) => nodes.iter().all(Self::is_filter).then(|| self.clone()),
+        }
+    }
+}
+
+/// A search without what it is written with.
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Word(String),
+    Phrase(String),
+    Filter(Filter),
+    Minus,
+    Open,
+    Close,
+    And,
+    Or,
+    Not,
+}
+
+fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Token>, String> {
+    let mut pieces = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        rest = match rest.strip_prefix('-') {
+            Some(after) if exact && excludes(after) => {
+                pieces.push(Token::Minus);
+                after
+            }
+            _ => rest,
+        };
+        rest = piece(rest, now, &mut pieces)?.trim_start();
+    }
+    if !exact {
+        quieten(&mut pieces);
+    }
+    Ok(pieces)
+}
+
+/// Takes operators in front of words in capitals for words: `NOT NULL`, `INSERT OR REPLACE`.
+fn quieten(pieces: &mut [Token]) {
+    for at in 0..pieces.len() {
+        let name = match pieces[at] {
+            Token::And => "AND",
+            Token::Or => "OR",
+            Token::Not => "NOT",
+            _ => continue,
+        };
+        let shouts =
+            |word: &str| word.chars().any(char::is_uppercase) && word == word.to_uppercase();
+        if matches!(pieces.get(at + 1), Some(Token::Word(word)) if shouts(word)) {
+            pieces[at] = Token::Word(name.to_owned());
+        }
+    }
+}
+
+/// Returns whether what follows a dash is excluded by it: a word or a quote, and not a flag (`-n`, `--all`).
+fn excludes(after: &str) -> bool {
+    let mut characters = after.chars();
+    match (characters.next(), characters.next()) {
+        (Some('"' | '\u{201c}'), _) => true,
+        (Some(first), Some(second)) => first.is_alphanumeric() && !second.is_whitespace(),
+        _ => false,
+    }
+}
+
+/// Reads one piece, and returns what follows it.
+fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&'a str, String> {
+    if let Some((phrase, rest)) = quoted(text) {
+        if !phrase.trim().is_empty() {
+            pieces.push(Token::Phrase(phrase.trim().to_owned()));
+        }
+        return Ok(rest);
+    }
+    if let Some(rest) = text.strip_prefix('(') {
+        pieces.push(Token::Open);
+        return Ok(rest);
+    }
+    if let Some(rest) = text.strip_prefix(')') {
+        pieces.push(Token::Close);
+        return Ok(rest);
+    }
+    if let Some((key, value, rest)) = keyed(text)
+        && let Some(filter) = filter(key, value, now)?
+    {
+        pieces.push(Token::Filter(filter));
+        return Ok(rest);
+    }
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    // `f(x)` is a word; the parenthesis after one is not part of it.
+    let word = &text[..end];
+    let closing = word.len() - word.trim_end_matches(')').len();
+    let opening = word.bytes().filter(|&byte| byte == b'(').count();
+    let end = end - closing.saturating_sub(opening);
+    pieces.push(match &text[..end] {
+        "AND" => Token::And,
+        "OR" => Token::Or,
+        "NOT" => Token::Not,
+        word => Token::Word(word.to_owned()),
+    });
+    Ok(&text[end..])
+}
+
+/// The text in quotes at the start, and what follows; `None` when there are none or they stay open.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let close = match text.chars().next()? {
+        '"' => '"',
+        '\u{201c}' => '\u{201d}',
+        _ => return None,
+    };
+    let inner = &text[text.chars().next()?.len_utf8()..];
+    let (phrase, rest) = inner.split_once(close)?;
+    Some((phrase, rest))
+}
+
+/// `key:value` at the start, the value perhaps in quotes.
+fn keyed(text: &str) -> Option<(&str, &str, &str)> {
+    let (key, rest) = text.split_once(':')?;
+    if !key.bytes().all(|byte| byte.is_ascii_lowercase()) || key.is_empty() {
+        return None;
+    }
+    let (value, rest) = quoted(rest)
+        .unwrap_or_else(|| rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())));
+    let value = value.trim();
+    (!value.is_empty() && !value.starts_with(':')).then_some((key, value, rest))
+}
+
+/// The filter that a key and a value name; `None` when the key is none of ours.
+fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, String> {
+    let owned = || value.to_owned();
+    let time = |what: &dyn Fn(Span) -> Span, before: Option<bool>| {
+        match (time_expression::whole(value, now), before) {
+            (Some(span), _) => Ok(Filter::When(what(span))),
+            // "the migration": the memory of it says when that was.
+            (None, Some(before)) if value.contains(char::is_alphabetic) => {
+                Ok(Filter::Event { words: owned(), before })
+            }
+            (None, _) => Err(format!(
+                "`{value}` is no date; write 2026-10-02, 2026-10, yesterday, \"last week\" or \"in March\""
+            )),
+        }
+    };
+    Ok(Some(match key {
+        "kind" => Filter::Kind(Kind::from_name(value).ok_or_else(|| {
+            format!("`{value}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
+        })?),
+        "tag" => Filter::Tag(owned()),
+        "path" | "file" => Filter::Path(owned()),
+        "session" => Filter::Session(owned()),
+        "since" => time(&|span| Span { from: span.from, to: None }, Some(false))?,
+        "after" => time(&|span| Span { from: span.to, to: None }, Some(false))?,
+        "before" => time(&|span| Span { from: None, to: span.from }, Some(true))?,
+        "until" => time(&|span| Span { from: None, to: span.to }, None)?,
+        "on" => time(&|span| span, None)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// The names of filters.
+pub(crate) const FILTERS: [&str; 10] =
+    ["kind", "tag", "path", "file", "session", "since", "after", "before", "until", "on"];
+
+/// Letters of a name of which one may be wrong: among shorter ones everything is near everything.
+const NEAR_LETTERS_MIN: usize = 3;
+
+/// Returns the name in front of a colon that is nearly one of a filter: a letter is wrong, or more letters follow it, as in
+/// `filepath:`. `std::vector` and `http://host` are none.
+fn mistyped_filter(word: &str) -> Option<&str> {
+    let (name, value, _) = keyed(word)?;
+    if value.starts_with("//") || name.len() < NEAR_LETTERS_MIN {
+        return None;
+    }
+    let is_near = |known: &&str| {
+        known.len() >= NEAR_LETTERS_MIN
+            && (strsim::osa_distance(known, name) == 1
+                || known.len() > NEAR_LETTERS_MIN && name.starts_with(*known))
+    };
+    FILTERS.iter().any(is_near).then_some(name)
+}
+
+/// The words that rank.
+fn ranking(pieces: &[Token], operators: bool) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut excluded = false;
+    for piece in pieces {
+        match piece {
+            Token::Word(text) | Token::Phrase(text) if !excluded => words.push(text),
+            Token::Not if operators => {
+                excluded = true;
+                continue;
+            }
+            Token::Minus => {
+                excluded = true;
+                continue;
+            }
+            // `NOT (a b)`: the parenthesis is still to come. Words in it rank; it is excluded whole
+            // when documents are judged.
+            _ => {}
+        }
+        excluded = false;
+    }
+    words.join(" ")
+}
+
+/// Without operators words only rank; phrases, filters and what is excluded must hold. Several
+/// values of one key are alternatives.
+fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
+    let mut all: Vec<Node> = Vec::new();
+    let mut filters: Vec<Vec<Filter>> = Vec::new();
+    let mut excluded = false;
+    for piece in pieces {
+        let node = match piece {
+            Token::Minus => {
+                excluded = true;
+                continue;
+            }
+            Token::Word(text) if excluded => Some(Node::Word(text.clone())),
+            Token::Phrase(text) if exact => Some(Node::Phrase(text.clone())),
+            Token::Filter(filter) if excluded => Some(Node::Filter(filter.clone())),
+            Token::Filter(filter) => {
+                match filters.iter_mut().find(|same| alternatives(&same[0], filter)) {
+                    Some(same) => same.push(filter.clone()),
+                    None => filters.push(vec![filter.clone()]),
+                }
+                None
+            }
+            Token::Word(_) | Token::Phrase(_) | Token::Open | Token::Close => None,
+            Token::And | Token::Or | Token::Not => None,
+        };
+        all.extend(node.map(|node| if excluded { Node::Not(Box::new(node)) } else { node }));
+        excluded = false;
+    }
+    all.extend(filters.into_iter().map(|same| {
+        let mut same: Vec<Node> = same.into_iter().map(Node::Filter).collect();
+        if same.len() == 1 { same.remove(0) } else { Node::Any(same) }
+    }));
+    all
+}
+
+/// Returns whether two filters are values of one property, of which a document has one: since and before narrow one
+/// another instead.
+fn alternatives(a: &Filter, b: &Filter) -> bool {
+    matches!(
+        (a, b),
+        (Filter::Kind(_), Filter::Kind(_))
+            | (Filter::Tag(_), Filter::Tag(_))
+            | (Filter::Path(_), Filter::Path(_))
+            | (Filter::Session(_), Filter::Session(_))
+    )
+}
+
+/// Reads operators: NOT binds closest, then AND and words beside each other, then OR.
+struct Reader<'a> {
+    pieces: &'a [Token],
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn any(&mut self) -> Option<Node> {
+        let mut nodes = Vec::new();
+        loop {
+            nodes.extend(self.all());
+            if self.pieces.get(self.at) != Some(&Token::Or) {
+                break;
+            }
+            self.at += 1;
+        }
+        one_of(nodes, Node::Any)
+    }
+
+    fn all(&mut self) -> Option<Node> {
+        let mut nodes = Vec::new();
+        loop {
+            match self.pieces.get(self.at) {
+                Some(Token::And) => self.at += 1,
+                Some(Token::Or | Token::Close) | None => break,
+                Some(_) => nodes.extend(self.one()),
+            }
+        }
+        one_of(nodes, Node::All)
+    }
+
+    fn one(&mut self) -> Option<Node> {
+        let piece = self.pieces.get(self.at)?;
+        self.at += 1;
+        match piece {
+            Token::Word(text) => Some(Node::Word(text.clone())),
+            Token::Phrase(text) => Some(Node::Phrase(text.clone())),
+            Token::Filter(filter) => Some(Node::Filter(filter.clone())),
+            Token::Not | Token::Minus => match self.pieces.get(self.at) {
+                // An operator where something should stand.
+                Some(Token::And | Token::Or | Token::Close) | None => None,
+                Some(_) if self.depth < DEPTH_MAX => {
+                    self.depth += 1;
+                    let node = self.one().map(|node| Node::Not(Box::new(node)));
+                    self.depth -= 1;
+                    node
+                }
+                Some(_) => None,
+            },
+            Token::Open if self.depth < DEPTH_MAX => {
+                self.depth += 1;
+                let node = self.any();
+                self.depth -= 1;
+                // One that is not closed ends with the text.
+                self.at += usize::from(self.pieces.get(self.at) == Some(&Token::Close));
+                node
+            }
+            Token::Open | Token::Close | Token::And | Token::Or => None,
+        }
+    }
+}
+
+fn one_of(mut nodes: Vec<Node>, many: impl Fn(Vec<Node>) -> Node) -> Option<Node> {
+    match nodes.len() {
+        0 => None,
+        1 => nodes.pop(),
+        _ => Some(many(nodes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Expression {
+        parse(text, Timestamp::parse("2026-10-14").unwrap(), true).unwrap()
+    }
+
+    /// The requirements in one line.
+    fn shown(node: &Node) -> String {
+        let list = |nodes: &[Node], with: &str| {
+            format!("({})", nodes.iter().map(shown).collect::<Vec<_>>().join(with))
+        };
+        match node {
+            Node::Word(word) => word.clone(),
+            Node::Phrase(phrase) => format!("\"{phrase}\""),
+            Node::Filter(filter) => format!("{filter:?}"),
+            Node::Not(node) => format!("!{}", shown(node)),
+            Node::All(nodes) => list(nodes, " & "),
+            Node::Any(nodes) => list(nodes, " | "),
+        }
+    }
+
+    fn must(text: &str) -> String {
+        parsed(text).must.iter().map(shown).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn words_only_rank_and_quotes_and_dashes_are_required() {
+        assert_eq!(
+            (parsed("why cents?").words.as_str(), must("why cents?")),
+            ("why cents?", String::new())
+        );
+        let text = "\"keeps comments\" parser -lexer -\"old one\"";
+        assert_eq!(parsed(text).words, "keeps comments parser");
+        assert_eq!(must(text), "\"keeps comments\"; !lexer; !\"old one\"");
+        // Flags, dashes of prose and open quotes are no operators.
+        for text in ["tail -n 5", "git commit --no-verify", "a - b", "the 5\" disk", "(see above)"]
+        {
+            assert_eq!(must(text), "", "{text}");
+        }
+        for text in ["cc -lfoo failed", "unexpected \"}\" here", "NOT NULL constraint failed"] {
+            assert_eq!(parse(text, Timestamp(0), false).unwrap().must, [], "{text}");
+        }
+        assert_eq!(parse("a AND NOT b", Timestamp(0), false).unwrap().must.len(), 1);
+    }
+
+    #[test]
+    fn operators_bind_as_usual() {
+        assert_eq!(must("a AND b OR c AND NOT d"), "((a & b) | (c & !d))");
+        assert_eq!(must("a AND (b OR c) d"), "(a & (b | c) & d)");
+        assert_eq!(must("NOT \"x y\" AND f(x)"), "(!\"x y\" & f(x))");
+        assert_eq!(must("a OR -beta"), "(a | !beta)");
+        assert_eq!(parsed("a AND NOT b").words, "a");
+        assert_eq!(must("salt and pepper or not"), "");
+    }
+
+    #[test]
+    fn broken_operators_are_read_as_well_as_possible() {
+        for (text, expected) in [
+            ("AND", ""),
+            ("a AND", "a"),
+            ("OR a", "a"),
+            ("a AND )", "a"),
+            ("(a AND b", "(a & b)"),
+            (") a AND b)", "(a & b)"),
+            ("NOT NOT a", "!!a"),
+            ("NOT AND a", "a"),
+        ] {
+            assert_eq!(must(text), expected, "{text}");
+        }
+        must(&format!("{} a AND b", "(".repeat(500)));
+        must(&format!("{}a", "NOT ".repeat(140)));
+    }
+
+    #[test]
+    fn filters_are_read_and_those_of_one_key_are_alternatives() {
+        let text =
+            "kind:fix kind:gotcha path:\"src/a b.rs\" since:2026-10-01 before:yesterday busy";
+        assert_eq!(parsed(text).words, "busy");
+        assert_eq!(
+            must(text),
+            "(Kind(Fix) | Kind(Gotcha)); Path(\"src/a b.rs\"); \
+             When(Span { from: Some(Timestamp(1790812800000)), to: None }); \
+             When(Span { from: None, to: Some(Timestamp(1791849600000)) })"
+        );
+        assert_eq!(must("-tag:ci x"), "!Tag(\"ci\")");
+        assert_eq!(
+            must("before:\"the migration\""),
+            "Event { words: \"the migration\", before: true }"
+        );
+        assert_eq!(must("std::fs error: kind: http://x tag: y"), "");
+        let wrong = |text: &str| parse(text, Timestamp(0), true).unwrap_err();
+        assert!(wrong("kind:poem").contains("failed-approach"));
+        assert!(wrong("on:soon").contains("2026-10-02"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "(a|b|AND|OR|NOT|\\(|\\)|\"|-| |kind:|since:|é|“|”){0,40}") {
+            let _ = parse(&text, Timestamp(0), true);
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! Query preparation for ranking: terms, paragraphs, named paths.
+
+mod acknowledgement;
+pub(crate) mod expression;
+pub(crate) mod follow_up;
+pub(crate) mod misspelled;
+pub(crate) mod phrase;
+pub(crate) mod project_name;
+pub(crate) mod time_expression;
+pub(crate) mod typo;
+
+use crate::query::acknowledgement::is_acknowledgement;
+use crate::rank::nearest::Probe;
+use crate::rank::second_space::Likenesses;
+use crate::signature::named_commands;
+use memory_store_base::text::rarity;
+use memory_store_base::text::{self, Form, term_hash};
+
+/// A prompt of more bytes than this is asked by paragraph.
+pub(crate) const LONG_BYTES: usize = 300;
+/// Bytes of a prompt that are looked at.
+const TEXT_BYTES_MAX: usize = 24_000;
+/// Paragraphs of a long prompt.
+const PARAGRAPHS_MAX: usize = 64;
+/// Bytes that a paragraph should have before the next empty line ends it.
+const PARAGRAPH_BYTES_MIN: usize = 60;
+/// Bytes after which a paragraph is cut.
+const PARAGRAPH_BYTES_MAX: usize = 900;
+/// Characters of a heading that are put in front of its paragraphs.
+const HEADING_CHARS_MAX: usize = 80;
+/// Different terms of a query.
+const TERMS_MAX: usize = 512;
+/// Different terms of a paragraph: a bit each in a mask.
+pub(crate) const PARAGRAPH_TERMS_MAX: usize = 64;
+/// Neighbouring words of a query that are looked for.
+const PAIRS_MAX: usize = 64;
+/// Bytes of an error that are looked at, besides its most telling lines.
+const ERROR_BYTES_MAX: usize = 1500;
+/// The most telling lines of an error, of which its vector is made.
+const MEANT_LINES: usize = 2;
+/// Lines of an error that are looked at first.
+const ERROR_LINES: usize = 6;
+/// Paths that a prompt may name.
+const PATHS_MAX: usize = 32;
+
+/// A word looked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// Key of the term in an index.
+    pub hash: u64,
+    /// Rarity in technical text: its idf.
+    pub background: f32,
+    /// The term itself.
+    pub text: String,
+}
+
+impl Term {
+    pub(crate) fn of(hash: u64, text: &str) -> Self {
+        Self { hash, background: rarity::idf(hash), text: text.to_owned() }
+    }
+}
+
+/// Two neighbouring words looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Key of the pair in an index.
+    pub hash: u32,
+    /// Their numbers among the terms, if they are looked for by themselves, too.
+    pub words: [Option<u16>; 2],
+}
+
+/// A prepared query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    /// Each different term once.
+    pub terms: Vec<Term>,
+    /// The terms of each paragraph, by number, each once.
+    pub paragraphs: Vec<Vec<u16>>,
+    /// Of a file: how many of the first terms are its name, so that a text with one of them mentions
+    /// it.
+    pub names: u16,
+    /// Of an error: the terms of each of its lines that are looked at first, by number, each once.
+    pub lines: Vec<Vec<u16>>,
+    /// Its neighbouring words, each two once; of a long one, none.
+    pub pairs: Vec<Pair>,
+    /// Paths it names.
+    pub paths: Vec<String>,
+    /// Commands it names.
+    pub commands: Vec<String>,
+    /// True if it only acknowledges.
+    pub only_acknowledges: bool,
+    /// The text that its vector is made of.
+    pub text: String,
+    /// Its vector, where there is something to make one with.
+    pub(crate) probe: Option<Probe>,
+    /// Similarities of memories to it in the second space, where that is asked.
+    pub(crate) likenesses: Option<Likenesses>,
+}
+
+impl Query {
+    /// Takes a prompt or a question apart.
+    pub fn prompt(text: &str) -> Self {
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        let text = without_wrapper(text);
+        let commands = named_commands(text);
+        let mut query =
+            Self { paths: paths(text), commands, text: text.to_owned(), ..Self::default() };
+        if text.len() <= LONG_BYTES {
+            let mut assent = Assent::default();
+            query.add_short(text, &mut |term, form| {
+                assent.hear(term, form);
+                true
+            });
+            query.only_acknowledges = assent.is_all(text);
+        } else {
+            for paragraph in paragraphs(text) {
+                query.add_paragraph(&paragraph);
+            }
+        }
+        query
+    }
+
+    /// Takes a path apart: the names that a text may mention it by come first.
+    pub(crate) fn file(path: &str) -> Self {
+        let mut query = Self::default();
+        for name in names(path) {
+            query.number(&name);
+        }
+        query.names = query.terms.len() as u16;
+        // Folders and endings are shared with too many other files.
+        let file = path.rsplit('/').next().unwrap_or(path);
+        query.add_paragraph(file.split('.').find(|part| !part.is_empty()).unwrap_or(file));
+        query
+    }
+
+    /// Takes a failed command and its error apart. Each term counts once: errors repeat
+    /// themselves. Numbers, hashes and folders are left out.
+    pub(crate) fn error(command: &str, error: &str) -> Self {
+        let telling = crate::signature::telling_lines(error, ERROR_LINES);
+        let mut text = telling.join("\n");
+        text.push('\n');
+        text.push_str(&error[..error.floor_char_boundary(ERROR_BYTES_MAX)]);
+        if !error.contains(command) {
+            text.push('\n');
+            text.push_str(&crate::signature::normalise_command(command));
+        }
+        let mut query = Self { paths: paths(&text), ..Self::default() };
+        query.add_short(&text, &mut |term, _| !varies(term));
+        query.lines = match telling.is_empty() {
+            true => error.lines().take(ERROR_LINES).map(|line| query.known(line)).collect(),
+            false => telling.iter().map(|line| query.known(line)).collect(),
+        };
+        // Text around it has a meaning of its own.
+        query.text = if telling.is_empty() {
+            text
+        } else {
+            telling[..telling.len().min(MEANT_LINES)].join("\n")
+        };
+        query
+    }
+
+    /// Takes words that a person searches for apart.
+    pub(crate) fn search(text: &str) -> Self {
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
+        query.add_short(text, &mut |_, _| true);
+        query
+    }
+
+    /// Returns whether it is asked by paragraph.
+    pub(crate) fn is_long(&self) -> bool {
+        self.paragraphs.len() > 1
+    }
+
+    /// Adds a text as a paragraph.
+    fn add_paragraph(&mut self, text: &str) {
+        let mut paragraph = Vec::new();
+        text::each_term(text, &mut |term, _| {
+            self.add_to(&mut paragraph, term);
+        });
+        self.finish(paragraph);
+    }
+
+    /// Adds a text as a paragraph, of the terms that `keep` keeps, and all its neighbouring words.
+    fn add_short(&mut self, text: &str, keep: &mut dyn FnMut(&str, Form) -> bool) {
+        let (mut paragraph, mut pairs) = (Vec::new(), text::Pairs::default());
+        let mut last = None;
+        text::each_term(text, &mut |term, form| {
+            let number = keep(term, form).then(|| self.add_to(&mut paragraph, term)).flatten();
+            if let Some(hash) = pairs.next(term, form)
+                && self.pairs.len() < PAIRS_MAX
+                && !self.pairs.iter().any(|pair| pair.hash == hash)
+            {
+                self.pairs.push(Pair { hash, words: [last, number] });
+            }
+            if form != Form::Part {
+                last = number;
+            }
+        });
+        self.finish(paragraph);
+    }
+
+    /// Adds a term to a paragraph, unless it is there; returns its number.
+    fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) -> Option<u16> {
+        let number = self.number(term)?;
+        if !paragraph.contains(&number) {
+            paragraph.push(number);
+        }
+        Some(number)
+    }
+
+    fn finish(&mut self, mut paragraph: Vec<u16>) {
+        if paragraph.len() > PARAGRAPH_TERMS_MAX {
+            // The most common ones say least.
+            let rare = |&number: &u16| self.terms[usize::from(number)].background;
+            paragraph.sort_by(|a, b| rare(b).total_cmp(&rare(a)).then(a.cmp(b)));
+            paragraph.truncate(PARAGRAPH_TERMS_MAX);
+            paragraph.sort_unstable();
+        }
+        if !paragraph.is_empty() {
+            self.paragraphs.push(paragraph);
+        }
+    }
+
+    /// The numbers of the terms in a text that it has, each once.
+    fn known(&self, text: &str) -> Vec<u16> {
+        let mut numbers = Vec::new();
+        text::each_term(text, &mut |term, _| {
+            let hash = term_hash(term);
+            let known = self.terms.iter().position(|known| known.hash == hash);
+            numbers.extend(known.and_then(|at| u16::try_from(at).ok()));
+        });
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The number of a term, which is added when it is new and there is room.
+    fn number(&mut self, term: &str) -> Option<u16> {
+        let hash = term_hash(term);
+        let known = self.terms.iter().position(|known| known.hash == hash);
+        if known.is_none() && self.terms.len() < TERMS_MAX {
+            self.terms.push(Term::of(hash, term));
+            return u16::try_from(self.terms.len() - 1).ok();
+        }
+        known.and_then(|at| u16::try_from(at).ok())
+    }
+}
+
+/// Cuts off sentences that programs put around a plan.
+fn without_wrapper(text: &str) -> &str {
+    let text = text.trim();
+    let first_line = text.lines().next().unwrap_or_default();
+    let rest = &text[first_line.len()..];
+    let wraps = first_line.to_ascii_lowercase();
+    let is_wrapper = wraps.ends_with(':') && wraps.contains("following plan");
+    let text = if is_wrapper && !rest.trim().is_empty() { rest.trim() } else { text };
+    text::without_plan_notice(text)
+}
+
+/// Cuts a long text into paragraphs, each with the heading it stands under.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut heading = String::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if let Some(title) = heading_of(line) {
+            finish(&mut found, &heading, &mut current);
+            heading = title.chars().take(HEADING_CHARS_MAX).collect();
+            continue;
+        }
+        if line.is_empty() && current.len() >= PARAGRAPH_BYTES_MIN {
+            finish(&mut found, &heading, &mut current);
+            continue;
+        }
+        current.push_str(line);
+        current.push('\n');
+        if current.len() > PARAGRAPH_BYTES_MAX {
+            finish(&mut found, &heading, &mut current);
+        }
+    }
+    finish(&mut found, &heading, &mut current);
+    if found.is_empty() && !heading.is_empty() {
+        found.push(heading);
+    }
+    found
+}
+
+fn heading_of(line: &str) -> Option<&str> {
+    let title = line.trim_start_matches('#');
+    let marks = line.len() - title.len();
+    ((1..=6).contains(&marks) && title.starts_with(' ')).then_some(title.trim())
+}
+
+fn finish(found: &mut Vec<String>, heading: &str, current: &mut String) {
+    let body = current.trim();
+    if !body.is_empty() && found.len() < PARAGRAPHS_MAX {
+        found.push(if heading.is_empty() { body.to_owned() } else { format!("{heading}\n{body}") });
+    }
+    current.clear();
+}
+
+/// Returns whether a term is a number, a hash or a temporary name: these differ from one error or prompt to the next.
+pub(crate) fn varies(term: &str) -> bool {
+    let digits = term.bytes().filter(u8::is_ascii_digit).count();
+    digits > 0
+        && (digits == term.len()
+            || term.bytes().all(|b| b.is_ascii_digit() || b":.-".contains(&b))
+            || term.len() >= 7 && term.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
+}
+
+/// The names of a file: its path, its last step, and that without its ending when it is no plain
+/// word.
+fn names(path: &str) -> Vec<String> {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split('.').find(|part| !part.is_empty()).unwrap_or(file);
+    let mut names = Vec::new();
+    if path.contains('/') {
+        names.push(path.to_lowercase());
+    }
+    if file.contains('.') {
+        names.push(file.to_lowercase());
+    }
+    let is_code = text::tokens(stem).first().is_some_and(|token| token.form == Form::Whole);
+    if is_code {
+        names.push(stem.to_lowercase());
+    }
+    names
+}
+
+/// Check of whether a text only lets work go on, term by term.
+#[derive(Default)]
+struct Assent {
+    words: usize,
+    other: bool,
+}
+
+impl Assent {
+    /// Takes in a term of the text.
+    fn hear(&mut self, term: &str, form: Form) {
+        self.words += 1;
+        self.other = self.other || form == Form::Bigram || !is_acknowledgement(term);
+    }
+
+    /// Returns whether there was nothing else.
+    fn is_all(&self, text: &str) -> bool {
+        // Stop words alone ("do it", "all of them") are no request either.
+        !self.other && (self.words > 0 || !text.trim().is_empty())
+    }
+}
+
+/// The paths that a text names.
+fn paths(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let separates = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;|*=".contains(c);
+    for word in text.split(separates) {
+        if let Some(path) = path_of(word)
+            && !found.iter().any(|known| known == path)
+        {
+            found.push(path.to_owned());
+            if found.len() == PATHS_MAX {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The path in a word, without a line number, a leading `@` or `./` and what ends a sentence.
+fn path_of(word: &str) -> Option<&str> {
+    if !word.contains(['.', '/']) || word.contains("://") || word.len() > 300 {
+        return None;
+    }
+    let mut path = word.trim_start_matches('@').trim_end_matches(['.', ':', '!', '?']);
+    while let Some((head, tail)) = path.rsplit_once(':') {
+        if tail.is_empty() || !tail.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+            break;
+        }
+        path = head;
+    }
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let name = path.rsplit('/').next()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    // `e.g` and `v1.2` are no files, `a/b.c` is.
+    let looks = stem.len() + extension.len() > 2 || path.contains('/');
+    let extension_ok = (1..=8).contains(&extension.len())
+        && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+        && extension.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    (looks && extension_ok).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_assent_are_no_request_and_words_of_work_are() {
+        for text in [
+            "ok",
+            "Yes, please continue.",
+            "go ahead",
+            "thanks!",
+            "do it",
+            "2",
+            "looks good",
+            "try again",
+        ] {
+            assert!(Query::prompt(text).only_acknowledges, "{text}");
+        }
+        for text in
+            ["commit", "push it", "run the tests", "release", "ok, now add a button", "修正"]
+        {
+            assert!(!Query::prompt(text).only_acknowledges, "{text}");
+        }
+    }
+
+    #[test]
+    fn named_paths_are_found() {
+        let text = "Fix `src/net/client.rs:12`, @docs/a.md and ./x.py. See https://a.b/c.html, e.g. v1.2 or end.";
+        assert_eq!(paths(text), ["src/net/client.rs", "docs/a.md", "x.py"]);
+    }
+
+    #[test]
+    fn long_prompts_are_asked_by_paragraph() {
+        let text = format!(
+            "Implement the following plan:\n\n# Cache\n\n{}\n\n## Tests\n\n{}",
+            "The reader keeps parsed files in memory. ".repeat(5),
+            "Every case has a fixture of its own. ".repeat(5)
+        );
+        let query = Query::prompt(&text);
+        assert_eq!(query.paragraphs.len(), 2);
+        let words = |at: usize| -> Vec<&str> {
+            query.paragraphs[at]
+                .iter()
+                .map(|&n| query.terms[usize::from(n)].text.as_str())
+                .collect()
+        };
+        assert!(words(0).starts_with(&["cach", "reader"]), "{:?}", words(0));
+        assert!(words(1).starts_with(&["test", "case"]), "{:?}", words(1));
+    }
+
+    #[test]
+    fn a_file_is_mentioned_by_its_names_and_not_by_a_plain_word() {
+        assert_eq!(
+            names("src/net/HttpClient.ts"),
+            ["src/net/httpclient.ts", "httpclient.ts", "httpclient"]
+        );
+        assert_eq!(names("src/main.rs"), ["src/main.rs", "main.rs"]);
+        assert_eq!(names("Makefile"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_error_is_asked_without_what_varies() {
+        let query =
+            Query::error("make", "error: 12 of 3f2a9bc81d failed at 10:11:12 in `left_pad`");
+        let words: Vec<_> = query.terms.iter().map(|term| term.text.as_str()).collect();
+        assert_eq!(words, ["error", "fail", "left_pad", "left", "pad", "make"]);
+    }
+}

@@ -1,0 +1,529 @@
+//! Times that a text names: "last week", "in March", "since 2026-10-01", "before Monday".
+//!
+//! A name of a time stands for a *span*: whole days, in UTC. Words that have another meaning, such as `may` and
+//! `march`, count only where a preposition or a number makes a date of them. A time in the future is not named:
+//! memories are of the past.
+
+use std::ops::Range;
+
+use crate::rank::candidate::Candidate;
+use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
+
+/// Gain of a memory of the time that a search names, beside the words, which count 1.
+const FAVOUR: f32 = 0.3;
+/// Words of a text in which times are looked for.
+const WORDS_MAX: usize = 400;
+/// The most of a unit that "ago" and "last" may count.
+const COUNT_MAX: i64 = 1000;
+/// Years that a number of four digits may name.
+const YEARS: Range<i64> = 1970..2101;
+
+/// A stretch of time; an end that is `None` is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Its first moment.
+    pub from: Option<Timestamp>,
+    /// The first moment after it.
+    pub to: Option<Timestamp>,
+}
+
+impl Span {
+    /// Returns whether a time lies in it.
+    pub(crate) fn has(&self, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
+    }
+
+    fn of_days(days: Range<i64>) -> Self {
+        Self { from: Some(midnight(days.start)), to: Some(midnight(days.end)) }
+    }
+}
+
+/// A time that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct When {
+    /// The meant span of time.
+    pub span: Span,
+    /// Place of the words, in bytes of the text, the preposition included.
+    pub place: Range<usize>,
+}
+
+/// Ranks higher what is of the time that the words of an explicit search name.
+pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
+    if candidates.is_empty() {
+        return;
+    }
+    let Some(When { span, .. }) = find(text, now) else { return };
+    for candidate in candidates {
+        if span.has(candidate.entry.when) {
+            candidate.fused += FAVOUR;
+        }
+    }
+}
+
+/// Finds the first time that a text names, as seen from `now`.
+pub(crate) fn find(text: &str, now: Timestamp) -> Option<When> {
+    let words = words(text);
+    let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
+    (0..words.len()).find_map(|at| {
+        let (span, end) = reader.span(at)?;
+        Some(When { span, place: words[at].place.start..words[end - 1].place.end })
+    })
+}
+
+/// The time that a text is, such as the value of a filter.
+pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
+    let words = words(text);
+    let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
+    let as_date = || {
+        let (days, end) = reader.days(0, true)?;
+        Some((Span::of_days(days), end))
+    };
+    let (span, end) = as_date().or_else(|| reader.span(0))?;
+    (end == words.len()).then_some(span)
+}
+
+struct TimeWord {
+    lower: String,
+    place: Range<usize>,
+}
+
+/// Runs of letters, digits and, between digits, dashes.
+fn words(text: &str) -> Vec<TimeWord> {
+    let mut words = Vec::new();
+    let mut start = None;
+    let mut last = ' ';
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map_or(' ', |&(_, next)| next);
+        let inside = c.is_alphanumeric()
+            || c == '-' && last.is_ascii_digit() && next.is_ascii_digit()
+            || c == '_';
+        match (inside, start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                words.push(TimeWord { lower: text[from..at].to_lowercase(), place: from..at });
+                start = None;
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+        last = c;
+        if words.len() == WORDS_MAX {
+            return words;
+        }
+    }
+    if let Some(from) = start {
+        words.push(TimeWord { lower: text[from..].to_lowercase(), place: from..text.len() });
+    }
+    words
+}
+
+/// Reads times out of words. Days are counted from 1970-01-01.
+struct TimeReader<'a> {
+    words: &'a [TimeWord],
+    today: i64,
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+impl TimeReader<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", |word| word.lower.as_str())
+    }
+
+    /// A span with its preposition; and the word after it.
+    fn span(&self, at: usize) -> Option<(Span, usize)> {
+        match self.word(at) {
+            "since" => self.days(at + 1, true).map(|(days, end)| (from(days.start), end)),
+            "after" => self.days(at + 1, true).map(|(days, end)| (from(days.end), end)),
+            "before" => self.days(at + 1, true).map(|(days, end)| (until(days.start), end)),
+            "until" | "till" | "by" => {
+                self.days(at + 1, true).map(|(days, end)| (until(days.end), end))
+            }
+            "between" | "from" => self.between(at),
+            "in" | "on" | "during" | "of" | "at" => {
+                self.days(at + 1, true).map(|(days, end)| (Span::of_days(days), end))
+            }
+            _ => self.days(at, false).map(|(days, end)| (Span::of_days(days), end)),
+        }
+    }
+
+    /// "between X and Y", "from X to Y".
+    fn between(&self, at: usize) -> Option<(Span, usize)> {
+        let (first, middle) = self.days(at + 1, true)?;
+        let joins = match self.word(at) {
+            "between" => self.word(middle) == "and",
+            _ => matches!(self.word(middle), "to" | "until" | "till"),
+        };
+        if joins && let Some((second, end)) = self.days(middle + 1, true) {
+            return (first.start < second.end)
+                .then(|| (Span::of_days(first.start..second.end), end));
+        }
+        // "from March" alone.
+        (self.word(at) == "from").then(|| (Span::of_days(first), middle))
+    }
+
+    /// The days that words name; `led` when a preposition stands before them.
+    fn days(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
+        let at = if led && self.word(at) == "the" { at + 1 } else { at };
+        self.near_day(at)
+            .or_else(|| self.unit_before(at))
+            .or_else(|| self.ago(at))
+            .or_else(|| self.iso(at, led))
+            .or_else(|| self.month(at, led))
+            .or_else(|| self.weekday(at, led))
+    }
+
+    fn near_day(&self, at: usize) -> Option<(Range<i64>, usize)> {
+        let today = self.today;
+        match (self.word(at), self.word(at + 1)) {
+            ("yesterday", _) => Some((today - 1..today, at + 1)),
+            ("today", _) => Some((today..today + 1, at + 1)),
+            ("this", "morning" | "afternoon" | "evening") => Some((today..today + 1, at + 2)),
+            ("last", "night") => Some((today - 1..today + 1, at + 2)),
+            _ => None,
+        }
+    }
+
+    /// "last week", "this month", "the past 3 days".
+    fn unit_before(&self, at: usize) -> Option<(Range<i64>, usize)> {
+        let back = match self.word(at) {
+            "this" | "current" => 0,
+            "last" | "previous" | "past" => 1,
+            _ => return None,
+        };
+        if let Some((unit, false)) = unit(self.word(at + 1)) {
+            // The past week is seven days, last week the one before this.
+            let days = if self.word(at) == "past" {
+                self.back(unit, 1)..self.today + 1
+            } else {
+                self.calendar(unit, back)
+            };
+            return Some((days, at + 2));
+        }
+        let (count, end) = self.count(at + 1)?;
+        let (unit, _) = unit(self.word(end))?;
+        (back == 1).then(|| (self.back(unit, count)..self.today + 1, end + 1))
+    }
+
+    /// "3 days ago", "a month ago".
+    fn ago(&self, at: usize) -> Option<(Range<i64>, usize)> {
+        let (count, end) = self.count(at)?;
+        let (unit, _) = unit(self.word(end))?;
+        (self.word(end + 1) == "ago").then(|| (self.calendar(unit, count), end + 2))
+    }
+
+    /// `2026-10-02`, `2026-10`, and after a preposition `2026`.
+    fn iso(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
+        let mut parts = self.word(at).split('-');
+        let year = year(parts.next()?)?;
+        let Some(month) = parts.next() else {
+            return led.then(|| (day_of(year, 1, 1)..day_of(year + 1, 1, 1), at + 1));
+        };
+        let month = number(month, 2).filter(|month| (1..=12).contains(month))?;
+        let days = match parts.next() {
+            None => day_of(year, month, 1)..after_month(year, month),
+            Some(day) => {
+                let day = number(day, 2)?;
+                let start = day_of(year, month, day);
+                (day >= 1 && start < after_month(year, month)).then_some(start..start + 1)?
+            }
+        };
+        parts.next().is_none().then_some((days, at + 1))
+    }
+
+    /// "March", "last March", "March 2026", "March 5", "5 March 2026", "the 5th of March".
+    fn month(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
+        let last = self.word(at) == "last" || self.word(at) == "early" || self.word(at) == "late";
+        let at = if last { at + 1 } else { at };
+        if let Some((day, ordinal)) = day_number(self.word(at)) {
+            let of = usize::from(self.word(at + 1) == "of");
+            let (month, _) = month(self.word(at + 1 + of))?;
+            let (year, end) = self.year_after(at + 2 + of);
+            let sure = year.is_some() || ordinal || led;
+            return sure.then(|| self.day_in(year, month, day)).flatten().map(|days| (days, end));
+        }
+        let (month, plain) = month(self.word(at))?;
+        if let Some((day, ordinal)) = day_number(self.word(at + 1)) {
+            let (year, end) = self.year_after(at + 2);
+            let sure = year.is_some() || ordinal || led || plain;
+            return sure.then(|| self.day_in(year, month, day)).flatten().map(|days| (days, end));
+        }
+        let (year, end) = self.year_after(at + 1);
+        let year = match year {
+            Some(year) => year,
+            None if led || last => self.year_of_past(month, 1),
+            None => return None,
+        };
+        Some((day_of(year, month, 1)..after_month(year, month), end))
+    }
+
+    /// "on Monday", "last Monday": the one before today.
+    fn weekday(&self, at: usize, led: bool) -> Option<(Range<i64>, usize)> {
+        let last = self.word(at) == "last";
+        let at = if last { at + 1 } else { at };
+        let wanted = weekday(self.word(at))?;
+        let back = (self.weekday_of_today() - wanted).rem_euclid(7);
+        let day = self.today - if back == 0 { 7 } else { back };
+        (led || last).then_some((day..day + 1, at + 1))
+    }
+
+    fn year_after(&self, at: usize) -> (Option<i64>, usize) {
+        match year(self.word(at)) {
+            Some(year) => (Some(year), at + 1),
+            None => (None, at),
+        }
+    }
+
+    /// A day of a month; without a year the last one that there was.
+    fn day_in(&self, year: Option<i64>, month: i64, day: i64) -> Option<Range<i64>> {
+        let year = year.unwrap_or_else(|| self.year_of_past(month, day));
+        let start = day_of(year, month, day);
+        (start < after_month(year, month)).then_some(start..start + 1)
+    }
+
+    /// The last year in which this day is not in the future.
+    fn year_of_past(&self, month: i64, day: i64) -> i64 {
+        let (year, _, _) = civil(self.today);
+        if day_of(year, month, day) > self.today { year - 1 } else { year }
+    }
+
+    /// The unit of the calendar that lies `back` of them before the present one.
+    fn calendar(&self, unit: Unit, back: i64) -> Range<i64> {
+        let (year, month, _) = civil(self.today);
+        match unit {
+            Unit::Day => self.today - back..self.today - back + 1,
+            Unit::Week => {
+                let monday = self.today - self.weekday_of_today() - 7 * back;
+                monday..monday + 7
+            }
+            Unit::Month => {
+                let months = year * 12 + month - 1 - back;
+                let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+                day_of(year, month, 1)..after_month(year, month)
+            }
+            Unit::Year => day_of(year - back, 1, 1)..day_of(year - back + 1, 1, 1),
+        }
+    }
+
+    /// The day that lies `count` of a unit before today.
+    fn back(&self, unit: Unit, count: i64) -> i64 {
+        self.today
+            - count
+                * match unit {
+                    Unit::Day => 1,
+                    Unit::Week => 7,
+                    Unit::Month => 30,
+                    Unit::Year => 365,
+                }
+    }
+
+    /// 0 for Monday.
+    fn weekday_of_today(&self) -> i64 {
+        (self.today + 3).rem_euclid(7)
+    }
+
+    /// A number in digits or words, and the word after it.
+    fn count(&self, at: usize) -> Option<(i64, usize)> {
+        if (self.word(at), self.word(at + 1), self.word(at + 2)) == ("a", "couple", "of") {
+            return Some((2, at + 3));
+        }
+        let count = match self.word(at) {
+            "a" | "an" | "one" => 1,
+            "two" | "couple" => 2,
+            "three" | "few" => 3,
+            "four" => 4,
+            "five" => 5,
+            "six" => 6,
+            "seven" => 7,
+            "eight" => 8,
+            "nine" => 9,
+            "ten" => 10,
+            digits => number(digits, 4)?,
+        };
+        (1..=COUNT_MAX).contains(&count).then_some((count, at + 1))
+    }
+}
+
+fn from(day: i64) -> Span {
+    Span { from: Some(midnight(day)), to: None }
+}
+
+fn until(day: i64) -> Span {
+    Span { from: None, to: Some(midnight(day)) }
+}
+
+fn midnight(day: i64) -> Timestamp {
+    Timestamp(day.saturating_mul(DAY_MS))
+}
+
+fn after_month(year: i64, month: i64) -> i64 {
+    if month == 12 { day_of(year + 1, 1, 1) } else { day_of(year, month + 1, 1) }
+}
+
+/// A unit, and whether it is in the plural.
+fn unit(word: &str) -> Option<(Unit, bool)> {
+    let one = word.strip_suffix('s').unwrap_or(word);
+    let unit = match one {
+        "day" => Unit::Day,
+        "week" => Unit::Week,
+        "month" => Unit::Month,
+        "year" => Unit::Year,
+        _ => return None,
+    };
+    Some((unit, one.len() < word.len()))
+}
+
+/// A number of at most `digits_max` digits.
+fn number(word: &str, digits_max: usize) -> Option<i64> {
+    let digits = (1..=digits_max).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| word.parse().ok())?
+}
+
+fn year(word: &str) -> Option<i64> {
+    number(word, 4).filter(|year| word.len() == 4 && YEARS.contains(year))
+}
+
+/// The day of a month, and whether it is written as an ordinal.
+fn day_number(word: &str) -> Option<(i64, bool)> {
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending));
+    let day = number(digits.unwrap_or(word), 2).filter(|day| (1..=31).contains(day))?;
+    Some((day, digits.is_some()))
+}
+
+/// The number of a month, and whether the word means nothing else.
+fn month(word: &str) -> Option<(i64, bool)> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let at = MONTHS
+        .iter()
+        .position(|month| *month == word || (word.len() == 3 && month.starts_with(word)));
+    let at = at.or_else(|| (word == "sept").then_some(8))?;
+    Some((at as i64 + 1, !matches!(word, "march" | "mar" | "may" | "jan" | "dec")))
+}
+
+fn weekday(word: &str) -> Option<i64> {
+    const DAYS: [&str; 7] =
+        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    DAYS.iter().position(|day| *day == word).map(|at| at as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Wednesday.
+    const NOW: &str = "2026-10-14T15:00:00Z";
+
+    fn now() -> Timestamp {
+        Timestamp::parse(NOW).unwrap()
+    }
+
+    /// The span as `from..to` and the words that name it.
+    fn found(text: &str) -> Option<(String, &str)> {
+        let when = find(text, now())?;
+        Some((shown(when.span), &text[when.place]))
+    }
+
+    fn shown(span: Span) -> String {
+        let date = |at: Option<Timestamp>| at.map(Timestamp::date).unwrap_or_default();
+        format!("{}..{}", date(span.from), date(span.to))
+    }
+
+    #[test]
+    fn times_are_found_where_they_are_named() {
+        for (text, span, words) in [
+            ("what did we do yesterday?", "2026-10-13..2026-10-14", "yesterday"),
+            ("the bug from last week", "2026-10-05..2026-10-12", "from last week"),
+            ("this month's releases", "2026-10-01..2026-11-01", "this month"),
+            ("what failed in the past 3 days", "2026-10-11..2026-10-15", "in the past 3 days"),
+            ("over the last two weeks", "2026-09-30..2026-10-15", "last two weeks"),
+            ("two months ago we chose", "2026-08-01..2026-09-01", "two months ago"),
+            ("a couple of days ago", "2026-10-12..2026-10-13", "a couple of days ago"),
+            ("decided in March", "2026-03-01..2026-04-01", "in March"),
+            ("decided in December 2025 or so", "2025-12-01..2026-01-01", "in December 2025"),
+            ("decided in December", "2025-12-01..2026-01-01", "in December"),
+            ("anything since 2026-10-01?", "2026-10-01..", "since 2026-10-01"),
+            ("before last Monday", "..2026-10-12", "before last Monday"),
+            ("until October 5th", "..2026-10-06", "until October 5th"),
+            ("on 5 May, 2026", "2026-05-05..2026-05-06", "on 5 May, 2026"),
+            ("the 2nd of June", "2026-06-02..2026-06-03", "2nd of June"),
+            ("between March and May 2026", "2026-03-01..2026-06-01", "between March and May 2026"),
+            ("from 2026-09 to 2026-10-03", "2026-09-01..2026-10-04", "from 2026-09 to 2026-10-03"),
+            ("it was new in 2024", "2024-01-01..2025-01-01", "in 2024"),
+            ("after the 2024 rewrite", "2025-01-01..", "after the 2024"),
+        ] {
+            assert_eq!(found(text), Some((span.to_owned(), words)), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_that_only_look_like_times_are_left_alone() {
+        for text in [
+            "it may fail",
+            "may 5 of them fail",
+            "march on",
+            "the last commit",
+            "last 5 commits",
+            "release 2026",
+            "since the rewrite",
+            "before merging",
+            "the day parser",
+            "in the month picker",
+            "next week",
+            "on monday.com/x"[..0].as_ref(),
+            "2026-13-40",
+            "on 2026-02-30",
+            "v2026-10",
+            "jan-ecke",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_filter_names_a_time_and_nothing_else() {
+        let whole = |text: &str| whole(text, now()).map(shown);
+        assert_eq!(whole("2026"), Some("2026-01-01..2027-01-01".to_owned()));
+        assert_eq!(whole("last week"), Some("2026-10-05..2026-10-12".to_owned()));
+        assert_eq!(whole("march"), Some("2026-03-01..2026-04-01".to_owned()));
+        assert_eq!(whole("monday"), Some("2026-10-12..2026-10-13".to_owned()));
+        assert_eq!(whole("last week or so"), None);
+        assert_eq!(whole("soon"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "\\PC{0,80}", now in proptest::prelude::any::<i64>()) {
+            if let Some(when) = find(&text, Timestamp(now / 4)) {
+                proptest::prop_assert!(text.get(when.place).is_some());
+            }
+        }
+
+        #[test]
+        fn no_numbers_break_it(
+            text in "(since|last|in|on|from|between|[0-9]{1,5}|days|weeks|ago|march|may|to|and|monday|[0-9]{4}-[0-9]{1,2}| ){1,9}",
+        ) {
+            let _ = find(&text.replace("since", " since "), now());
+            let _ = whole(&text, now());
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Prompts about other things, by which gates are calibrated.
+
+use super::nearest::Probe;
+use crate::embed::Vectors;
+use crate::query::Query;
+
+/// Prompts about everything and nothing, one a line, by kind: a line that begins with `## ` begins the
+/// next one. Other lines that begin with `#` are comments.
+pub(crate) const PROMPTS: &str = include_str!("../../../assets/background-prompts.txt");
+
+/// The kinds of prompts about other things that every store is asked when it is published.
+pub(crate) fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
+    PROMPTS.split("\n## ").skip(1).map(|kind| {
+        let lines = kind.lines().skip(1);
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+    })
+}
+
+/// The prompts about other things that every store is asked when it is published.
+pub fn background_prompts() -> impl Iterator<Item = &'static str> {
+    kinds().flatten()
+}
+
+/// A background prompt with the vector that a hook would give it.
+pub(crate) fn asked(prompt: &str, vectors: Option<&dyn Vectors>) -> Query {
+    let query = Query::prompt(prompt);
+    let probe = vectors.and_then(|vectors| {
+        Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
+    });
+    Query { probe, ..query }
+}
+
+/// Returns the score that a share `alpha` of these exceeds.
+pub(crate) fn exceeded_by(mut scores: Vec<f32>, alpha: f32) -> Option<f32> {
+    scores.sort_by(f32::total_cmp);
+    let at = ((scores.len() as f32 * (1.0 - alpha)).ceil() as usize).max(1) - 1;
+    scores.get(at).copied()
+}

@@ -1,0 +1,420 @@
+//! Memories that a query names directly: by the file it is about, or by the error's signature.
+//! A direct name is its own gate.
+
+use crate::index::document::{Document, GLOB_KEY, is_glob, name_key};
+use crate::index::record::{
+    FLAG_HELD, FLAG_PATHS_ONLY, FLAG_SAID, FLAG_SIGNATURES, FLAG_SUPERSEDED,
+};
+use crate::index::segment::Segment;
+use crate::query::follow_up::Topic;
+use crate::query::phrase::Phrases;
+use crate::query::{Query, Term};
+use crate::rank::candidate::{Candidate, Named};
+use crate::rank::lexical::Found;
+use crate::rank::score;
+use crate::search::sources::{At, Source, Sources};
+use crate::signature::{command_hash, error_signature, names_cause, signature_hash};
+use memory_store_base::time::Timestamp;
+
+/// Gain of a named path in a prompt's ranking.
+const PATH_IN_PROMPT: f32 = 0.6;
+/// Gain of a command that the prompt names and the memory warns of.
+const COMMAND_IN_PROMPT: f32 = 0.6;
+/// Memories that the commands of a prompt bring, the surest first and those of the repository last: plans name what
+/// every change is checked with.
+const WARNINGS_MAX: usize = 2;
+/// Memories of a command in an index that are looked at, the latest.
+const WARNINGS_READ_MAX: usize = 64;
+/// Gain of an equal error signature.
+const SAME_ERROR: f32 = 1.0;
+/// Gain by words of the error in its text.
+const QUOTED_ERROR: f32 = 0.6;
+/// Candidates whose text is looked at for words of the error, best first: each is read.
+const QUOTING_MAX: usize = 8;
+/// Ranks of a file's memories, by how they name it. Their steps are wider than all that is added.
+const EXACT: f32 = 16.0;
+const SUFFIX: f32 = 14.0;
+const GLOB: f32 = 10.0;
+const BASENAME: f32 = 8.0;
+const MENTION: f32 = 4.0;
+/// Weight of confidence, kind and age among the memories of a file: with many of these, what matters most comes first,
+/// and not what repeats the name.
+const PRIOR: f32 = 2.0;
+/// Weight of the path's words among equals.
+const TIE: f32 = 0.1;
+/// Weight of the share of the topic's rarity that a memory has. About that of confidence, whose range is .7: a memory
+/// that says what the last prompt said comes before one that is half as important again. Not fitted: no set has prompts
+/// before its files.
+const TOPIC: f32 = 0.7;
+
+/// Fit of a memory's path to a file.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Fit {
+    Basename,
+    Glob,
+    Suffix,
+    Exact,
+}
+
+/// Adds to a prompt's candidates what the paths named in it say.
+pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
+    for path in &query.paths {
+        for at in named_by(sources, path) {
+            name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
+        }
+    }
+}
+
+/// Returns the documents about a file that somebody names.
+pub(crate) fn named_by(sources: &Sources, path: &str) -> Vec<At> {
+    let bare = !path.contains('/');
+    let found = about(sources, path, fit).into_iter();
+    // A bare name is all that people write; a path that agrees in its name only is not.
+    let named = |fit| fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename);
+    found.filter(|&(_, fit)| named(fit)).map(|(at, _)| at).collect()
+}
+
+/// Adds to a prompt's candidates the traps of the commands named in it, the surest ones that may be given.
+pub(crate) fn add_warnings(
+    sources: &Sources,
+    query: &Query,
+    candidates: &mut Vec<Candidate>,
+    may_answer: &dyn Fn(At) -> bool,
+) {
+    if query.commands.is_empty() {
+        return;
+    }
+    let mut found = warnings(sources, &query.commands);
+    found.sort_by_key(|(at, _)| *at);
+    found.dedup_by_key(|(at, _)| *at);
+    let entries = found.into_iter().filter_map(|(at, command)| {
+        let entry = sources.entry(at)?;
+        let is_left = entry.has(FLAG_PATHS_ONLY | FLAG_SAID | FLAG_HELD | FLAG_SUPERSEDED);
+        (!is_left).then(|| (entry.confidence(), at, command))
+    });
+    let mut surest: Vec<(f32, At, &str)> = entries.collect();
+    surest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    let (mut given, mut pulled) = (Vec::new(), None);
+    for (_, at, command) in surest.into_iter().filter(|it| may_answer(it.1)) {
+        // How sure it is says the file itself: of the repository's at most one, where room is left.
+        if sources.is_from_repository(at) {
+            pulled.get_or_insert((at, command));
+        } else {
+            given.push((at, command));
+        }
+        if given.len() == WARNINGS_MAX {
+            break;
+        }
+    }
+    for (at, command) in given.into_iter().chain(pulled).take(WARNINGS_MAX) {
+        name(sources, candidates, at, Named::Command(command.to_owned()), COMMAND_IN_PROMPT);
+    }
+}
+
+/// The memories that warn of one of these commands, each with the command, some more than once.
+fn warnings<'c>(sources: &Sources, commands: &'c [String]) -> Vec<(At, &'c str)> {
+    let mut found = Vec::new();
+    for (number, source) in (0..).zip(&sources.list) {
+        let mut add = |doc, command| found.push((At { source: number, doc }, command));
+        for command in commands {
+            let mut docs = Vec::new();
+            segment_docs(sources, source, command_hash(command), &mut docs);
+            // Later memories have later places.
+            let read = docs.split_off(docs.len().saturating_sub(WARNINGS_READ_MAX));
+            read.into_iter().for_each(|doc| add(doc, command.as_str()));
+        }
+        let first = source.segment().map_or(0, Segment::docs);
+        for (doc, document) in (first..).zip(&source.loose) {
+            let known = document.commands();
+            if let Some(command) = commands.iter().find(|command| known.contains(command)) {
+                add(doc, command.as_str());
+            }
+        }
+    }
+    found
+}
+
+/// The memories that have an error's signature.
+pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
+    let Some(signature) = error_signature(error) else { return Vec::new() };
+    // A fix may have been learned from one of the lines alone.
+    let causes = signature.split(" | ").filter(|line| names_cause(line));
+    let mut hashes: Vec<u64> = causes.map(signature_hash).collect();
+    if hashes.is_empty() {
+        return Vec::new();
+    }
+    hashes.push(signature_hash(&signature));
+    hashes.sort_unstable();
+    hashes.dedup();
+    let mut known = Vec::new();
+    for hash in hashes {
+        for (number, source) in (0..).zip(&sources.list) {
+            let docs = with_signature(sources, source, hash);
+            known.extend(docs.into_iter().map(|doc| At { source: number, doc }));
+        }
+    }
+    known
+}
+
+/// Adds to an error's candidates those that have its signature.
+pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
+    for &at in known {
+        name(sources, candidates, at, Named::Signature, SAME_ERROR);
+    }
+}
+
+/// Names the candidates that repeat what an error says. `text` gives the text of one that may be shown.
+pub(crate) fn add_quoting(
+    sources: &Sources,
+    error: &str,
+    candidates: &mut Vec<Candidate>,
+    mut text: impl FnMut(&Candidate) -> Option<String>,
+) {
+    let phrases = Phrases::of(error);
+    if phrases.are_none() {
+        return;
+    }
+    score::sort(candidates);
+    let best = candidates.iter().filter(|candidate| candidate.named.is_none());
+    let quoting: Vec<At> = best
+        .take(QUOTING_MAX)
+        .filter(|candidate| text(candidate).is_some_and(|text| phrases.are_quoted_in(&text)))
+        .map(|candidate| candidate.at)
+        .collect();
+    for at in quoting {
+        name(sources, candidates, at, Named::Phrase, QUOTED_ERROR);
+    }
+}
+
+/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text; among equals by
+/// importance and by what the last prompt was about.
+pub(crate) fn file(
+    sources: &Sources,
+    query: &Query,
+    path: &str,
+    topic: &dyn Fn() -> Topic,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let mut fits: Vec<(At, Fit)> = about(sources, path, fit_spelled);
+    fits.sort_by(|a, b| {
+        a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
+    });
+    fits.dedup_by_key(|(at, _)| *at);
+    // The other words only order what the names find; most files have no memory at all.
+    let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
+    let found = Found::look_up(sources, &query.terms[..terms]);
+    let mut candidates = found.best(sources, query, usize::MAX, &[]);
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    for candidate in &mut candidates {
+        candidate.fused = TIE * candidate.lexical / best.max(f32::MIN_POSITIVE);
+        if candidate.shared.iter().any(|&term| term < query.names) {
+            candidate.named = Some(Named::Mention);
+            candidate.fused += MENTION;
+        }
+    }
+    for &(at, fit) in &fits {
+        let worth = match fit {
+            Fit::Exact => EXACT,
+            Fit::Suffix => SUFFIX,
+            Fit::Glob => GLOB,
+            Fit::Basename => BASENAME,
+        };
+        name(sources, &mut candidates, at, Named::Path(path.to_owned()), worth);
+    }
+    candidates.retain(|candidate| candidate.named.is_some());
+    // One alone needs no order.
+    let topic = if candidates.len() > 1 { topic() } else { Topic::default() };
+    let shares = topic_shares(sources, &topic, &candidates);
+    for (candidate, share) in candidates.iter_mut().zip(shares) {
+        candidate.fused += PRIOR * candidate.prior(&sources.settings, now) + TOPIC * share;
+        candidate.gate = candidate.fused;
+    }
+    candidates
+}
+
+/// Returns for each candidate the share of a topic's rarity that its words have.
+fn topic_shares(sources: &Sources, topic: &Topic, candidates: &[Candidate]) -> Vec<f32> {
+    let terms: Vec<Term> = topic.terms().collect();
+    let all: f32 = terms.iter().map(|term| term.background).sum();
+    let mut shares = vec![0.0; candidates.len()];
+    if all <= 0.0 {
+        return shares;
+    }
+    let query = Query { terms, ..Query::default() };
+    let found = Found::look_up(sources, &query.terms);
+    let asked: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
+    for said in found.best(sources, &query, 0, &asked) {
+        if let Some(number) = candidates.iter().position(|candidate| candidate.at == said.at) {
+            let has = said.shared.iter().map(|&term| query.terms[usize::from(term)].background);
+            shares[number] = has.sum::<f32>() / all;
+        }
+    }
+    shares
+}
+
+/// Marks a document as named, and adds it when it shares no word with the query.
+fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named, worth: f32) {
+    let known = candidates.iter().position(|candidate| candidate.at == at);
+    let place = match known {
+        Some(place) => place,
+        None => {
+            let Some(entry) = sources.entry(at) else { return };
+            candidates.push(Candidate::new(at, entry));
+            candidates.len() - 1
+        }
+    };
+    let candidate = &mut candidates[place];
+    if !matches!(candidate.named, Some(Named::Path(_) | Named::Command(_) | Named::Signature)) {
+        candidate.named = Some(named);
+        candidate.fused += worth;
+    }
+}
+
+/// The memories whose paths fit a file, as `fit` says.
+fn about(
+    sources: &Sources,
+    path: &str,
+    fit: fn(known: &str, path: &str) -> Option<Fit>,
+) -> Vec<(At, Fit)> {
+    let mut fits = Vec::new();
+    for (number, source) in sources.list.iter().enumerate() {
+        let mut each = |doc: u32, known: &str| {
+            if let Some(fit) = fit(known, path) {
+                fits.push((At { source: number as u8, doc }, fit));
+            }
+        };
+        let first = source.segment().map_or(0, Segment::docs);
+        if let Some(segment) = source.segment() {
+            for key in [name_key(path), GLOB_KEY] {
+                if let Err(error) = segment.paths(key, &mut each) {
+                    sources.note(&error);
+                }
+            }
+        }
+        for (at, document) in source.loose.iter().enumerate() {
+            document.record.paths.iter().for_each(|known| each(first + at as u32, known));
+        }
+    }
+    fits
+}
+
+/// Returns whether a memory's path fits a file that a person named.
+pub(crate) fn is_about(known: &str, path: &str) -> bool {
+    fit_spelled(known, path).is_some()
+}
+
+/// Returns how a memory's path fits a file that was touched, however a person or a session on Windows spelled it.
+/// Prompts go by plain paths: on a project recorded on Windows the other spellings took two answers of 31 from them.
+fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
+    if known.contains('\\') && !path.contains('\\') {
+        return fit_spelled(&known.replace('\\', "/"), path);
+    }
+    fit(known.strip_prefix("./").unwrap_or(known), path)
+}
+
+/// Returns how a memory's path fits a file; folders never do, for that is nearly always wrong.
+fn fit(known: &str, path: &str) -> Option<Fit> {
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/')) && !short.is_empty()
+    };
+    if known == path {
+        Some(Fit::Exact)
+    } else if is_glob(known) {
+        glob(known.as_bytes(), path.as_bytes(), GLOB_STEPS_MAX).then_some(Fit::Glob)
+    } else if (known.contains('/') && ends(path, known))
+        || (path.contains('/') && ends(known, path))
+    {
+        Some(Fit::Suffix)
+    } else {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        (name(known) == name(path) && !name(path).is_empty()).then_some(Fit::Basename)
+    }
+}
+
+/// Steps that matching one glob may take.
+const GLOB_STEPS_MAX: u32 = 10_000;
+
+/// Returns whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
+fn glob(pattern: &[u8], path: &[u8], steps_max: u32) -> bool {
+    let mut steps = steps_max;
+    glob_from(pattern, path, &mut steps)
+}
+
+fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
+    if *steps == 0 {
+        return false;
+    }
+    *steps -= 1;
+    match pattern {
+        [] => path.is_empty(),
+        [b'*', b'*', b'/', rest @ ..] => {
+            glob_from(rest, path, steps)
+                || (0..path.len())
+                    .any(|at| path[at] == b'/' && glob_from(rest, &path[at + 1..], steps))
+        }
+        [b'*', b'*', rest @ ..] => (0..=path.len()).any(|at| glob_from(rest, &path[at..], steps)),
+        [b'*', rest @ ..] => {
+            let end = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
+            (0..=end).any(|at| glob_from(rest, &path[at..], steps))
+        }
+        [b'?', rest @ ..] => {
+            path.first().is_some_and(|&b| b != b'/') && glob_from(rest, &path[1..], steps)
+        }
+        [byte, rest @ ..] => path.first() == Some(byte) && glob_from(rest, &path[1..], steps),
+    }
+}
+
+/// The documents of a source that have an error signature.
+fn with_signature(sources: &Sources, source: &Source, hash: u64) -> Vec<u32> {
+    let mut docs = Vec::new();
+    segment_docs(sources, source, hash, &mut docs);
+    let first = source.segment().map_or(0, Segment::docs);
+    let has = |document: &Document| {
+        document.entry.has(FLAG_SIGNATURES)
+            && document.record.signatures.iter().any(|known| signature_hash(known) == hash)
+    };
+    let loose = (first..).zip(&source.loose).filter(|(_, document)| has(document));
+    docs.extend(loose.map(|(doc, _)| doc));
+    docs
+}
+
+/// Adds the documents of a source's segment that have a signature or a command with this hash.
+fn segment_docs(sources: &Sources, source: &Source, hash: u64, docs: &mut Vec<u32>) {
+    if let Some(segment) = source.segment()
+        && let Err(error) = segment.errors(hash, |doc| docs.push(doc))
+    {
+        sources.note(&error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_fit_by_their_ends_and_never_by_their_folders() {
+        assert_eq!(fit("src/a.rs", "src/a.rs"), Some(Fit::Exact));
+        assert_eq!(fit("src/a.rs", "web/src/a.rs"), Some(Fit::Suffix));
+        assert_eq!(fit("web/src/a.rs", "src/a.rs"), Some(Fit::Suffix));
+        assert_eq!(fit("src/a.rs", "lib/a.rs"), Some(Fit::Basename));
+        assert_eq!(fit("src/b.rs", "src/a.rs"), None);
+        assert_eq!(fit("src", "src/a.rs"), None);
+        assert_eq!(fit("src/**/*.rs", "src/x/y/a.rs"), Some(Fit::Glob));
+        assert_eq!(fit("src/*.rs", "src/x/a.rs"), None);
+        assert_eq!(fit("a.rs", "ba.rs"), None);
+        for known in ["./src/a.rs", r"src\a.rs", r".\src\a.rs"] {
+            assert_eq!(fit_spelled(known, "src/a.rs"), Some(Fit::Exact), "{known}");
+        }
+        for known in [r"D:\repo\src\a.rs", "/d/repo/src/a.rs", "C:/Users/x/repo/src/a.rs"] {
+            assert_eq!(fit_spelled(known, "src/a.rs"), Some(Fit::Suffix), "{known}");
+        }
+        // Brackets name a route, and are no glob.
+        assert_eq!(fit("app/[id]/page.tsx", "web/app/[id]/page.tsx"), Some(Fit::Suffix));
+        assert_eq!(fit("app/[id]/page.tsx", "lib/page.tsx"), Some(Fit::Basename));
+    }
+
+    #[test]
+    fn a_hostile_glob_ends() {
+        assert!(!glob("*a*b".repeat(40).as_bytes(), "a".repeat(200).as_bytes(), GLOB_STEPS_MAX));
+    }
+}

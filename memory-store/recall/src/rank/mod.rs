@@ -1,0 +1,17 @@
+//! Ranking: how well candidates fit a query, and whether the best of them are worth giving.
+
+pub(crate) mod background;
+pub(crate) mod calibration;
+pub(crate) mod candidate;
+pub(crate) mod exact;
+pub(crate) mod gate;
+pub(crate) mod lexical;
+pub(crate) mod near_duplicates;
+pub(crate) mod nearest;
+pub(crate) mod posting_window;
+pub(crate) mod score;
+pub(crate) mod second_space;
+pub(crate) mod session_context;
+pub mod staleness;
+pub mod start_rank;
+pub(crate) mod trace;

@@ -1,0 +1,200 @@
+//! Near-duplicates: what says the same as a better hit is left out.
+//!
+//! Two texts are compared by their words, and by those that tell one thing from another: numbers,
+//! flags, paths, code names, and commands as a whole. Notes that differ in such a word say different things, however much
+//! else they share.
+
+use crate::search::hit::Hit;
+use memory_store_base::id::MemoryId;
+use memory_store_base::text::{is_stop_word, is_unspaced, telling, term_hash};
+
+/// Least similarity of two texts that say the same.
+pub const SAME: f32 = 0.85;
+/// Words of a text that may say the same as a longer one which holds all of them.
+const HELD_WORDS_MIN: usize = 8;
+/// Similarity of a text to one that holds all of its words.
+const HELD: f32 = 0.9;
+/// Remaining share of a similarity when telling words differ.
+const DIFFER: f32 = 0.5;
+
+/// The words of the hits kept so far, found when there is something to compare them with.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Vec<Words>);
+
+impl Kept {
+    /// The one of those kept that says what a hit says; what is held stands for nothing that is not. To be
+    /// asked once for each hit that is to be kept, before it is.
+    pub(crate) fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
+        if kept.is_empty() {
+            return None;
+        }
+        while let Some(next) = kept.get(self.0.len()) {
+            self.0.push(Words::of([&next.title, &next.text]));
+        }
+        let words = Words::of([&hit.title, &hit.text]);
+        let stands = |better: &Hit| {
+            (hit.held || !better.held) && (hit.from_repository || !better.from_repository)
+        };
+        let mut known = kept.iter().zip(&self.0);
+        let same =
+            known.position(|(better, known)| stands(better) && words.likeness(known) >= SAME);
+        if same.is_none() {
+            self.0.push(words);
+        }
+        same.and_then(|at| Some(kept.get(at)?.id))
+    }
+}
+
+/// Returns how alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
+pub fn likeness(a: &str, b: &str) -> f32 {
+    Words::of([a]).likeness(&Words::of([b]))
+}
+
+/// Returns the share of a text's words that another one has, 0 to 1; from [`SAME`] on it adds nothing to it.
+pub(crate) fn share_in(text: &str, other: &str) -> f32 {
+    let [words, other] = [text, other].map(|text| Words::of([text]).all);
+    shared(&words, &other) as f32 / words.len().max(1) as f32
+}
+
+/// The words of a text as numbers, in rising order, each once. Not the terms of an index: whether
+/// two texts say the same shows without stems, which cost more than finding the hits.
+#[derive(Debug, Default)]
+struct Words {
+    /// All but stop words and single letters.
+    all: Vec<u64>,
+    /// Distinguishing words, whole.
+    telling: Vec<u64>,
+}
+
+impl Words {
+    fn of<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> Self {
+        let mut words = Self::default();
+        for text in texts {
+            words.add(text.as_ref());
+        }
+        for words in [&mut words.all, &mut words.telling] {
+            words.sort_unstable();
+            words.dedup();
+        }
+        words
+    }
+
+    fn add(&mut self, text: &str) {
+        let mut word = String::new();
+        for piece in text.split_whitespace() {
+            // Most are nothing but a word, and tell nothing.
+            if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                self.add_word(piece);
+                continue;
+            }
+            self.telling.extend(telling(piece).map(|word| term_hash(&word)));
+            for c in piece.chars() {
+                if c.is_alphanumeric() && !is_unspaced(c) {
+                    word.extend(c.to_lowercase());
+                    continue;
+                }
+                self.add_word(&word);
+                word.clear();
+                if is_unspaced(c) {
+                    self.all.push(u64::from(u32::from(c)));
+                }
+            }
+            self.add_word(&word);
+            word.clear();
+        }
+        // Text in backticks is code, which differs with every change.
+        for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
+            let words: Vec<&str> = code.split_whitespace().collect();
+            self.telling.push(term_hash(&words.join(" ")));
+        }
+    }
+
+    /// Takes in a word in lower case.
+    fn add_word(&mut self, word: &str) {
+        let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
+        if !word.is_empty() && !single && !is_stop_word(word) {
+            self.all.push(term_hash(word));
+        }
+    }
+
+    /// The share of all words that both have (Jaccard's index); a text in another that says more is
+    /// nearly the same.
+    fn likeness(&self, other: &Self) -> f32 {
+        let (short, long) =
+            if self.all.len() <= other.all.len() { (self, other) } else { (other, self) };
+        let shared = shared(&short.all, &long.all);
+        let united = short.all.len() + long.all.len() - shared;
+        let share = if united == 0 { 1.0 } else { shared as f32 / united as f32 };
+        let held = shared == short.all.len()
+            && self::shared(&short.telling, &long.telling) == short.telling.len();
+        if held && short.all.len() >= HELD_WORDS_MIN {
+            share.max(HELD)
+        } else if short.telling == long.telling {
+            share
+        } else {
+            share * DIFFER
+        }
+    }
+}
+
+fn shared(short: &[u64], long: &[u64]) -> usize {
+    short.iter().filter(|word| long.binary_search(word).is_ok()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(a: &str, b: &str) -> bool {
+        Words::of([a]).likeness(&Words::of([b])) >= SAME
+    }
+
+    #[test]
+    fn what_differs_in_one_telling_word_is_no_duplicate() {
+        let note = "Run the importer with a busy timeout of 500 ms before the nightly job starts";
+        assert!(alike(
+            note,
+            "Before the nightly job starts, run the importer with a busy timeout of 500 ms!"
+        ));
+        assert!(!alike(note, &note.replace("500", "900")));
+        assert!(!alike("List the files below src/a", "List the files below src/b"));
+        assert!(!alike("Sort lines with -r", "Sort lines with -n"));
+        assert!(!alike(
+            "Show the host's address: hostname -i",
+            "Show the host's address: hostname -I"
+        ));
+        assert!(!alike("Restart the web server", "Restart the mail server"));
+    }
+
+    #[test]
+    fn a_text_in_a_longer_one_is_a_duplicate_when_it_says_something() {
+        let note = "The exporter writes amounts in cents and never as floats, since sums drifted";
+        let more = format!("{note}. Found on Monday by the accountant of the shop.");
+        assert!(alike(note, &more) && alike(&more, note));
+        assert!(!alike("amounts in cents", &more));
+        let other = format!("{note} in src/export.rs");
+        assert!(!alike(&other, &more), "the file is not in the other");
+    }
+
+    #[test]
+    fn code_is_the_same_only_as_a_whole() {
+        let note =
+            "Move the logs that are older than a week to the archive: `find logs -mtime +7 | mv`";
+        assert!(alike(note, &note.replace("older than", "older  than")));
+        assert!(alike(note, &format!("{note}. The archive is on the second disk.")));
+        assert!(!alike(note, &note.replace("| mv", "| xargs mv")));
+        assert!(!alike(note, &note.replace("find logs", "find logs -print")));
+    }
+
+    #[test]
+    fn words_are_compared_in_any_script_and_case() {
+        let words = |text: &str| Words::of([text]).all;
+        assert_eq!(
+            words("The Größe, of `a_word`!"),
+            words("GRÖSSE word".replace("SS", "ß").as_str())
+        );
+        assert_eq!(words("記憶を").len(), 3);
+        assert!(words("a of the").is_empty());
+        assert_eq!(Words::of(["", ""]).likeness(&Words::of([""])), 1.0);
+    }
+}

@@ -1,0 +1,239 @@
+//! Ranks documents for a query: by its words, by nearness in meaning, then by confidence, kind, age
+//! and paths.
+
+use std::cmp::Reverse;
+
+use crate::index::record::{FLAG_PATHS_ONLY, FLAG_STALE};
+use crate::query::Query;
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::start_rank::freshness;
+use crate::rank::{gate, nearest, session_context};
+use crate::search::sources::{At, Sources};
+use memory_store_base::settings::Settings;
+use memory_store_base::time::Timestamp;
+
+/// Candidates that are looked at more closely.
+const CANDIDATES_MAX: usize = 48;
+/// Candidates that nearness alone may bring.
+const NEAREST_MAX: usize = 32;
+/// Weight of nearness in meaning beside the words, which count 1 for the best where it has all of the query's. This
+/// number and the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches
+/// over sets of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints
+/// what it finds beside the numbers in use; a whole search was not yet run to its end.
+const MEANING: f32 = 2.0;
+/// Increase by the nearness of the nearest.
+const MEANING_NEAR: f32 = 3.5;
+/// Decrease for each step of the logarithm of the query's number of terms: the longer it is, the more do words say.
+const MEANING_LENGTH: f32 = 0.92;
+/// Share of a memory's hub value that is subtracted.
+const HUB: f32 = 0.41;
+/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
+/// `scripts/eval retrieval --mode second` measures what it does.
+const SECOND_SPACE: f32 = 0.5;
+/// Nearness of the nearest where the built-in model says nothing.
+const SECOND_SPACE_USUAL: f32 = 0.45;
+/// Least weight of meaning.
+const MEANING_MIN: f32 = 0.2;
+
+/// Weight of confidence beside the words, which count 1: the strongest lever of all, for it tells judged memories from
+/// passing remarks.
+const CONFIDENCE: f32 = 0.35;
+/// Penalty of a session's digest behind judged memories.
+const SESSION: f32 = 0.25;
+/// Weight of freshness.
+const FRESHNESS: f32 = 0.05;
+/// Penalty of a memory whose files changed much since it was learned.
+const STALE: f32 = 0.15;
+/// Weight of a pin.
+const PIN: f32 = 0.1;
+/// Weight of the gate's view in a long prompt, where one paragraph may be what matters.
+const LONG_GATE: f32 = 0.05;
+
+impl Candidate {
+    /// Returns how near it is in meaning, freed of how near it is to everything; 0 when that is not known.
+    pub(crate) fn meaning(&self) -> f32 {
+        self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
+    }
+
+    /// Returns the part of the score besides words.
+    pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
+        let kind = if self.is_digest() { -SESSION } else { 0.0 };
+        let pin = if self.is_pinned() { PIN } else { 0.0 };
+        let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
+        let fresh = self
+            .entry
+            .kind_of()
+            .map_or(0.0, |kind| freshness(kind, self.entry.when, settings, now));
+        CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin + stale
+    }
+}
+
+/// Best first; equal ones by id.
+pub(crate) fn sort(candidates: &mut [Candidate]) {
+    // Candidates are large: what they are sorted by is sorted first, and they are moved once.
+    candidates.sort_by_cached_key(|candidate| {
+        (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
+    });
+}
+
+/// A number in the place of another, ordered as [`f32::total_cmp`] orders these.
+fn ordered(number: f32) -> i32 {
+    let bits = number.to_bits().cast_signed();
+    if bits < 0 { bits ^ i32::MAX } else { bits }
+}
+
+/// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
+/// that apply only where their paths are touched are left to the paths that a query names.
+pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+    candidates_of(sources, query, Found::look_up(sources, &query.terms), now)
+}
+
+/// Finds candidates as [`candidates`] does, where the query's terms were looked up.
+pub(crate) fn candidates_of(
+    sources: &Sources,
+    query: &Query,
+    found: Found<'_>,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let found = found.with_pairs(sources, &query.pairs);
+    let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
+    candidates.retain(|candidate| !candidate.entry.has(FLAG_PATHS_ONLY));
+    fuse(sources, query, &found, &mut candidates, now);
+    for candidate in &mut candidates {
+        gate::judge(sources, query, &found, candidate);
+        if query.is_long() {
+            candidate.fused += LONG_GATE * candidate.gate;
+        }
+    }
+    candidates
+}
+
+/// Finds the documents that have the best words, and those that are nearest to the query, with what
+/// is known of both.
+pub(crate) fn find(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    max: usize,
+) -> Vec<Candidate> {
+    let likenesses = query.likenesses.as_ref();
+    let mut also = likenesses.map_or_else(Vec::new, |likenesses| likenesses.best(sources));
+    let mut candidates = find_also(sources, query, found, max, &mut also);
+    if let Some(likenesses) = likenesses {
+        for candidate in &mut candidates {
+            candidate.likeness = likenesses.of(candidate.at.source, candidate.entry.id);
+        }
+    }
+    candidates
+}
+
+/// Finds candidates in the built-in space, with documents that another space adds.
+fn find_also(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    max: usize,
+    also: &mut Vec<At>,
+) -> Vec<Candidate> {
+    let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
+    // These come first, so that one walk through the words tells of them, too.
+    let nearest = nearest::of_all(sources, probe, NEAREST_MAX);
+    also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
+        nearest.best.iter().map(move |near| At { source, doc: near.doc })
+    }));
+    also.sort_unstable();
+    also.dedup();
+    let mut candidates = found.best(sources, query, max, also);
+    for ((number, source), nearest) in (0..).zip(&sources.list).zip(&nearest) {
+        let of_source = |candidate: &&mut Candidate| candidate.at.source == number;
+        let mut best = nearest.best.clone();
+        best.sort_unstable_by_key(|near| near.doc);
+        for candidate in candidates.iter_mut().filter(of_source) {
+            let place = best.binary_search_by_key(&candidate.at.doc, |near| near.doc);
+            candidate.near = place.ok().map(|place| best[place]);
+        }
+        let others = candidates.iter_mut().filter(of_source).filter(|other| other.near.is_none());
+        let mut others: Vec<&mut Candidate> = others.collect();
+        let docs: Vec<u32> = others.iter().map(|candidate| candidate.at.doc).collect();
+        let cosines = source.cosines(sources, probe, nearest, &docs);
+        others.iter_mut().zip(cosines).for_each(|(candidate, near)| candidate.near = near);
+    }
+    candidates
+}
+
+/// Gives candidates the score they are ranked by: words, in the measure in which the best of them
+/// covers the query, and meaning, in the measure in which it can be trusted.
+pub(crate) fn fuse(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    candidates: &mut [Candidate],
+    now: Timestamp,
+) {
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    session_context::add(candidates);
+    let with_beside = |candidate: &Candidate| candidate.lexical + candidate.beside;
+    let most = candidates.iter().map(with_beside).fold(0.0, f32::max);
+    let scale = if most > 0.0 { found.covered(query, best).sqrt() / most } else { 0.0 };
+    let nearest = candidates.iter().map(Candidate::meaning).fold(0.0, f32::max);
+    let trust = trust(query, nearest);
+    for candidate in candidates {
+        candidate.words = scale * (candidate.lexical + candidate.beside);
+        candidate.trust = trust;
+        let meaning = both_meanings(candidate, nearest);
+        candidate.fused =
+            candidate.words + trust * meaning + candidate.prior(&sources.settings, now);
+    }
+}
+
+/// Returns the weight of meaning beside words.
+fn trust(query: &Query, nearest: f32) -> f32 {
+    let length = (query.terms.len().max(1) as f32).ln();
+    (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
+}
+
+/// Returns the meaning score of a candidate by both spaces, where the nearest by the built-in one has `nearest`.
+fn both_meanings(candidate: &Candidate, nearest: f32) -> f32 {
+    let Some(likeness) = candidate.likeness else { return candidate.meaning() };
+    match candidate.near {
+        Some(_) => (1.0 - SECOND_SPACE) * candidate.meaning() + SECOND_SPACE * likeness * nearest,
+        None => likeness * if nearest > 0.0 { nearest } else { SECOND_SPACE_USUAL },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::document::Document;
+    use crate::index::manifest::Collection;
+    use crate::index::record::Record;
+    use crate::index::testing;
+    use memory_store_base::id::MemoryId;
+    use memory_store_base::kind::Kind;
+
+    fn document(number: u8, title: &str) -> Document {
+        let record = Record { title: title.to_owned(), ..Record::default() };
+        let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record)
+    }
+
+    #[test]
+    fn numbers_are_ordered_as_they_are() {
+        let numbers = [f32::NEG_INFINITY, -2.0, -0.5, -0.0, 0.0, 1e-9, 0.5, 2.0, f32::INFINITY];
+        assert!(numbers.map(ordered).is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_id() {
+        let documents: Vec<Document> =
+            (0..6).map(|number| document(number, "basket copper")).collect();
+        let bytes = testing::segment_bytes(&documents);
+        let segment = testing::open(Collection::Memories, bytes, 6, &[]).unwrap();
+        let query = Query::search("basket copper");
+        let mut found = candidates(&Sources::of_segment(segment), &query, Timestamp(0));
+        found.reverse();
+        sort(&mut found);
+        assert!(found.is_sorted_by_key(|candidate| candidate.entry.id));
+    }
+}

@@ -1,0 +1,230 @@
+//! Whether a document holds what an explicit search demands.
+//!
+//! First by the index alone, which tells where words do not occur; then, for phrases and filters,
+//! by what the document says.
+
+use std::sync::Arc;
+
+use crate::index::document::Document;
+use crate::index::segment::Segment;
+use crate::query::expression::{Filter, Node};
+use crate::rank::exact;
+use crate::search::hit::Hit;
+use memory_store_base::error::Error;
+use memory_store_base::text::{self, Form, term_hash};
+
+/// A part of what is searched: a segment and documents beside it, which count on from its end.
+pub(crate) struct Part<'a> {
+    pub segment: Option<&'a Segment>,
+    pub loose: &'a [Arc<Document>],
+}
+
+impl Part<'_> {
+    fn docs(&self) -> usize {
+        self.segment.map_or(0, Segment::docs) as usize + self.loose.len()
+    }
+}
+
+/// Documents of each part, a bit each.
+#[derive(Clone, Debug, PartialEq)]
+struct Docs(Vec<Vec<u64>>);
+
+impl Docs {
+    fn none(parts: &[Part<'_>]) -> Self {
+        Self(parts.iter().map(|part| vec![0; part.docs().div_ceil(64)]).collect())
+    }
+
+    fn all(parts: &[Part<'_>]) -> Self {
+        Self(parts.iter().map(|part| vec![u64::MAX; part.docs().div_ceil(64)]).collect())
+    }
+
+    fn add(&mut self, part: usize, doc: u32) {
+        self.0[part][doc as usize / 64] |= 1 << (doc % 64);
+    }
+
+    fn has(&self, part: usize, doc: u32) -> bool {
+        self.0[part][doc as usize / 64] >> (doc % 64) & 1 == 1
+    }
+
+    fn each(&mut self, other: &Self, join: impl Fn(u64, u64) -> u64) {
+        let mine = self.0.iter_mut().flatten();
+        mine.zip(other.0.iter().flatten()).for_each(|(a, &b)| *a = join(*a, b));
+    }
+}
+
+/// Conditions of a search, with the places of their words.
+pub(crate) struct Matcher<'a> {
+    must: &'a [Node],
+    /// Each word or phrase of `must` with the documents that have all words of it.
+    docs: Vec<(&'a str, Docs)>,
+    all: Docs,
+}
+
+/// Result of a condition before the document is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    No,
+    Maybe,
+    Yes,
+}
+
+impl<'a> Matcher<'a> {
+    /// Looks up the words of what must hold. Read errors go to `note`.
+    pub(crate) fn new(must: &'a [Node], parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Self {
+        let mut docs: Vec<(&str, Docs)> = Vec::new();
+        for node in must {
+            node.each_text(&mut |text| {
+                if !docs.iter().any(|(known, _)| *known == text) {
+                    docs.push((text, with_words(text, parts, note)));
+                }
+            });
+        }
+        Self { must, docs, all: Docs::all(parts) }
+    }
+
+    /// Returns whether a document may hold all that is demanded, as far as the index tells.
+    pub(crate) fn may(&self, part: usize, doc: u32) -> bool {
+        self.must.iter().all(|node| self.holds(node, part, doc, None) != Holds::No)
+    }
+
+    /// Returns whether a document holds all that is demanded.
+    pub(crate) fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
+        let said = said(hit);
+        let read = Some((hit, said.as_str()));
+        self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
+    }
+
+    /// Returns whether what stands for another document passes the filters. The words are the other's.
+    pub(crate) fn allows(&self, hit: &Hit) -> bool {
+        let mut filters = self.must.iter().filter(|node| node.is_filter());
+        filters.all(|node| self.holds(node, 0, 0, Some((hit, ""))) == Holds::Yes)
+    }
+
+    fn holds(&self, node: &Node, part: usize, doc: u32, read: Option<(&Hit, &str)>) -> Holds {
+        let has = |text: &str| {
+            let known = self.docs.iter().find(|(known, _)| *known == text);
+            known.map_or(&self.all, |(_, docs)| docs).has(part, doc)
+        };
+        let sure = |holds: bool| if holds { Holds::Yes } else { Holds::No };
+        match (node, read) {
+            (Node::Word(word), _) => sure(has(word)),
+            (Node::Phrase(phrase), _) if !has(phrase) => Holds::No,
+            (Node::Phrase(phrase), Some((_, said))) => sure(said.contains(&verbatim(phrase))),
+            (Node::Filter(filter), Some((hit, _))) => sure(passes(filter, hit)),
+            (Node::Phrase(_) | Node::Filter(_), None) => Holds::Maybe,
+            (Node::Not(node), _) => match self.holds(node, part, doc, read) {
+                Holds::No => Holds::Yes,
+                Holds::Maybe => Holds::Maybe,
+                Holds::Yes => Holds::No,
+            },
+            (Node::All(nodes), _) => {
+                let mut all = Holds::Yes;
+                for node in nodes {
+                    match self.holds(node, part, doc, read) {
+                        Holds::No => return Holds::No,
+                        Holds::Maybe => all = Holds::Maybe,
+                        Holds::Yes => {}
+                    }
+                }
+                all
+            }
+            (Node::Any(nodes), _) => {
+                let mut any = Holds::No;
+                for node in nodes {
+                    match self.holds(node, part, doc, read) {
+                        Holds::Yes => return Holds::Yes,
+                        Holds::Maybe => any = Holds::Maybe,
+                        Holds::No => {}
+                    }
+                }
+                any
+            }
+        }
+    }
+}
+
+fn passes(filter: &Filter, hit: &Hit) -> bool {
+    match filter {
+        Filter::Kind(kind) => hit.kind == *kind,
+        Filter::Tag(wanted) => hit.tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted)),
+        Filter::Path(path) => hit.paths.iter().any(|known| exact::is_about(known, path)),
+        Filter::Session(start) => {
+            hit.session.as_deref().is_some_and(|session| session.starts_with(start.as_str()))
+        }
+        Filter::When(span) => span.has(hit.date),
+        // It was replaced by a time; where that could not be found, it asks nothing.
+        Filter::Event { .. } => true,
+    }
+}
+
+/// All that a hit says, as phrases are compared.
+fn said(hit: &Hit) -> String {
+    let mut said = verbatim(&hit.title);
+    for more in [&hit.text].into_iter().chain(&hit.tags).chain(&hit.paths) {
+        said.push('\n');
+        said.push_str(&verbatim(more));
+    }
+    said
+}
+
+/// Text as phrases are compared: in lower case, any white space a single space.
+fn verbatim(text: &str) -> String {
+    text::folded(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// The documents that have every word of a text. Text without words is everywhere.
+fn with_words(text: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
+    let mut docs = Docs::all(parts);
+    // A code name is there when it is there as a whole, or when all of its parts are.
+    let mut whole: Option<(Docs, Option<Docs>)> = None;
+    let close = |docs: &mut Docs, whole: &mut Option<(Docs, Option<Docs>)>| {
+        if let Some((mut name, parts)) = whole.take() {
+            if let Some(parts) = parts {
+                name.each(&parts, |a, b| a | b);
+            }
+            docs.each(&name, |a, b| a & b);
+        }
+    };
+    for token in text::tokens(text) {
+        let found = with_term(term_hash(&token.term), parts, note);
+        match (token.form, &mut whole) {
+            (Form::Part, Some((_, Some(known)))) => known.each(&found, |a, b| a & b),
+            (Form::Part, Some((_, none))) => *none = Some(found),
+            (Form::Whole, _) => {
+                close(&mut docs, &mut whole);
+                whole = Some((found, None));
+            }
+            (Form::Word | Form::Bigram | Form::Part, _) => {
+                close(&mut docs, &mut whole);
+                docs.each(&found, |a, b| a & b);
+            }
+        }
+    }
+    close(&mut docs, &mut whole);
+    docs
+}
+
+fn with_term(hash: u64, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
+    let mut docs = Docs::none(parts);
+    for (number, part) in parts.iter().enumerate() {
+        if let Some(segment) = part.segment {
+            let read = segment.term(hash).and_then(|slot| match slot {
+                Some(slot) => segment.postings(&slot, |doc, _| docs.add(number, doc)),
+                None => Ok(()),
+            });
+            read.unwrap_or_else(|error| note(&error));
+        }
+        let first = part.segment.map_or(0, Segment::docs);
+        for (doc, document) in (first..).zip(part.loose) {
+            if document.count(hash) > 0 {
+                docs.add(number, doc);
+            }
+        }
+    }
+    docs
+}
+
+/// Returns whether a word is said anywhere.
+pub(crate) fn is_said(word: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> bool {
+    with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
+}

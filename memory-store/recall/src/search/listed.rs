@@ -1,0 +1,297 @@
+//! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+use crate::index::document::Document;
+use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
+use crate::query::Query;
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::score;
+use crate::rank::trace::CandidateOutcome;
+use crate::search::hit::{Hit, Recalled};
+use crate::search::reader::Recall;
+use crate::search::sources::{At, Collection};
+use memory_store_base::fs::file_stamp::Stamp;
+use memory_store_base::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
+use memory_store_base::kind::Kind;
+use memory_store_base::text::folded_title;
+use memory_store_base::time::Timestamp;
+
+/// Fewest characters of an id by which a memory is found.
+const END_CHARS_MIN: usize = 4;
+/// Candidates among which one with the same title is looked for: it has every word of the title.
+const SAME_TITLE_MAX: usize = 512;
+
+/// Numbers of memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The project's, by the number of their kind.
+    pub kinds: [usize; Kind::ALL.len()],
+    /// Number of those that wait for a review.
+    pub drafts: usize,
+    /// Number of those that have a successor.
+    pub superseded: usize,
+    /// Number of those that are held back.
+    pub held: usize,
+    /// The user's own.
+    pub user: usize,
+}
+
+/// A memory file as an index read it.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedFile {
+    /// The memory in it.
+    pub id: MemoryId,
+    /// Length and time that it had.
+    pub stamp: Stamp,
+}
+
+impl Recall {
+    /// Returns whether the project has an index, so that what it does not name is not there, or came since the last
+    /// sync.
+    pub fn has_index(&self) -> bool {
+        let mut list = self.sources.list.iter();
+        list.any(|source| {
+            source.collection == Collection::Memories
+                && source.index.as_ref().is_some_and(|index| index.memories.is_some())
+        })
+    }
+
+    /// The memories whose ids end like this; a whole id finds one at most.
+    pub fn ids_ending(&self, end: &str) -> Vec<MemoryId> {
+        let end = end.trim().to_ascii_lowercase();
+        if end.len() == ID_CHARS {
+            let id = end.parse().ok().filter(|&id| self.sources.find(id).is_some());
+            return id.into_iter().collect();
+        }
+        let Some((bits, mask)) = end_bits(&end) else { return Vec::new() };
+        let sources = &self.sources;
+        let mut ids: Vec<MemoryId> = Vec::new();
+        for (number, source) in (0..).zip(&sources.list) {
+            let docs = source.docs_of_ids(bits, mask).unwrap_or_else(|error| {
+                sources.note(&error);
+                Vec::new()
+            });
+            let ats = docs.into_iter().map(|doc| At { source: number, doc });
+            ids.extend(ats.filter_map(|at| Some(sources.entry(at)?.id)));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// The memories in whose place this one stands.
+    pub fn replaced_by(&self, id: MemoryId) -> Vec<MemoryId> {
+        let replaced = self.entries().filter(|candidate| candidate.entry.has(FLAG_SUPERSEDED));
+        let is_by = |candidate: &Candidate| {
+            let record = self.sources.record(candidate.at, &candidate.entry);
+            record.is_ok_and(|record| record.superseded_by == Some(id))
+        };
+        replaced.filter(is_by).map(|candidate| candidate.entry.id).collect()
+    }
+
+    /// Looks through these documents of the project's memories, too: an index does not keep what expired. Memories over
+    /// at `now` replace nothing.
+    #[must_use]
+    pub fn with_documents(mut self, mut documents: Vec<Document>, now: Timestamp) -> Self {
+        for document in &mut documents {
+            if document.record.is_expired(now) {
+                document.record.supersedes.clear();
+            }
+        }
+        let mut list = self.sources.list.iter_mut();
+        if let Some(source) = list.find(|source| source.collection == Collection::Memories) {
+            source.add_unlisted(documents);
+        }
+        self
+    }
+
+    /// Returns whether a text looks like the short id, or the whole id, of a memory.
+    pub fn is_like_id(text: &str) -> bool {
+        match text.len() {
+            ID_CHARS => text.parse::<MemoryId>().is_ok(),
+            // A word of prose has no digit.
+            SHORT_ID_CHARS => {
+                end_bits(&text.to_ascii_lowercase()).is_some()
+                    && text.bytes().any(|byte| byte.is_ascii_digit())
+            }
+            _ => false,
+        }
+    }
+
+    /// The memory of this id, whether or not it still holds: who asks by id is told.
+    pub fn listed(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
+        let at = self.sources.find(id)?;
+        let candidate = Candidate::new(at, self.sources.entry(at)?);
+        self.read(&candidate, now, &mut Recalled::default()).ok()
+    }
+
+    /// Returns a memory as indexed, even if its file changed since.
+    pub fn indexed(&self, id: MemoryId) -> Option<Hit> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at)?;
+        let record = self.sources.record(at, &entry).ok()?;
+        let file = self.sources.file(at, &record.file);
+        let candidate = Candidate::new(at, entry);
+        Some(super::reader::hit(&candidate, record, file, self.sources.collection(at)))
+    }
+
+    /// The project's memories of a kind that have this title, case, spaces and a full stop apart.
+    pub fn of_title(&self, kind: Kind, title: &str, now: Timestamp) -> Vec<Hit> {
+        let sources = &self.sources;
+        let query = Query::search(title);
+        if query.terms.is_empty() {
+            return Vec::new();
+        }
+        let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let mut candidates = score::find(sources, &query, &found, SAME_TITLE_MAX);
+        candidates.retain(|candidate| {
+            candidate.entry.kind == kind as u8
+                && sources.collection(candidate.at) == Collection::Memories
+        });
+        let folded = folded_title(title);
+        // Most have some of its words only, and their files are not looked at.
+        let of_title = candidates.iter().filter(|candidate| {
+            let record = sources.record(candidate.at, &candidate.entry);
+            record.is_ok_and(|record| folded_title(&record.title) == folded)
+        });
+        let hits = of_title.filter_map(|candidate| {
+            match self.read(candidate, now, &mut Recalled::default()) {
+                Ok(hit) => Some(hit),
+                // Its file says more than the index by now.
+                Err(CandidateOutcome::Stale | CandidateOutcome::Expired) => {
+                    self.indexed(candidate.entry.id)
+                }
+                Err(_) => None,
+            }
+        });
+        hits.collect()
+    }
+
+    /// The memories that these sessions led to, as the index has them.
+    pub fn of_sessions(&self, sessions: &[String]) -> Vec<Hit> {
+        let hits =
+            self.entries().filter(|it| !it.entry.has(FLAG_SUPERSEDED)).filter_map(|candidate| {
+                let record = self.sources.record(candidate.at, &candidate.entry).ok()?;
+                let is_of_these =
+                    record.session.as_ref().is_some_and(|session| sessions.contains(session));
+                let file = self.sources.file(candidate.at, &record.file);
+                let held = self.holds(&candidate, &record);
+                let collection = self.sources.collection(candidate.at);
+                is_of_these.then(|| Hit {
+                    held,
+                    ..super::reader::hit(&candidate, record, file, collection)
+                })
+            });
+        hits.collect()
+    }
+
+    /// Returns the project's memories that stand, as the index has them, each with whether it is pinned: none that is
+    /// held, replaced, expired or waiting. No memory file is looked at.
+    pub fn standing(&self, now: Timestamp) -> Vec<(Hit, bool)> {
+        let of_project = self.entries().filter(|candidate| {
+            self.sources.collection(candidate.at) == Collection::Memories
+                && !candidate.entry.has(FLAG_DRAFT | FLAG_SUPERSEDED)
+        });
+        let standing = of_project.filter_map(|candidate| {
+            let record = self.sources.record(candidate.at, &candidate.entry).ok()?;
+            if record.is_expired(now) || self.holds(&candidate, &record) {
+                return None;
+            }
+            let file = self.sources.file(candidate.at, &record.file);
+            let pinned = candidate.is_pinned();
+            let undecided = self.undecided(candidate.entry.id, &record);
+            let hit = super::reader::hit(&candidate, record, file, Collection::Memories);
+            Some((Hit { undecided, ..hit }, pinned))
+        });
+        standing.collect()
+    }
+
+    /// Counts the memories.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for candidate in self.entries() {
+            let Candidate { at, entry, .. } = &candidate;
+            if self.sources.collection(*at) == Collection::User {
+                counts.user += 1;
+                continue;
+            }
+            counts.held += usize::from(self.is_held(&candidate));
+            if let Some(count) = counts.kinds.get_mut(usize::from(entry.kind)) {
+                *count += 1;
+            }
+            counts.drafts += usize::from(entry.has(FLAG_DRAFT));
+            let is_decided = || {
+                let record = self.sources.record(*at, entry);
+                record.is_ok_and(|record| self.undecided(entry.id, &record).is_empty())
+            };
+            counts.superseded += usize::from(entry.has(FLAG_SUPERSEDED) && is_decided());
+        }
+        counts
+    }
+
+    /// Memory files of these collections, as the indexes read them; `None` when there are more than so many. They are found
+    /// by their bytes, for paths are compared name by name, which takes longer than to look at the files.
+    pub fn files(
+        &self,
+        collections: &[Collection],
+        most: usize,
+    ) -> Option<HashMap<OsString, IndexedFile>> {
+        let is_wanted =
+            |candidate: &Candidate| collections.contains(&self.sources.collection(candidate.at));
+        let mut files = HashMap::new();
+        for Candidate { at, entry, .. } in self.entries().filter(is_wanted) {
+            if files.len() >= most {
+                return None;
+            }
+            // One that cannot be read is told as damage.
+            let Ok(record) = self.sources.record_file(at, &entry) else { continue };
+            let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+            let file = IndexedFile { id: entry.id, stamp };
+            files.insert(self.sources.file(at, &record.file).into_os_string(), file);
+        }
+        Some(files)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Candidate> {
+        let sources = &self.sources;
+        sources.list.iter().enumerate().flat_map(move |(number, source)| {
+            (0..source.docs()).filter_map(move |doc| {
+                let at = At { source: number as u8, doc };
+                Some(Candidate::new(at, sources.entry(at)?))
+            })
+        })
+    }
+}
+
+/// The last bits of an id by its last characters, and which bits these are.
+fn end_bits(end: &str) -> Option<(u128, u128)> {
+    if !(END_CHARS_MIN..ID_CHARS).contains(&end.len()) || !end.is_ascii() {
+        return None;
+    }
+    // Zeros in front make it a whole id.
+    let id: MemoryId = format!("{end:0>26}").parse().ok()?;
+    Some((u128::from_be_bytes(id.0), (1 << (5 * end.len())) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_id_is_told_by_its_bits() {
+        let id = MemoryId(*b"some random byte");
+        let whole = id.to_string();
+        for chars in END_CHARS_MIN..ID_CHARS {
+            let (bits, mask) = end_bits(&whole[ID_CHARS - chars..]).unwrap();
+            assert_eq!(u128::from_be_bytes(id.0) & mask, bits, "{chars}");
+        }
+        for wrong in ["", "abc", "lllll", "a b c d", "ä1ä1"] {
+            assert_eq!(end_bits(wrong), None, "{wrong}");
+        }
+        assert!(Recall::is_like_id(&whole) && Recall::is_like_id("k3v9qa"));
+        assert!(!Recall::is_like_id("parser") && !Recall::is_like_id("k3v9q"));
+    }
+}

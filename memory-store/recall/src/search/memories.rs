@@ -1,0 +1,416 @@
+//! Explicit search among memories: for a person or a model that asked. No gate, operators and filters, and words with
+//! a slip of the keyboard.
+
+use super::request::{LIMIT_MAX, Search, is_of_memories};
+use crate::index::record::Record;
+use crate::query::Query;
+use crate::query::expression::{self, Expression, Filter, Node};
+use crate::query::time_expression::{self, Span};
+use crate::query::typo::Typos;
+use crate::rank::candidate::Candidate;
+use crate::rank::lexical::Found;
+use crate::rank::trace::{self, CandidateOutcome};
+use crate::rank::{exact, gate, near_duplicates, score};
+use crate::search::filter::{self, Matcher, Part};
+use crate::search::hit::{Hit, Recalled, holding_again};
+use crate::search::reader::{Recall, Successor};
+use crate::search::sources::{At, Sources};
+use memory_store_base::error::Error;
+use memory_store_base::text;
+use memory_store_base::time::Timestamp;
+
+/// Candidates that words may bring where nothing is demanded of them that could leave only the last.
+pub(crate) const RANKED_MAX: usize = RANKED_PER_HIT * LIMIT_MAX;
+/// As many for each hit that is wanted, but not less than [`RANKED_MIN`]: for every candidate an entry and a vector are
+/// read. Where too few of them become hits, it is [`RANKED_MAX`] after all.
+const RANKED_PER_HIT: usize = 4;
+/// As many for a short list.
+const RANKED_MIN: usize = 512;
+/// Words of a search in which slips are looked for: what is longer is an error message or prose.
+const WORDS_MAX: usize = 16;
+/// Note where a text has neither a word that is searched for nor a condition.
+const NO_WORD: &str = "The query has no word that can be searched for: these are the latest.";
+/// Share of the best one's score that an answer has: everything means a little of anything, and the gate tells subjects of
+/// a store from others, but not its memories from one another.
+const NEAR_BEST: f32 = 0.3;
+/// Candidates that a trace tells of.
+const TRACED_MAX: usize = 64;
+
+/// A search made ready: slips corrected, events replaced by their times.
+pub(crate) struct Wanted {
+    /// The words that rank.
+    pub words: String,
+    /// Conditions.
+    pub must: Vec<Node>,
+    /// True if documents that share no word may be meant, too.
+    pub operators: bool,
+    /// Notes for the person.
+    pub notes: Vec<String>,
+}
+
+impl Wanted {
+    /// Makes a search ready for what is looked through. `read_all` shows the texts.
+    pub(crate) fn new(
+        recall: &Recall,
+        search: &Search,
+        now: Timestamp,
+        parts: &[Part<'_>],
+        read_all: &dyn Fn(&mut Typos),
+    ) -> Self {
+        let mut wanted = Self {
+            words: String::new(),
+            must: search.filters(),
+            operators: false,
+            notes: Vec::new(),
+        };
+        match expression::parse(&search.text, now, search.exact) {
+            Ok(Expression { words, must, operators, mistyped }) => {
+                wanted.notes.extend(mistyped.iter().map(|name| {
+                    let known = expression::FILTERS.map(|name| format!("{name}:")).join(", ");
+                    format!("There is no filter `{name}:`, so it was searched as words; filters are {known}.")
+                }));
+                let is_asked = !search.text.trim().is_empty() && must.is_empty();
+                if is_asked && Query::search(&words).terms.is_empty() {
+                    wanted.notes.push(NO_WORD.to_owned());
+                }
+                wanted.words = words;
+                wanted.operators = operators;
+                wanted.must.extend(must);
+            }
+            Err(problem) => {
+                wanted.notes.push(problem);
+                return wanted;
+            }
+        }
+        let mut must = std::mem::take(&mut wanted.must);
+        must.iter_mut().for_each(|node| wanted.place_events(recall, search, node, now));
+        wanted.must = must;
+        wanted.correct(recall, parts, read_all);
+        wanted
+    }
+
+    /// Replaces "before the migration" by "before" the time of the memory that answers best.
+    fn place_events(&mut self, recall: &Recall, search: &Search, node: &mut Node, now: Timestamp) {
+        match node {
+            Node::Filter(Filter::Event { words, before }) => {
+                // Its title is told.
+                let without_held = search.without_held;
+                let event =
+                    Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
+                let found = memories(recall, &event, now);
+                let Some(event) = found.hits.into_iter().next() else {
+                    self.notes.push(format!(
+                        "\"{words}\" is no date, and no memory is about it, so it limits nothing."
+                    ));
+                    return;
+                };
+                let word = if *before { "Before" } else { "Since" };
+                let date = event.date.date();
+                self.notes.push(format!("{word} \"{}\" of {date}.", event.title));
+                *node = Node::Filter(Filter::When(match before {
+                    true => Span { from: None, to: Some(event.date) },
+                    false => Span { from: Some(event.date), to: None },
+                }));
+            }
+            Node::Not(node) => self.place_events(recall, search, node, now),
+            Node::All(nodes) | Node::Any(nodes) => {
+                nodes.iter_mut().for_each(|node| self.place_events(recall, search, node, now));
+            }
+            Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        }
+    }
+
+    /// Puts words that occur in the place of words that nobody wrote.
+    fn correct(&mut self, recall: &Recall, parts: &[Part<'_>], read_all: &dyn Fn(&mut Typos)) {
+        let words = text::words(&self.words);
+        if words.len() > WORDS_MAX {
+            return;
+        }
+        let note = |error: &Error| recall.sources.note(error);
+        // A word of technical English that is not in this store is no slip.
+        let unknown = |word: &&String| {
+            text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
+                && !filter::is_said(word, parts, &note)
+        };
+        let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));
+        if typos.is_empty() {
+            return;
+        }
+        read_all(&mut typos);
+        for (word, meant) in typos.meant() {
+            self.notes.push(format!("Nothing says \"{word}\"; this is for \"{meant}\"."));
+            self.words = format!("{} {meant}", self.words);
+            self.must.iter_mut().for_each(|node| replace(node, &word, &meant));
+        }
+    }
+
+    /// Gives up what only memories have, when passages are looked through.
+    pub(crate) fn without_conditions_of_memories(&mut self) {
+        let wanted = self.must.len();
+        self.must.retain(|node| !is_of_memories(node));
+        if self.must.len() < wanted {
+            self.notes.push(NO_KINDS.to_owned());
+        }
+    }
+
+    /// Returns the search without optional conditions, for when nothing holds all; `None` if there are none to drop.
+    pub(crate) fn without_wishes(&self) -> Option<Self> {
+        let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
+        (must != self.must && !self.words.is_empty()).then(|| Self {
+            words: self.words.clone(),
+            must,
+            operators: false,
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+/// Note on passages that are asked for another kind or a tag.
+const NO_KINDS: &str = "Passages are of no kind but fix and command, and have no tags, so those conditions limit nothing.";
+
+fn replace(node: &mut Node, word: &str, meant: &str) {
+    match node {
+        Node::Word(text) if text.to_lowercase() == word => meant.clone_into(text),
+        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        Node::Not(node) => replace(node, word, meant),
+        Node::All(nodes) | Node::Any(nodes) => {
+            nodes.iter_mut().for_each(|node| replace(node, word, meant));
+        }
+    }
+}
+
+/// Finds memories.
+pub(super) fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let sources = &recall.sources;
+    let parts: Vec<Part<'_>> = sources
+        .list
+        .iter()
+        .map(|source| Part { segment: source.segment(), loose: &source.loose })
+        .collect();
+    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let mut recalled = found(recall, search, &wanted, &parts, now);
+    if recalled.hits.is_empty()
+        && let Some(less) = wanted.without_wishes()
+    {
+        recalled = found(recall, search, &less, &parts, now);
+        if !recalled.hits.is_empty() {
+            recalled.notes.push(NOT_ALL.to_owned());
+        }
+    }
+    recalled
+}
+
+/// Note on a search that was taken less strictly than written.
+pub(crate) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
+
+fn found(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    parts: &[Part<'_>],
+    now: Timestamp,
+) -> Recalled {
+    let sources = &recall.sources;
+    let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
+    let mut query = Query::search(&wanted.words);
+    if !query.terms.is_empty() {
+        recall.open_transformer(sources);
+        query = recall.with_likenesses(recall.with_vector(query, sources));
+    }
+    let few = (RANKED_PER_HIT * search.limit()).max(RANKED_MIN);
+    let ranked = candidates(recall, sources, &query, wanted, &matcher, few, now);
+    let is_cut = ranked.is_cut;
+    let mut recalled = hits_of(recall, search, wanted, &matcher, &query, ranked, now);
+    if is_cut && recalled.hits.len() < search.limit() {
+        let ranked = candidates(recall, sources, &query, wanted, &matcher, RANKED_MAX, now);
+        recalled = hits_of(recall, search, wanted, &matcher, &query, ranked, now);
+    }
+    recalled
+}
+
+/// Reads candidates, the best first, until there are as many hits as are wanted.
+fn hits_of(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    matcher: &Matcher<'_>,
+    query: &Query,
+    ranked: Ranked<'_>,
+    now: Timestamp,
+) -> Recalled {
+    let sources = &recall.sources;
+    let Ranked { candidates, found, .. } = ranked;
+    let mut recalled = recall.new_answer();
+    recalled.notes.clone_from(&wanted.notes);
+    let mut kept = near_duplicates::Kept::default();
+    if recall.traces {
+        let traced = candidates.iter().take(TRACED_MAX);
+        recalled.trace = traced
+            .map(|candidate| trace::of(sources, candidate, query, CandidateOutcome::Hit, None))
+            .collect();
+    }
+    // Best scores of the hits so far: of all, and of those that are not from the repository. Words of others in the
+    // repository must not push out the user's own memories.
+    let (mut best, mut best_own) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+    // How near it is in the second space says nothing about other searches.
+    let mut is_known = found.is_none() || wanted.operators || query.likenesses.is_some();
+    for mut candidate in candidates {
+        if recalled.hits.len() >= search.limit() {
+            break;
+        }
+        let At { source, doc } = candidate.at;
+        if !matcher.may(usize::from(source), doc) {
+            continue;
+        }
+        let Ok(mut hit) = recall.read(&candidate, now, &mut recalled) else { continue };
+        if !matcher.is(usize::from(source), doc, &hit) {
+            continue;
+        }
+        hit.why = candidate.why(query);
+        // A document that satisfies operators needs no other evidence.
+        let mut answers = false;
+        if let Some(found) = found.as_ref().filter(|_| !wanted.operators) {
+            gate::judge(sources, query, found, &mut candidate);
+            answers = gate::answers(&candidate);
+            let best = if hit.from_repository { best } else { best_own };
+            if candidate.named.is_none() && candidate.fused < NEAR_BEST * best {
+                continue;
+            }
+        }
+        if hit.superseded && !search.superseded && !hit.held {
+            // A successor answers in its stead, unless the filters leave it out.
+            match recall.current(&hit, now, &mut recalled) {
+                Successor::Is(current) if matcher.allows(&current.1) => {
+                    hit = Hit { score: hit.score, ..current.1 };
+                }
+                Successor::Expired => {
+                    let why = hit.why.clone();
+                    hit = holding_again(hit, why);
+                }
+                Successor::Is(_) | Successor::Unknown => continue,
+            }
+        }
+        if hit.held && search.without_held {
+            recalled.held_back = true;
+            continue;
+        }
+        let known = recalled.hits.iter().any(|known| known.id == hit.id);
+        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {
+            continue;
+        }
+        is_known |= answers;
+        best = best.max(candidate.fused);
+        if !hit.from_repository {
+            best_own = best_own.max(candidate.fused);
+        }
+        recalled.hits.push(hit);
+    }
+    if !is_known {
+        recalled.hits.clear();
+    }
+    recalled
+}
+
+/// Candidates of a search, with the places of its words.
+pub(crate) struct Ranked<'a> {
+    /// Best first.
+    pub candidates: Vec<Candidate>,
+    /// `None` when no words were asked for.
+    pub found: Option<Found<'a>>,
+    /// True if more documents share a word than there are candidates.
+    is_cut: bool,
+}
+
+/// Returns candidates in no order: those that share a word, and those that a path names.
+pub(crate) fn unranked<'a>(
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    max: usize,
+) -> Ranked<'a> {
+    let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
+    exact::add(sources, query, &mut candidates);
+    Ranked { candidates, found: Some(found), is_cut }
+}
+
+/// Returns the places of the words, the candidates that share one, and whether there are more of these.
+fn sharing<'a>(
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    max: usize,
+) -> (Found<'a>, Vec<Candidate>, bool) {
+    let max = if wanted.must.is_empty() { max } else { usize::MAX };
+    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let candidates = score::find(sources, query, &found, max);
+    let is_cut = max < RANKED_MAX && candidates.len() >= max;
+    (found, candidates, is_cut)
+}
+
+/// Returns candidates, best first: as many as `max` that share a word, and with filters, which may leave only the last
+/// of them, every one. Without words, and behind those with operators, the newest follow.
+pub(crate) fn candidates<'a>(
+    recall: &Recall,
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    matcher: &Matcher<'_>,
+    max: usize,
+    now: Timestamp,
+) -> Ranked<'a> {
+    if query.terms.is_empty() {
+        return Ranked { candidates: newest(sources), found: None, is_cut: false };
+    }
+    let (found, mut candidates, is_cut) = sharing(sources, query, wanted, max);
+    score::fuse(sources, query, &found, &mut candidates, now);
+    if recall.traces {
+        for candidate in &mut candidates {
+            gate::judge(sources, query, &found, candidate);
+        }
+    }
+    exact::add(sources, query, &mut candidates);
+    time_expression::favour(&mut candidates, &wanted.words, now);
+    score::sort(&mut candidates);
+    if wanted.operators {
+        let known: std::collections::BTreeSet<At> =
+            candidates.iter().map(|candidate| candidate.at).collect();
+        candidates.extend(newest(sources).into_iter().filter(|candidate| {
+            let At { source, doc } = candidate.at;
+            !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
+        }));
+    }
+    Ranked { candidates, found: Some(found), is_cut }
+}
+
+fn newest(sources: &Sources) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for (number, source) in sources.list.iter().enumerate() {
+        for doc in 0..source.docs() {
+            let at = At { source: number as u8, doc };
+            candidates.extend(sources.entry(at).map(|entry| Candidate::new(at, entry)));
+        }
+    }
+    candidates.sort_by(|a, b| b.entry.when.cmp(&a.entry.when).then(a.entry.id.cmp(&b.entry.id)));
+    candidates
+}
+
+/// Shows the texts of all memories.
+fn read_all(sources: &Sources, typos: &mut Typos) {
+    for (number, source) in sources.list.iter().enumerate() {
+        for doc in 0..source.docs() {
+            let at = At { source: number as u8, doc };
+            let Some(entry) = sources.entry(at) else { continue };
+            match sources.record(at, &entry) {
+                Ok(record) => show(&record, typos),
+                Err(error) => sources.note(&error),
+            }
+        }
+    }
+}
+
+/// Shows what a record says.
+pub(crate) fn show(record: &Record, typos: &mut Typos) {
+    typos.read(&record.title);
+    typos.read(&record.text);
+    record.tags.iter().chain(&record.paths).for_each(|text| typos.read(text));
+}

@@ -1,0 +1,14 @@
+//! Searching: what is open and how it is read, explicit search, and looking memories up.
+
+pub(crate) mod fallback;
+pub(crate) mod filter;
+pub(crate) mod hit;
+pub(crate) mod judged;
+pub(crate) mod listed;
+pub(crate) mod memories;
+mod near;
+pub(crate) mod passed_commands;
+pub(crate) mod reader;
+pub(crate) mod request;
+pub(crate) mod sources;
+pub(crate) mod tiers;

@@ -1,0 +1,365 @@
+//! What is open of a working tree and its user, and how candidates are read: the ground of all questions.
+
+use std::cell::{OnceCell, RefCell};
+use std::fmt::Debug;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::hit::{Hit, Reason, Recalled};
+use super::sources::{At, Collection, Sources};
+use crate::custom_embedder::Ask;
+use crate::embed::{Embed, SharedTransformer, Table, Transformer};
+use crate::index::journal::KnownJournals;
+use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
+use crate::query::Query;
+use crate::rank::candidate::Candidate;
+use crate::rank::nearest::Probe;
+use crate::rank::second_space::Asking;
+use crate::rank::trace::CandidateOutcome;
+use crate::suspicion;
+use memory_store_base::error::Error;
+use memory_store_base::fs::file_stamp::{Stamp, Stamps};
+use memory_store_base::id::MemoryId;
+use memory_store_base::kind::Kind;
+use memory_store_base::layout::{Tree, UserDirs};
+use memory_store_base::memory::Status;
+use memory_store_base::settings::Settings;
+use memory_store_base::succession::STEPS_MAX;
+use memory_store_base::time::Timestamp;
+
+/// Finds memories of one working tree and of its user.
+#[derive(Debug)]
+pub struct Recall {
+    pub(crate) sources: Sources,
+    /// File of the commands that passed in sessions.
+    pub(crate) commands: PathBuf,
+    /// Folder of the embedder's files.
+    pub(crate) models: Option<PathBuf>,
+    /// Transformer that others ask, too; without one, it is opened where it is needed.
+    pub shared: Option<Arc<SharedTransformer>>,
+    /// State kept open from one query to the next. The table does not: to read it again is cheap, and its memory is
+    /// used for other things meanwhile.
+    pub(crate) embedder: OnceCell<Box<dyn Embed>>,
+    /// The last vector that the table made, with its text: memories and passages are asked the same.
+    pub(crate) asked: RefCell<Option<(String, Probe)>>,
+    /// Source of vectors of the second space.
+    pub(crate) second: Option<Asking>,
+    pub(crate) stamps: Stamps,
+    /// True if a trace of every query is kept, in [`Recalled::trace`].
+    pub traces: bool,
+    /// True if what expired is given, too, with the time at which it did.
+    pub expired: bool,
+}
+
+impl Recall {
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own; a process that
+    /// asks often has the journals that it `known` already. Read errors are told in every answer as
+    /// [`Recalled::degraded`].
+    pub fn open(dirs: &UserDirs, tree: &Tree, known: Option<&KnownJournals>) -> Self {
+        let sources = Sources::open(dirs, tree, known);
+        let models = dirs.models.clone();
+        let (embedder, stamps) = (OnceCell::new(), Stamps::default());
+        Self {
+            sources,
+            commands: dirs.project(tree.project).commands,
+            models,
+            shared: None,
+            embedder,
+            asked: RefCell::default(),
+            second: None,
+            stamps,
+            traces: false,
+            expired: false,
+        }
+    }
+
+    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries. Problems are told
+    /// once, in [`Recalled::notes`].
+    #[must_use]
+    pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
+        self.second = Some(Asking::new(ask));
+        self
+    }
+
+    /// Leaves out what happened after this time.
+    pub fn as_of(mut self, until: Timestamp) -> Self {
+        self.sources.until = Some(until);
+        self
+    }
+
+    /// The settings in effect when the index was published.
+    pub fn settings(&self) -> &Settings {
+        &self.sources.settings
+    }
+
+    /// Returns whether the user's settings file is another than the one that the index was published with.
+    pub fn is_outdated(&self) -> bool {
+        self.sources.is_outdated
+    }
+
+    /// Why not everything can be read, if so.
+    pub fn degraded(&self) -> Option<&str> {
+        self.sources.degraded.as_deref()
+    }
+
+    /// Returns the number of memories that can be found.
+    pub fn memories(&self) -> u32 {
+        self.sources.docs()
+    }
+
+    /// Gives a query its vector; without one it goes by words alone.
+    pub(crate) fn with_vector(&self, query: Query, sources: &Sources) -> Query {
+        Query { probe: self.probe(&query.text, sources), ..query }
+    }
+
+    /// Gives a query its likenesses in the second space, where that is asked.
+    pub(crate) fn with_likenesses(&self, query: Query) -> Query {
+        let asking = self.second.as_ref();
+        let likenesses = asking.and_then(|asking| asking.likenesses(&self.sources, &query.text));
+        Query { likenesses, ..query }
+    }
+
+    pub(crate) fn probe(&self, text: &str, sources: &Sources) -> Option<Probe> {
+        if let Some(embedder) = self.embedder.get() {
+            return self.embed(embedder.as_ref(), text);
+        }
+        if let Some((known, probe)) = &*self.asked.borrow()
+            && known == text
+        {
+            return Some(*probe);
+        }
+        let probe = self.embed(&self.open_table(sources)?, text)?;
+        self.asked.replace(Some((text.to_owned(), probe)));
+        Some(probe)
+    }
+
+    pub(crate) fn embed(&self, embedder: &dyn Embed, text: &str) -> Option<Probe> {
+        let vector = embedder.embed(text).unwrap_or_else(|error| {
+            self.sources.note(&error);
+            None
+        });
+        Some(Probe { space: embedder.space(), vector: vector? })
+    }
+
+    /// Opens the table, where it is installed and there is something to compare its vectors with.
+    pub(crate) fn open_table(&self, sources: &Sources) -> Option<Table> {
+        let models = self.models.as_deref().filter(|_| sources.have_vectors())?;
+        match Table::open(models) {
+            Ok(table) => Some(table),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                self.sources.note(&error);
+                None
+            }
+        }
+    }
+
+    /// Lets what is asked from now on have vectors of the transformer, where it is installed and
+    /// there is something to compare them with: who asks explicitly waits for milliseconds.
+    pub(crate) fn open_transformer(&self, sources: &Sources) {
+        if self.embedder.get().is_some() {
+            return;
+        }
+        let models = self.models.as_deref().filter(|_| sources.have_vectors());
+        let open = |dir| match &self.shared {
+            Some(shared) => shared.get(dir),
+            None => Transformer::open(dir).map(Arc::new),
+        };
+        match models.map(open) {
+            Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
+            // Where no model is installed, that is all right.
+            Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
+                let error = match error {
+                    // This one's words are for when nothing else is left.
+                    Error::Model { path, message } => format!("{}: {message}", path.display()),
+                    error => error.to_string(),
+                };
+                format!(
+                    "{error}; asked with the quicker table instead, `throughline doctor` says more"
+                )
+            }),
+            Some(Err(_)) | None => {}
+        }
+    }
+
+    /// The memory that holds in the place of a superseded one, or the first on the way there that is held: what
+    /// comes after that, its author chose.
+    pub(crate) fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Successor {
+        let mut next = hit.superseded_by;
+        for _ in 0..STEPS_MAX {
+            let found = next.and_then(|next| self.sources.find(next));
+            let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
+                // By then nothing had replaced it.
+                let is_later = found.is_some_and(|at| self.sources.is_later(at));
+                return if is_later { Successor::Expired } else { Successor::Unknown };
+            };
+            let candidate = Candidate::new(at, entry);
+            let current = match self.read(&candidate, now, recalled) {
+                Ok(current) => current,
+                // Since the index was published: it replaces nothing, but what came after it may.
+                Err(CandidateOutcome::Expired) => {
+                    let record = self.sources.record(at, &entry).unwrap_or_default();
+                    if record.is_expired(now) && record.superseded_by.is_none() {
+                        return Successor::Expired;
+                    }
+                    next = record.superseded_by;
+                    continue;
+                }
+                Err(_) => return Successor::Unknown,
+            };
+            if !current.superseded || current.held {
+                let is_undecided = hit.undecided.iter().any(|(newer, _)| *newer == current.id);
+                let how = if is_undecided { "differs from" } else { "replaces" };
+                let why = format!("{how} \"{}\"", hit.title);
+                return Successor::Is(Box::new((entry, Hit { why, ..current })));
+            }
+            next = current.superseded_by;
+        }
+        Successor::Unknown
+    }
+
+    /// Returns whether a memory is neither held nor expired.
+    pub(crate) fn may_answer(&self, at: At, now: Timestamp) -> bool {
+        let Some(candidate) = self.sources.entry(at).map(|entry| Candidate::new(at, entry)) else {
+            return false;
+        };
+        let record = self.sources.record(at, &candidate.entry);
+        !self.is_held(&candidate) && record.is_ok_and(|record| !record.is_expired(now))
+    }
+
+    /// Reads what is printed of a candidate, and whether it still may be.
+    pub(crate) fn read(
+        &self,
+        candidate: &Candidate,
+        now: Timestamp,
+        recalled: &mut Recalled,
+    ) -> Result<Hit, CandidateOutcome> {
+        let record = match self.sources.record(candidate.at, &candidate.entry) {
+            Ok(record) => record,
+            Err(error) => {
+                recalled.degraded.get_or_insert_with(|| error.to_string());
+                return Err(CandidateOutcome::Stale);
+            }
+        };
+        let too_early = record.valid_from.is_some_and(|from| from > now);
+        let expired = record.valid_until.filter(|_| record.is_expired(now));
+        if expired.is_some() && !self.expired || too_early {
+            return Err(CandidateOutcome::Expired);
+        }
+        let file = self.sources.file(candidate.at, &record.file);
+        let indexed = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+        if self.stamps.of(&file) != Some(indexed) {
+            recalled.stale = true;
+            return Err(CandidateOutcome::Stale);
+        }
+        let held = self.holds(candidate, &record);
+        let undecided = self.undecided(candidate.entry.id, &record);
+        let collection = self.sources.collection(candidate.at);
+        Ok(Hit { held, undecided, expired, ..hit(candidate, record, file, collection) })
+    }
+
+    /// Returns the other sides of a memory's undecided pairs. One that is held is not named.
+    pub(crate) fn undecided(&self, id: MemoryId, record: &Record) -> Vec<(MemoryId, String)> {
+        let read = |other: MemoryId| {
+            let at = self.sources.find(other)?;
+            let candidate = Candidate::new(at, self.sources.entry(at)?);
+            let record = self.sources.record(at, &candidate.entry).ok()?;
+            (!self.holds(&candidate, &record)).then_some(record)
+        };
+        let older = record.differs_from.iter().filter_map(|&older| {
+            let other = read(older)?;
+            other.superseded_by.is_none_or(|by| by == id).then_some((older, other.title))
+        });
+        let newer = record.superseded_by.and_then(|newer| {
+            let other = read(newer)?;
+            other.differs_from.contains(&id).then_some((newer, other.title))
+        });
+        older.chain(newer).collect()
+    }
+
+    /// Returns whether a memory is held, as far as that is known of it by now.
+    pub(crate) fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
+        // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
+        candidate.entry.has(FLAG_HELD)
+            || self.sources.holds_unreleased(candidate.at) && record.from_repository
+            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some()
+    }
+
+    /// Checks quarantine of a candidate that was not read yet. Where the index has judged it, nothing is read.
+    pub(crate) fn is_held(&self, candidate: &Candidate) -> bool {
+        if !self.sources.is_unjudged(candidate.at) && !self.sources.holds_unreleased(candidate.at) {
+            return candidate.entry.has(FLAG_HELD);
+        }
+        let Ok(record) = self.sources.record(candidate.at, &candidate.entry) else { return true };
+        self.holds(candidate, &record)
+    }
+
+    pub(crate) fn new_answer(&self) -> Recalled {
+        Recalled {
+            degraded: self.sources.degraded.clone(),
+            outdated: self.sources.is_outdated,
+            ..Recalled::default()
+        }
+    }
+
+    pub(crate) fn silent(&self, reason: Reason) -> Recalled {
+        self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
+    }
+
+    /// Adds what reading for this very query showed to be damaged.
+    pub(crate) fn finish(&self, mut recalled: Recalled) -> Recalled {
+        if recalled.degraded.is_none() {
+            recalled.degraded = self.sources.damage.borrow().clone();
+        }
+        recalled.notes.extend(self.second.as_ref().and_then(Asking::problem));
+        recalled
+    }
+}
+
+/// Successor of a superseded memory.
+pub(crate) enum Successor {
+    /// This memory.
+    Is(Box<(Entry, Hit)>),
+    /// Nothing: what replaced it held until some time that is over, or came later than what is asked about.
+    Expired,
+    /// Something that cannot be given.
+    Unknown,
+}
+
+/// Returns a candidate with its record as a hit.
+pub(crate) fn hit(
+    candidate: &Candidate,
+    record: Record,
+    file: PathBuf,
+    collection: Collection,
+) -> Hit {
+    let entry = &candidate.entry;
+    Hit {
+        id: entry.id,
+        kind: entry.kind_of().unwrap_or(Kind::Fact),
+        date: record.date(),
+        title: record.title,
+        text: record.text,
+        paths: record.paths,
+        tags: record.tags,
+        file,
+        confidence: entry.confidence(),
+        score: candidate.fused.max(0.0),
+        why: String::new(),
+        collection,
+        said_by: record.said_by,
+        noted: record.noted,
+        draft: record.status == Status::Held,
+        superseded: entry.has(FLAG_SUPERSEDED),
+        superseded_by: record.superseded_by,
+        undecided: Vec::new(),
+        expired: None,
+        held: entry.has(FLAG_HELD),
+        from_repository: record.from_repository,
+        staleness: record.staleness,
+        signatures: record.signatures,
+        session: record.session,
+        turn: record.turn,
+    }
+}

@@ -1,0 +1,62 @@
+//! Explicit search over its tiers: memories, passages, or both.
+
+use super::hit::{Hit, Recalled};
+use super::memories::memories;
+use super::passed_commands;
+use super::reader::Recall;
+use super::request::{Search, Tier};
+use crate::passages;
+use crate::query::expression::{self, Filter, Node};
+use memory_store_base::kind::Kind;
+use memory_store_base::time::Timestamp;
+
+/// Hits of each tier that come before all others.
+const FIRST_OF_TIER: usize = 5;
+
+/// Finds what a search asks for.
+pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    match search.tier {
+        Tier::Memories => memories(recall, search, now),
+        Tier::Passages | Tier::Thinking => passages::search::search(recall, search, now),
+        Tier::Both => both(recall, search, now),
+    }
+}
+
+/// Finds memories and passages. A search for a tag, or for a kind that no passage is of, finds memories alone.
+fn both(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let mut recalled = memories(recall, search, now);
+    if search.is_for_memories(now) {
+        return recalled;
+    }
+    let of_passages = passages::search::search(recall, search, now);
+    let mut memories = std::mem::take(&mut recalled.hits).into_iter();
+    let mut passages = commands(recall, search, now).into_iter().chain(of_passages.hits);
+    recalled.hits.extend(memories.by_ref().take(FIRST_OF_TIER));
+    recalled.hits.extend(passages.by_ref().take(FIRST_OF_TIER));
+    recalled.hits.extend(memories.chain(passages));
+    recalled.hits.truncate(search.limit());
+    for note in of_passages.notes {
+        if !recalled.notes.contains(&note) {
+            recalled.notes.push(note);
+        }
+    }
+    recalled.degraded = recalled.degraded.or(of_passages.degraded);
+    recalled
+}
+
+/// Returns the commands that passed in sessions and fit a search which demands nothing that they do not have.
+fn commands(recall: &Recall, search: &Search, now: Timestamp) -> Vec<Hit> {
+    let Ok(parsed) = expression::parse(&search.text, now, search.exact) else { return Vec::new() };
+    let is_kind = |node: &Node| {
+        let kinds = match node {
+            Node::Any(nodes) => nodes.as_slice(),
+            node => std::slice::from_ref(node),
+        };
+        kinds.contains(&Node::Filter(Filter::Kind(Kind::Command)))
+    };
+    let must = [search.filters(), parsed.must].concat();
+    if parsed.operators || !must.iter().all(is_kind) || must.is_empty() && parsed.words.is_empty() {
+        return Vec::new();
+    }
+    passed_commands::find(&recall.commands, &parsed.words, search.limit())
+}

@@ -1,0 +1,318 @@
+//! Answers: what the user gave when asked for a secret. The question says what the answer is, so that a short
+//! word is a password there, and nowhere else.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::engine::Redactor;
+use crate::finding::{ASSIGNMENT, Finding, united};
+use crate::known::trimmed;
+use crate::value::spread::{Evidence, may_spread};
+use crate::value::{Place, judge, shape};
+use crate::vocabulary::WORDS;
+use memory_store_base::text::{self, rarity};
+
+/// The name of what is hidden because it was asked for.
+pub(crate) const ANSWER: &str = "answer";
+
+/// The longest question whose end is looked at.
+const QUESTION_BYTES_MAX: usize = 2_000;
+
+/// Words of an answer that may all be part of a passphrase.
+const PHRASE_WORDS_MAX: usize = 8;
+
+/// Way in which an answer was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// The user wrote it where the question was asked.
+    Freely,
+    /// It is one of the options: a secret only where it looks like one.
+    Offered,
+    /// It is the next prompt, which need not be an answer.
+    InWords,
+    /// It is a later prompt: a secret only where it looks like one.
+    Later,
+}
+
+/// An answer without its secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer<'t> {
+    /// Text after hiding.
+    pub text: Cow<'t, str>,
+    /// Values hidden because of the question: a repetition of the answer stands without the question.
+    pub hidden: Vec<&'t str>,
+    /// Secrets of it that mean nothing else where they stand in other texts.
+    pub recognised: Vec<String>,
+}
+
+impl Redactor {
+    /// Redacts an answer by the question it was given to.
+    pub fn redact_answer<'t>(&self, question: &str, answer: &'t str, given: Given) -> Answer<'t> {
+        let mut found = Vec::new();
+        let asks = match given {
+            Given::InWords if is_request(question) => Some(Asks::ForIt),
+            Given::Freely | Given::Offered | Given::InWords | Given::Later => asks(question),
+        };
+        let is_free = given == Given::Freely && !is_about_ids(question);
+        if asks == Some(Asks::WayIn) && given != Given::Freely || asks.is_none() && is_free {
+            found = drawn(answer);
+        } else if let Some(asks) = asks {
+            found = self.beside_name(answer);
+            found.extend(telling(answer));
+            match given {
+                Given::Freely if asks == Asks::ForIt => found.extend(told(answer)),
+                Given::InWords if asks == Asks::ForIt && is_no_word(answer) => {
+                    found.extend(told(answer));
+                }
+                Given::Freely | Given::Offered | Given::InWords | Given::Later => {}
+            }
+        }
+        if !found.is_empty() {
+            // Hiding one value may hide from other rules what tells the next: "Old password ..., new one ...".
+            found.extend(
+                self.findings(answer).into_iter().filter(|it| crate::engine::is_learned(it.rule)),
+            );
+            found.sort_by_key(|finding| finding.range.start);
+            found = united(found);
+            found.retain(|finding| {
+                let value = &answer[finding.range.clone()];
+                !value.contains(crate::finding::PLACEHOLDER_OPEN)
+                    && !self.is_harmless(value.as_bytes())
+            });
+        }
+        let hidden: Vec<&str> =
+            found.iter().map(|finding| &answer[finding.range.clone()]).collect();
+        let (text, more) = match found.is_empty() {
+            true => self.redact_and_recognise(answer),
+            // The rest may hold others.
+            false => {
+                let left = self.replace(answer, &found);
+                let (text, more) = self.redact_and_recognise(&left);
+                (Cow::Owned(text.into_owned()), more)
+            }
+        };
+        let answered = hidden.iter().map(|value| trimmed(value));
+        let answered = answered.filter(|value| may_spread(value, Evidence::Answer));
+        let recognised = answered.map(str::to_owned).chain(more).collect();
+        Answer { text, hidden, recognised }
+    }
+
+    /// The secrets of an answer as if it stood behind the name of one.
+    fn beside_name(&self, answer: &str) -> Vec<Finding> {
+        const NAME: &str = "password: ";
+        let text = format!("{NAME}{answer}");
+        let behind = |finding: Finding| {
+            let start = finding.range.start.checked_sub(NAME.len())?;
+            let range = start..finding.range.end - NAME.len();
+            // A word behind a name may be any word; the question decides about it.
+            let is_word = answer[range.clone()].bytes().all(|byte| byte.is_ascii_alphabetic());
+            let is_name = finding.rule == ASSIGNMENT && is_algorithm(&answer[range.clone()]);
+            (crate::engine::is_learned(finding.rule) && !is_word && !is_name)
+                .then_some(Finding { rule: ANSWER, range })
+        };
+        self.findings(&text).into_iter().filter_map(behind).collect()
+    }
+}
+
+/// Subject of a question that names a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asks {
+    /// The secret.
+    ForIt,
+    /// Something about it.
+    AboutIt,
+    /// A way in, or in words that are no request anything else.
+    WayIn,
+}
+
+/// Returns the sentence near the end of a text that asks for a secret, or is the question that it ends with.
+pub fn request(text: &str) -> Option<&str> {
+    const SENTENCES_MAX: usize = 4;
+    const TAIL_BYTES_MAX: usize = 800;
+    const ENDS: [char; 8] = ['.', '!', '?', '。', '！', '？', ':', '：'];
+    let text = text.trim_end();
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES_MAX))..];
+    let mut starts = vec![0];
+    for (at, sign) in tail.char_indices() {
+        let before = &tail[..at];
+        let ends = match sign {
+            '\n' => true,
+            ' ' => before.ends_with(ENDS) && !is_item_number(before),
+            _ => before.ends_with(['。', '！', '？']),
+        };
+        starts.extend(ends.then_some(at));
+    }
+    starts.push(tail.len());
+    let sentence = |from: usize, to: usize| tail[from..to].trim().trim_end_matches(ENDS);
+    let asked = sentence(starts[starts.len() - 2], tail.len());
+    let is_question = tail.ends_with(['?', '？', ':', '：']);
+    if is_question && asks(asked).is_some() {
+        return Some(asked);
+    }
+    // One that names the secret, or that and the next, which asks for it.
+    let near = &starts[starts.len().saturating_sub(SENTENCES_MAX + 1)..];
+    let pairs = || near.windows(3).rev().map(|pair| sentence(pair[0], pair[2]));
+    let single = near.windows(2).rev().map(|pair| sentence(pair[0], pair[1]));
+    let asked = single.chain(pairs()).find(|sentence| is_request(sentence));
+    // Or the last one about a way in.
+    asked.or_else(|| {
+        let all = sentence(near[0], tail.len());
+        let lower = all.to_lowercase();
+        let words = words_of(&lower);
+        let is_asking = is_question || is_requesting(&lower, &words);
+        (is_asking && is_way_in(&lower, &words)).then_some(all)
+    })
+}
+
+/// Returns whether a text ends with the number of an item in a list: `1.`
+fn is_item_number(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or_default().trim_start();
+    line.strip_suffix('.').is_some_and(|number| {
+        (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Returns whether a prompt takes back what the one before it said, so that its value is another of the same kind.
+pub fn corrects(prompt: &str) -> bool {
+    let prompt = prompt.to_lowercase();
+    WORDS.correcting.are_in(&prompt, &words_of(&prompt))
+}
+
+/// Returns whether a question is about a way in, or what leads there.
+fn is_way_in(question: &str, words: &[&str]) -> bool {
+    WORDS.question_way_in.are_in(question, words)
+}
+
+/// Returns whether a question asks for an id or a version, which look drawn at random as well.
+fn is_about_ids(question: &str) -> bool {
+    let question = question.to_lowercase();
+    words_of(&question).iter().any(|word| WORDS.question_id.has(word))
+}
+
+/// Words of an answer that look drawn at random though nobody asked for such a thing.
+fn drawn(answer: &str) -> Vec<Finding> {
+    let words = words(answer).into_iter();
+    let drawn = words.filter(|word| judge(answer[word.clone()].as_bytes(), Place::Cue).is_secret());
+    drawn.map(|range| Finding { rule: ANSWER, range }).collect()
+}
+
+/// Returns whether a sentence has a word that asks for a thing.
+fn is_requesting(sentence: &str, words: &[&str]) -> bool {
+    WORDS.requesting.are_in(sentence, words)
+}
+
+/// Returns whether a sentence that need not be a question asks for a secret.
+fn is_request(sentence: &str) -> bool {
+    let sentence = &sentence[..sentence.floor_char_boundary(QUESTION_BYTES_MAX)].to_lowercase();
+    let words = words_of(sentence);
+    names_secret(sentence, &words)
+        && !words.iter().any(|word| WORDS.question_about.has(word))
+        && is_requesting(sentence, &words)
+}
+
+/// The words of a question, in lower case.
+fn words_of(question: &str) -> Vec<&str> {
+    let is_sign = |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’');
+    question.split(is_sign).filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns whether a question names a secret.
+fn names_secret(question: &str, words: &[&str]) -> bool {
+    let names_it = |(at, word): (usize, &&str)| {
+        let is_open = *word == "key"
+            && at.checked_sub(1).is_some_and(|before| WORDS.question_open_key.has(words[before]));
+        WORDS.question_secret.has(word) && !is_open
+    };
+    // An English name may stand among letters of another script.
+    let is_unspaced = || question.chars().any(|c| ('\u{2E80}'..'\u{AC00}').contains(&c));
+    words.iter().enumerate().any(names_it)
+        || WORDS.question_secret.are_in(question, &[])
+        || is_unspaced() && ["token", "password"].iter().any(|name| question.contains(name))
+}
+
+fn asks(question: &str) -> Option<Asks> {
+    let question = &question[..question.floor_char_boundary(QUESTION_BYTES_MAX)];
+    // Options may stand below.
+    let question = question.lines().next().unwrap_or_default().to_lowercase();
+    let words = words_of(&question);
+    if !names_secret(&question, &words) {
+        return is_way_in(&question, &words).then_some(Asks::WayIn);
+    }
+    let is_about = words.iter().any(|word| WORDS.question_about.has(word));
+    let is_wanted = words.iter().any(|word| WORDS.wanting.has(word));
+    let is_yes_or_no = words.iter().any(|word| WORDS.yes_or_no.has(word)) && !is_wanted;
+    Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
+}
+
+/// Returns whether this is a single word that nobody would say.
+fn is_no_word(answer: &str) -> bool {
+    let answer = answer.trim();
+    let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // A stop word has no terms.
+    let is_unknown = || {
+        let terms = text::tokens(answer);
+        !terms.is_empty() && terms.iter().all(|token| rarity::is_unknown(&token.term))
+    };
+    !answer.contains(char::is_whitespace) && (!is_plain || answer.len() >= 4 && is_unknown())
+}
+
+/// Words of an answer that look drawn at random.
+fn telling(answer: &str) -> Vec<Finding> {
+    const COMMIT_BYTES: usize = 40;
+    let is_telling = |word: &&Range<usize>| {
+        let value = &answer[(*word).clone()];
+        let is_commit =
+            value.len() == COMMIT_BYTES && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+        may_spread(value, Evidence::Rule) && !is_commit && !is_algorithm(value)
+    };
+    let words = words(answer);
+    let telling = words.iter().filter(is_telling).cloned();
+    telling.map(|range| Finding { rule: ANSWER, range }).collect()
+}
+
+/// Returns the secret in an answer: all of it if it is no sentence, else the words that a sentence would not use.
+fn told(answer: &str) -> Vec<Finding> {
+    let words = words(answer);
+    let is_prose = |word: &Range<usize>| {
+        let word = answer[word.clone()].to_lowercase();
+        let word = word.replace('’', "'");
+        WORDS.answer_prose.has(word)
+    };
+    let is_all =
+        !words.is_empty() && words.len() <= PHRASE_WORDS_MAX && !words.iter().any(is_prose);
+    if is_all && !shape::is_placeholder(answer.trim().as_bytes()) {
+        let (start, end) = (words[0].start, words[words.len() - 1].end);
+        return vec![Finding { rule: ANSWER, range: start..end }];
+    }
+    let is_mixed = |word: &&Range<usize>| {
+        let word = &answer[(*word).clone()];
+        word.bytes().any(|byte| byte.is_ascii_digit())
+            && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+            || word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mixed = words.iter().filter(is_mixed).cloned();
+    mixed.map(|range| Finding { rule: ANSWER, range }).collect()
+}
+
+/// The words of an answer, without quotes and the signs of sentences around them.
+fn words(answer: &str) -> Vec<Range<usize>> {
+    let is_around = |c: char| matches!(c, '"' | '\'' | '`' | '*' | '(' | ')' | ',' | ';');
+    let of_word = |word: &str| {
+        let start = word.as_ptr() as usize - answer.as_ptr() as usize;
+        let inner = word.trim_start_matches(is_around);
+        let start = start + (word.len() - inner.len());
+        let inner = inner.trim_end_matches(is_around).trim_end_matches(['.', ':']);
+        (!inner.is_empty()).then_some(start..start + inner.len())
+    };
+    answer.split_whitespace().filter_map(of_word).collect()
+}
+
+/// `SHA-256`, `RS256`, `xchacha20poly1305`: what is done with secrets.
+fn is_algorithm(word: &str) -> bool {
+    let letters = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let start = word[..letters].to_ascii_lowercase();
+    letters < word.len() && WORDS.algorithm.has(start)
+}
+
+#[cfg(test)]
+mod tests;

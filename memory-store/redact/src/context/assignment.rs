@@ -1,0 +1,504 @@
+//! Secret-like assignments: a name such as `DB_PASSWORD`, `apiKey` or `client-secret`, an operator,
+//! and a value. Written by hand and anchored at the keyword, because names like these are frequent
+//! in code and nearly all of them are assigned something harmless.
+
+mod form;
+mod promise;
+mod said;
+
+use std::ops::Range;
+
+use crate::context::cue;
+use crate::value::{self, Place, Promise, judge, shape, word};
+use crate::vocabulary::WORDS;
+use promise::{promise, promise_at, promise_in_prose};
+
+/// The longest name that is looked at.
+const NAME_BYTES_MAX: usize = 80;
+
+/// The longest value that is hidden.
+const VALUE_BYTES_MAX: usize = 16 << 10;
+
+/// Bytes of a value that are judged.
+const JUDGED_BYTES_MAX: usize = 512;
+
+/// Bytes of a value that are judged where names follow each other closely.
+const DENSE_BYTES_MAX: usize = 64;
+
+/// Words without quotes that a passphrase has at least, where only the name says that it is one.
+const PHRASE_WORDS_MIN: usize = 4;
+
+/// Spaces that may stand between name, operator and value.
+const SPACES_MAX: usize = 24;
+
+/// Joint of a name and its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Join {
+    /// `NAME=value` at the start of a line or after `export`, as in an `.env` file.
+    Env,
+    /// `name=value` without spaces: a query, a flag, a connection string.
+    Tight,
+    /// With spaces, or with a colon: code, YAML, JSON.
+    Loose,
+    /// `<name>value</name>`.
+    Element,
+    /// `key=value;` among others of its kind: a connection string.
+    Connection,
+}
+
+/// Finds the secret value of the assignment whose name contains the keyword at `hit`.
+///
+/// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
+/// each is looked at.
+pub(crate) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+    let name = name_around(text, hit)?;
+    if is_verdict(text, &name) || is_folder(text, &name) {
+        return None;
+    }
+    if let Some(value) = assigned(text, &name, is_dense) {
+        return Some(value);
+    }
+    part_of_name(text, &name, hit)
+        .or_else(|| form::bytes(text, &name, || promise_at(text, &name)))
+        .or_else(|| {
+            let promise = promise_in_prose(text, &name)?;
+            form::find(text, &name, promise).or_else(|| near(text, &name, promise))
+        })
+        .filter(|_| !is_in_template(text, &name))
+}
+
+/// The value that stands somewhere behind the name of a secret; `pwd` is a folder, too.
+fn near(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let is_folder =
+        text[name.clone()].eq_ignore_ascii_case(b"pwd") && !text[..name.start].ends_with(b";");
+    (promise != Promise::SomeKey && !is_folder)
+        .then(|| said::near(text, name.end, promise).or_else(|| cue::before(text, name.start)))?
+}
+
+/// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
+fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<Range<usize>> {
+    const BYTES_MIN: usize = 10;
+    const TURNS_MIN: usize = 4;
+    let rest = &text[hit.end..name.end];
+    let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let at = hit.end + word + 1;
+    let is_password = || promise(&text[hit.start..hit.end + word]) == Some(Promise::Password);
+    if !matches!(rest.get(word), Some(b'-' | b'_')) || word > 4 || !is_password() {
+        return None;
+    }
+    let length = text[at..name.end].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let value = &text[at..at + length];
+    let turns =
+        value.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+    let is_drawn = turns.count() >= TURNS_MIN
+        && value.iter().any(u8::is_ascii_uppercase)
+        && value.iter().any(u8::is_ascii_lowercase);
+    let is_drawn = is_drawn || value::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
+}
+
+/// The secret value that is assigned to the name, or that a sentence gives to it.
+fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
+    // The operator first: most of these words have none, and to take a name apart costs more.
+    let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
+    let Some((at, join)) = operator(text, name, upper) else {
+        return said::find(text, name, promise_at(text, name)?);
+    };
+    let promise = promise_at(text, name)?;
+    if let Some(value) = config_value(text, name, at, judged) {
+        return Some(value);
+    }
+    if promise == Promise::Password
+        && let Some(value) = word::with_signs(text, at)
+            .or_else(|| word::with_braces(text, at))
+            .or_else(|| (join != Join::Env).then(|| word::drawn(text, at))?)
+    {
+        return Some(value);
+    }
+    if join == Join::Loose
+        && said::is_abroad(&text[name.clone()])
+        && let Some(value) = said::assigned(text, at)
+    {
+        return Some(value);
+    }
+    if join == Join::Loose
+        && text[name.clone()].to_ascii_lowercase().ends_with(b"passphrase")
+        && let Some(value) = said::phrase(text, at, PHRASE_WORDS_MIN)
+    {
+        return Some(value);
+    }
+    let (value, quoted) = value_at(text, at, join, judged)?;
+    let content = &text[value.start..value.end.min(value.start + judged)];
+    if value::is_other_thing(content) {
+        return None;
+    }
+    if promise == Promise::SomeKey {
+        let is_secret = some_key_is_secret(text, name, content);
+        return is_secret
+            .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
+    }
+    let place = match (quoted, join) {
+        (true, _) | (false, Join::Element) => Place::Quoted(promise, upper),
+        (false, Join::Env | Join::Connection) => Place::Setting(promise),
+        (false, Join::Tight | Join::Loose) => {
+            let next = text.get(value.end).copied().unwrap_or(b' ');
+            Place::Bare(promise, next, join == Join::Tight)
+        }
+    };
+    let secret = judge(content, place).is_secret();
+    secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
+}
+
+/// The other secret of a sentence that tells two: "from this to that".
+pub(crate) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
+    said::next(text, at)
+}
+
+/// Returns whether the name of a column, which may have spaces in it, promises a secret.
+pub(crate) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
+    let words = text[name.clone()].to_ascii_lowercase();
+    let joined: Vec<u8> =
+        words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
+    matches!(promise(&joined), Some(Promise::Password | Promise::Key))
+}
+
+/// Returns whether a word is the name of a password, or of a secret of another kind.
+pub(crate) fn names_password(word: &[u8]) -> bool {
+    let is_french = word.eq_ignore_ascii_case(b"passe");
+    is_french || matches!(promise(word), Some(Promise::Password | Promise::Key))
+}
+
+/// Finds the passwords whose names are not ASCII.
+pub(crate) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let names = WORDS.name_abroad.automaton().find_iter(text);
+    // `lösenordet`
+    let ending =
+        |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let value = |name: Range<usize>| {
+        said::abroad(text, &name)
+            .or_else(|| form::find(text, &name, Promise::Password))
+            .or_else(|| said::near(text, name.end + ending(name.end), Promise::Password))
+            .or_else(|| cue::before(text, name.start))
+            .or_else(|| said::by_means_of(text, &name))
+    };
+    names.filter_map(|name| value(name.range())).collect()
+}
+
+/// `PASS: test_name`: what a test runner says.
+fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
+    if !matches!(&text[name.clone()], b"PASS" | b"XPASS") {
+        return false;
+    }
+    let at = skip_spaces(text, name.end + usize::from(text.get(name.end) == Some(&b':')));
+    let rest = text.get(at..).unwrap_or_default();
+    let length =
+        rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    let told = &rest[..length];
+    let is_test = told.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"test"));
+    at > name.end
+        && text.get(name.end) != Some(&b'=')
+        && (is_test
+            || text[..name.start].ends_with(b"--- ")
+            || !(value::is_mixed(told) && shape::is_random(told, 10)))
+}
+
+/// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.
+fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
+    const VALUE_BYTES_MAX: usize = 64;
+    const PASSWORD_BYTES_MIN: usize = 6;
+    let said = &text[name.clone()];
+    if !said.eq_ignore_ascii_case(b"pwd") && !said.eq_ignore_ascii_case(b"oldpwd") {
+        return false;
+    }
+    let is_sign = |byte: &&u8| b"\"'`:=)] \t*".contains(byte);
+    let at = name.end + text[name.end..].iter().take(SPACES_MAX).take_while(is_sign).count();
+    // `pwd=b"..."`
+    let is_bytes = text[at..].starts_with(b"b\"") || text[at..].starts_with(b"b'");
+    let at = at + if is_bytes { 2 } else { 0 };
+    let rest = text[at..].iter().take(VALUE_BYTES_MAX);
+    let length =
+        rest.take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`".contains(byte)).count();
+    let value = &text[at..at + length];
+    let escapes = value.windows(2).any(|pair| {
+        pair[0] == b'\\' && pair[1].is_ascii_alphanumeric() && !b"nrt".contains(&pair[1])
+    });
+    let is_rooted = matches!(value, [b'/' | b'~' | b'.', ..] | [b'\\', b'\\', ..])
+        || matches!(value, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
+    let is_assigned = text[name.end..at].iter().any(|byte| b":=".contains(byte));
+    is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
+}
+
+/// Returns whether a name stands in a template, whose filters follow it: `{{ .Values.auth.password | b64enc }}`.
+fn is_in_template(text: &[u8], name: &Range<usize>) -> bool {
+    const LEAD_BYTES: usize = 64;
+    const REST_BYTES: usize = 64;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let lead = &lead[memchr::memrchr(b'\n', lead).map_or(0, |at| at + 1)..];
+    let Some(open) = memchr::memrchr(b'{', lead).filter(|at| lead[..*at].ends_with(b"{")) else {
+        return false;
+    };
+    let rest = &text[name.end..text.len().min(name.end + REST_BYTES)];
+    // Code has braces as well, but no quote before the name and no assignment behind it.
+    let is_plain = |byte: &u8| !b"\"'`:=}\n".contains(byte);
+    let end = rest.iter().take_while(|byte| is_plain(byte)).count();
+    lead[open..].iter().all(is_plain) && rest[end..].starts_with(b"}}")
+}
+
+/// The value of a line of a settings file that reads like no code at all.
+fn config_value(
+    text: &[u8],
+    name: &Range<usize>,
+    at: usize,
+    judged: usize,
+) -> Option<Range<usize>> {
+    const LEAD_BYTES_MAX: usize = 24;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES_MAX)..name.start];
+    let begins_line =
+        lead.iter().rev().find(|byte| !b" \t".contains(byte)).is_none_or(|b| *b == b'\n');
+    let rest = text.get(at..)?;
+    let length = rest.iter().take(judged).take_while(|b| !b.is_ascii_whitespace()).count();
+    let value = &rest[..length];
+    let is_code = value.iter().any(|byte| b"(){}[]<>\"'`;|&$".contains(byte));
+    (begins_line && !is_code && value::has_many_signs(value)).then_some(at..at + length)
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// The whole name that the keyword is part of.
+fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(|b| is_name(**b));
+    let mut start = hit.start - before.count();
+    let after = text[hit.end..].iter().take(NAME_BYTES_MAX).take_while(|b| is_name(**b)).count();
+    // The `n` of an escaped line break is no part of the name.
+    if start > 0 && text[start - 1] == b'\\' && b"nrt".contains(&text[start]) && start < hit.start {
+        start += 1;
+    }
+    let end = hit.end + after;
+    (end - start <= NAME_BYTES_MAX).then_some(start..end)
+}
+
+/// Returns where the value begins, and how it is joined to the name.
+fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Join)> {
+    if text[..name.start].ends_with(b"<") && text[name.end..].starts_with(b">") {
+        let space = text[name.end + 1..].iter().take(SPACES_MAX);
+        return Some((
+            name.end + 1 + space.take_while(|byte| byte.is_ascii_whitespace()).count(),
+            Join::Element,
+        ));
+    }
+    let mut at = name.end;
+    while text.get(at).is_some_and(|byte| b"\\\"'`])".contains(byte)) && at < name.end + 6 {
+        at += 1;
+    }
+    let closed = at;
+    at = skip_spaces(text, at);
+    let at_operator = skip_type(text, at);
+    let opened = text[..name.start].last();
+    let is_quoted =
+        opened.is_some_and(|quote| b"\"'`".contains(quote) && text.get(name.end) == Some(quote));
+    let Some(length) = operator_length(&text[at_operator..], is_quoted) else {
+        // `--password value`.
+        let is_flag = at > closed && is_flag(text, name);
+        return is_flag.then_some((at, Join::Tight));
+    };
+    let after = at_operator + length;
+    let value = skip_spaces(text, after);
+    if ends_its_own_string(text, name, closed, value) {
+        return None;
+    }
+    let tight = at_operator == name.end && value == after && text[at_operator] == b'=';
+    let join = match tight {
+        true if upper && starts_line(text, name.start) => Join::Env,
+        true if text[..name.start].ends_with(b";") => Join::Connection,
+        true => Join::Tight,
+        false if text[at_operator] == b'=' && is_among_settings(text, name, value) => {
+            Join::Connection
+        }
+        false => Join::Loose,
+    };
+    Some((value, join))
+}
+
+/// Returns whether a value ends with `;` after a user's name did: a connection string with spaces in it.
+fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
+    const LEAD_BYTES: usize = 80;
+    const USERS: [&[u8]; 3] = [b"user id=", b"uid=", b"username="];
+    let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
+    let rest = text.get(value..).unwrap_or_default();
+    let length = rest.iter().take(128).take_while(|b| !b";\"' \n".contains(b)).count();
+    rest.get(length) == Some(&b';')
+        && USERS.iter().any(|user| memchr::memmem::find(&lead, user).is_some())
+}
+
+/// The length of the operator at the start, if there is one. After a name in quotes a comma may be
+/// one: `set("name", "value")`; the word `is` is one before a value in quotes.
+fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
+    let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| b"\"'`".contains(byte));
+    match text {
+        [b',', rest @ ..] if name_is_quoted => {
+            let value = rest.trim_ascii_start();
+            // In backticks they are a list in prose; before a colon stands the next name.
+            let end =
+                value.iter().skip(1).take(NAME_BYTES_MAX).position(|byte| b"\"'".contains(byte));
+            let is_name = end.is_some_and(|end| value.get(end + 2) == Some(&b':'));
+            (is_quote(value.first()) && value.first() != Some(&b'`') && !is_name).then_some(1)
+        }
+        [b'i', b's', b' ', rest @ ..] => is_quote(rest.first()).then_some(3),
+        [b'-', b' ', rest @ ..] => is_quote(rest.first()).then_some(2),
+        _ => {
+            let signs = text.iter().take(5).take_while(|byte| b"=:!+.?|&>".contains(byte)).count();
+            let known: [&[u8]; 17] = [
+                b"=", b":", b"==", b"=>", b"!=", b":=", b"?=", b"+=", b".=", b"===", b"!==",
+                b"::=", b"||=", b"&&=", b"??=", b":::=", b"=:",
+            ];
+            known.contains(&&text[..signs]).then_some(signs)
+        }
+    }
+}
+
+/// Returns whether the name stands at the end of a string, so that the quote after it closes that string:
+/// `label: "Password:", hint: "..."`.
+fn ends_its_own_string(text: &[u8], name: &Range<usize>, closed: usize, value: usize) -> bool {
+    let opened = text[..name.start].last().filter(|byte| b"\"'`".contains(byte));
+    opened.is_some() && closed == name.end && text.get(value) == opened
+}
+
+fn skip_spaces(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count()
+}
+
+/// Skips `: type` or `type` where an `=` follows it, as in `let password: &str = "..."` and in
+/// `var password string = "..."`.
+fn skip_type(text: &[u8], at: usize) -> usize {
+    const TYPE_BYTES_MAX: usize = 40;
+    let (rest, at_type) = match text.get(at..) {
+        Some([b':', rest @ ..]) => (rest, at + 1),
+        Some(rest) if text[..at].ends_with(b" ") => (rest, at),
+        Some(_) | None => return at,
+    };
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b" &_<>[]|.?':".contains(&byte);
+    let length = rest.iter().take(TYPE_BYTES_MAX).take_while(|byte| is_type(**byte)).count();
+    let named = rest[..length].iter().any(u8::is_ascii_alphabetic);
+    let assigned = rest.get(length) == Some(&b'=') && rest.get(length + 1) != Some(&b'=');
+    if named && assigned && rest[..length].ends_with(b" ") { at_type + length } else { at }
+}
+
+fn is_flag(text: &[u8], name: &Range<usize>) -> bool {
+    text[name.clone()].starts_with(b"--")
+        && text[..name.start].last().is_none_or(u8::is_ascii_whitespace)
+}
+
+/// Returns whether only `export`, `set` or `-e` stands before this in its line.
+fn starts_line(text: &[u8], at: usize) -> bool {
+    const LEAD_BYTES_MAX: usize = 48;
+    let lead = &text[at.saturating_sub(LEAD_BYTES_MAX)..at];
+    let line = lead.iter().rposition(|byte| *byte == b'\n').map_or(lead, |end| &lead[end + 1..]);
+    if line.len() == LEAD_BYTES_MAX {
+        return false;
+    }
+    let line = line.strip_suffix(b"\\n").map_or(line, |_| b"".as_slice());
+    matches!(
+        line.trim_ascii(),
+        b"" | b"export" | b"set" | b"-e" | b"ENV" | b"ARG" | b"#" | b"+" | b"-" | b">" | b"$"
+    )
+}
+
+/// The value at `at`, and whether it stands in quotes.
+fn value_at(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
+    let mut open = at;
+    // Prefixes of string literals.
+    if let [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..] = text.get(open..)? {
+        open += 1;
+    }
+    let escapes = text[open..].iter().take(4).take_while(|byte| **byte == b'\\').count();
+    if let Some(quote @ (b'"' | b'\'' | b'`')) = text.get(open + escapes).copied() {
+        let start = open + escapes + 1;
+        let end = closing(text, start, quote, escapes > 0)?;
+        return (end > start).then_some((start..end, true));
+    }
+    // The judged part is enough at first: text may be full of such names, each inside the value of the one before.
+    let bare = text[at..].iter().take(judged);
+    let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
+    let length = length + beyond_quotes(&text[at + length..], length, join);
+    (length > 0).then_some((at..at + length, false))
+}
+
+/// The length of the rest of a value of a file of settings that has quotes within, which open nothing there.
+fn beyond_quotes(rest: &[u8], length: usize, join: Join) -> usize {
+    const BYTES_MAX: usize = 64;
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let mut at = 0;
+    while length > 0
+        && join == Join::Env
+        && rest.get(at).is_some_and(|byte| b"\"'`".contains(byte))
+        && is_part(rest.get(at + 1))
+        && at < BYTES_MAX
+    {
+        let more = rest[at + 1..].iter().take_while(|byte| !ends_bare(**byte, join)).count();
+        at += 1 + more;
+    }
+    // One at its end closes what was opened before the name.
+    at
+}
+
+/// A value without quotes up to where it ends.
+fn to_its_end(text: &[u8], value: Range<usize>, join: Join, judged: usize) -> Range<usize> {
+    let rest = text[value.end..].iter().take(VALUE_BYTES_MAX);
+    let more = rest.take_while(|byte| !ends_bare(**byte, join)).count();
+    value.start..value.end + if value.len() < judged { 0 } else { more }
+}
+
+/// Returns whether a value without quotes ends before a byte.
+fn ends_bare(byte: u8, join: Join) -> bool {
+    match join {
+        Join::Env => byte.is_ascii_whitespace() || b"\"'`\\".contains(&byte),
+        Join::Element => byte == b'<' || byte.is_ascii_whitespace(),
+        Join::Connection => b";\"'\\\n\r".contains(&byte),
+        Join::Tight | Join::Loose => {
+            byte.is_ascii_whitespace() || b"\"'`\\,;&)(}{[]<>|".contains(&byte)
+        }
+    }
+}
+
+/// Returns where the string that starts at `start` ends: before its closing quote, on the same line. In text that is
+/// itself escaped (`nested`), the closing quote comes with its backslashes.
+fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> {
+    let mut backslashes = 0;
+    for (offset, &byte) in text[start..].iter().enumerate().take(VALUE_BYTES_MAX) {
+        match byte {
+            b'\n' => return None,
+            b'\\' => backslashes += 1,
+            _ if byte == quote && (nested || backslashes % 2 == 0) => {
+                return Some(start + offset - if nested { backslashes } else { 0 });
+            }
+            _ => backslashes = 0,
+        }
+    }
+    None
+}
+
+/// Returns whether the value of a name that ends in `key` is secret: long, random, and no hash of a content, unless an
+/// API was spoken of just before.
+fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 20;
+    const HASH_BYTES_MIN: usize = 32;
+    const LEAD_BYTES: usize = 80;
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
+    // `linux-cargo-` and the hash of a lock file
+    let content = value.rsplit(|byte| b"-_:.".contains(byte)).next().unwrap_or_default();
+    let content = if content.len() >= HASH_BYTES_MIN { content } else { value };
+    let is_hash = || content.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
+    value.iter().all(is_token)
+        && !lead.ends_with(b"public ")
+        && memchr::memmem::find(value, b"::").is_none()
+        && shape::has_random_part(value, if lead.ends_with(b"api ") { 16 } else { BYTES_MIN })
+        && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())
+}

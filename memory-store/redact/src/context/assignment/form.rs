@@ -1,0 +1,250 @@
+//! Forms in which a name and its value stand beside each other without being an assignment: with emphasis, over
+//! lines, in cells, tags, objects and calls, and with the value first.
+//!
+//! A form is a pattern for what follows a name, or for what stands before it. It is asked only where a name
+//! promises a secret and no assignment was found, so that it costs ordinary text nothing.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use memchr::memmem::Finder;
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use crate::context::rows;
+use crate::value::{self, Place, Promise, drawn, judge, shape, word};
+
+/// Text behind a name, and before one, in which its value may stand.
+const AFTER_BYTES_MAX: usize = 640;
+const BEFORE_BYTES_MAX: usize = 400;
+
+/// Certainty of a form that a value follows, which decides what the value has to look like.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Judge {
+    /// A literal in code or data: what a quoted value of an assignment has to look like.
+    Quoted,
+    /// An argument of a call, of which many are no values: with digits, or plain behind `set`.
+    Argument,
+    /// Told by a person or a program: with a letter and a digit.
+    Told,
+    /// Beside the name without a sign between them: drawn at random.
+    Drawn,
+    /// A literal in a call that makes the value of it, or looks it up: with a letter and a digit, or words drawn by lot.
+    Wrapped,
+    /// In a list of settings or outputs: of a style in which passwords and keys are made.
+    Styled,
+    /// Bytes, each as a number.
+    Bytes,
+}
+
+/// Where the value of a form is.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Side {
+    /// Behind the name.
+    Behind,
+    /// In a call behind the name and an operator.
+    Call,
+    /// Behind the name, as a list of numbers.
+    Bytes,
+    /// Before the name.
+    Before,
+}
+
+/// One form: a row of `contexts.toml`.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    place: Side,
+    /// Characters of which one begins what follows the name, or ends what stands before it.
+    edge: String,
+    /// Text that is near the name wherever the form is, so that most are told without the pattern.
+    #[serde(default)]
+    needs: String,
+    judge: Judge,
+    pattern: String,
+    #[serde(skip)]
+    regex: OnceLock<Option<Regex>>,
+    /// Search for what it needs.
+    #[serde(skip)]
+    finder: OnceLock<Finder<'static>>,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| rows::of("form"));
+
+/// Returns the forms of a place.
+fn forms(place: Side) -> impl Iterator<Item = &'static Form> {
+    FORMS.iter().filter(move |form| form.place == place)
+}
+
+impl Form {
+    /// Returns whether a byte is a character of the edge, or the first byte of one.
+    fn is_beside(&self, byte: u8) -> bool {
+        (byte.is_ascii() || byte >= 0xC0) && self.edge.as_bytes().contains(&byte)
+    }
+
+    fn find(&self, text: &[u8], promise: Promise, name: &[u8]) -> Option<Range<usize>> {
+        if !self.needs.is_empty() {
+            let needs = || Finder::new(self.needs.as_bytes()).into_owned();
+            self.finder.get_or_init(needs).find(text)?;
+        }
+        let regex = self.regex.get_or_init(|| compile(&self.pattern)).as_ref()?;
+        let groups = regex.captures(text)?;
+        let group = groups.name("secret")?.range();
+        if promise == Promise::Password
+            && self.judge == Judge::Told
+            && let Some(word) = word::drawn(text, group.start)
+        {
+            return Some(word);
+        }
+        if groups.name("more").is_some_and(|more| !more.is_empty()) {
+            return None;
+        }
+        let (value, behind) = (&text[group.clone()], &text[group.end..]);
+        self.judge.accepts(value, behind, promise, name).then_some(group)
+    }
+}
+
+/// The value of the name at `name`, which stands behind it in one of the forms, or before it.
+pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let said = &text[name.clone()];
+    let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
+    let follows = after.first().copied().unwrap_or(b'\n');
+    let find = |form: &Form| form.find(after, promise, said);
+    let mut behind = forms(Side::Behind).filter(|form| form.is_beside(follows));
+    let in_call = || is_operator(after).then(|| forms(Side::Call).find_map(find)).flatten();
+    if let Some(value) = behind.find_map(find).or_else(in_call) {
+        return Some(name.end + value.start..name.end + value.end);
+    }
+    before(text, name, promise)
+}
+
+/// Returns whether an operator follows a name, and the quote that closes it.
+fn is_operator(after: &[u8]) -> bool {
+    let closes = |byte: &&u8| b"\"'`]) ".contains(byte);
+    let signs = after.iter().take(8).take_while(closes).count();
+    after.get(signs).is_some_and(|byte| b":=".contains(byte))
+}
+
+/// The bytes of the key at `name`, as numbers in a list behind it.
+pub(super) fn bytes(
+    text: &[u8],
+    name: &Range<usize>,
+    promise: impl FnOnce() -> Option<Promise>,
+) -> Option<Range<usize>> {
+    const OPEN_BYTES_MAX: usize = 48;
+    let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
+    let opens =
+        |at: usize| after[at + 1..].trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
+    let lead = &after[..after.len().min(OPEN_BYTES_MAX)];
+    if !memchr::memchr3_iter(b'[', b'{', b'(', lead).any(opens) {
+        return None;
+    }
+    let promise = promise()?;
+    let value =
+        forms(Side::Bytes).find_map(|form| form.find(after, promise, &text[name.clone()]))?;
+    Some(name.end + value.start..name.end + value.end)
+}
+
+/// The value of the name at `name`, which stands before it in one of the forms.
+fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let said = &text[name.clone()];
+    let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
+    let before = &text[from..name.start];
+    let precedes = before.last().copied().unwrap_or(b'\n');
+    forms(Side::Before)
+        .filter(|form| form.is_beside(precedes))
+        .find_map(|form| form.find(before, promise, said))
+        .map(|value| from + value.start..from + value.end)
+}
+
+fn compile(pattern: &str) -> Option<Regex> {
+    // Q: a quote that may be escaped; B: a bare value, and what follows signs at which most end; V: one in quotes; W: a break of line.
+    let pattern = pattern
+        .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
+        .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
+        .replace(
+            "<B>",
+            r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{1,300})(?<more>[^\s"'`\\]{0,64}?)"#,
+        )
+        .replace("<W>", r"(?:\r?\n|\\n)");
+    RegexBuilder::new(&pattern).unicode(false).build().ok()
+}
+
+impl Judge {
+    fn accepts(self, value: &[u8], behind: &[u8], promise: Promise, name: &[u8]) -> bool {
+        let value = value.trim_ascii_end();
+        if value.is_empty() || value::is_other_thing(value) {
+            return false;
+        }
+        let upper = !name.iter().any(u8::is_ascii_lowercase);
+        match self {
+            Self::Quoted => {
+                !shape::is_numeric(value) && judge(value, Place::Quoted(promise, upper)).is_secret()
+            }
+            Self::Argument => {
+                let is_plain = value.iter().all(u8::is_ascii_lowercase);
+                let sets = super::promise::words(str::from_utf8(name).unwrap_or_default())
+                    .first()
+                    .is_some_and(|word| matches!(word.as_str(), "set" | "with"));
+                let has_digit = value.iter().any(u8::is_ascii_digit);
+                let is_told = has_digit || is_plain && sets && value.len() >= 8;
+                (is_told || drawn::is_joined_phrase(value))
+                    && !value.contains(&b' ')
+                    && !shape::is_numeric(value)
+                    && judge(value, Place::Quoted(promise, upper)).is_secret()
+            }
+            Self::Told => {
+                let is_code = matches!(behind, [b'(' | b'[' | b'{', ..])
+                    || behind.starts_with(b"<") && !behind.starts_with(b"</");
+                // `password: Sha256Hash,` and `Token = oauth2::Token2` are types.
+                let is_type = matches!(behind, [b',' | b';', ..])
+                    && value[0].is_ascii_uppercase()
+                    && !value.last().is_some_and(u8::is_ascii_digit);
+                let is_type = is_type || memchr::memmem::find(value, b"::").is_some();
+                !is_code && !is_type && judge(trimmed(value), Place::Told(promise)).is_secret()
+            }
+            Self::Drawn => judge(trimmed(value), Place::Beside(promise)).is_secret(),
+            Self::Wrapped => {
+                judge(value, Place::Told(promise)).is_secret() || drawn::is_chosen(value)
+            }
+            Self::Styled => judge(value, Place::Styled).is_secret(),
+            Self::Bytes => are_drawn_bytes(value),
+        }
+    }
+}
+
+/// Returns whether numbers are those of bytes that were drawn at random: no two alike in a row, and some of them large.
+fn are_drawn_bytes(value: &[u8]) -> bool {
+    const LARGE: u32 = 99;
+    const LARGE_MIN: usize = 4;
+    let numbers = value.split(|byte| *byte == b',').map(|number| {
+        let number = str::from_utf8(number.trim_ascii()).unwrap_or_default();
+        let digits = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+        digits.map_or_else(|| number.parse().ok(), |digits| u32::from_str_radix(digits, 16).ok())
+    });
+    let Some(numbers) = numbers.collect::<Option<Vec<u32>>>() else { return false };
+    let steps = numbers.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) <= 1).count();
+    numbers.iter().all(|number| *number <= 255)
+        && numbers.iter().filter(|number| **number > LARGE).count() >= LARGE_MIN
+        && steps * 4 < numbers.len()
+}
+
+/// The value without the signs of a sentence behind it.
+fn trimmed(value: &[u8]) -> &[u8] {
+    let end = value.iter().rposition(|byte| !b".:!?)".contains(byte)).map_or(0, |at| at + 1);
+    &value[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_a_pattern() {
+        for form in FORMS.iter() {
+            assert!(compile(&form.pattern).is_some(), "{}", form.pattern);
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Session cookies: the values of `Cookie:` and `Set-Cookie:` headers, of the cookies that a program sets
+//! or sends, and of `curl -b`. Written by hand, because one header holds many values, of which most are
+//! harmless: a theme, a language, when the cookie ends.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use crate::value::shape;
+use crate::vocabulary::WORDS;
+
+/// The most letters of options that are joined to `-b`.
+const FLAGS_MAX: usize = 8;
+
+/// Bytes before a header that show its quotes.
+const BEFORE_BYTES_MAX: usize = 512;
+
+/// Greatest distance of a cookie's object before its domain.
+const OBJECT_BYTES_MAX: usize = 1 << 10;
+
+/// The longest text that one header or call may take.
+const COOKIES_BYTES_MAX: usize = 16 << 10;
+
+/// The longest text in brackets that is read: they may be those of a program, and never close.
+const BRACKETS_BYTES_MAX: usize = 4 << 10;
+
+/// The longest part of a name behind `cookie`: `cookieHeader`, `cookie_jar`.
+const TAIL_BYTES_MAX: usize = 16;
+
+/// Spaces and line breaks that may stand before the cookies.
+const SPACES_MAX: usize = 80;
+
+/// Quotes and brackets that may close a name: `\"Cookie\":`, `headers["Cookie"] =`.
+const CLOSING_MAX: usize = 6;
+
+/// Calls that are read within one that was read already.
+const NESTED_MAX: usize = 3;
+
+/// The cookies around a keyword.
+struct Cookies {
+    /// The values that are secret, in order.
+    secrets: Vec<Range<usize>>,
+    /// End of the text that was read.
+    end: usize,
+    /// True if nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
+    is_whole: bool,
+}
+
+/// Reads the cookies of a text from its start to its end, however often it says `cookie`.
+#[derive(Default)]
+pub(crate) struct Reader {
+    /// End of the text that need not be read again.
+    done: usize,
+    /// End of the text that was read.
+    read: usize,
+    /// Calls that were read again before there.
+    nested: usize,
+}
+
+impl Reader {
+    /// The secret cookies around a keyword, which lies behind all before; `None` where nothing was read.
+    pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
+        let is_nested = hit.start < self.read;
+        if hit.start < self.done || is_nested && self.nested >= NESTED_MAX {
+            return None;
+        }
+        let Cookies { secrets, end, is_whole } = find(text, hit)?;
+        self.nested = if is_nested { self.nested + 1 } else { 0 };
+        self.read = self.read.max(end);
+        let last = secrets.last().map(|secret| secret.end);
+        self.done = if is_whole { end } else { last.unwrap_or(self.done) };
+        Some(secrets)
+    }
+}
+
+/// Container of the cookies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A header: up to the end of its line.
+    Header,
+    /// An option or an assignment: one word, unless it is in quotes or brackets.
+    Value,
+    /// A call whose first argument may be the name of a cookie.
+    Call,
+}
+
+/// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
+fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    let (at, place) = match text[hit.start] {
+        b'b' | b'B' => (option(text, hit)?, Place::Value),
+        b'"' => return exported(text, hit),
+        b's' | b'S' | b'p' | b'P' => return named(text, hit),
+        _ => behind_name(text, hit)?,
+    };
+    let quote = (place == Place::Header).then(|| open_quote(&text[..hit.start])).flatten();
+    let range = extent(text, at, place, quote)?;
+    let secrets = secrets(text, &range, place == Place::Call);
+    let first = text.get(range.start);
+    let is_quoted = matches!(first, Some(b'"' | b'\'' | b'`'));
+    let is_whole = place == Place::Header || place == Place::Value && is_quoted;
+    let is_cut = matches!(first, Some(b'[' | b'{'))
+        && !matches!(text.get(range.end), Some(b']' | b'}' | b')'));
+    // The last one of a list that is too long is read for itself.
+    let last = is_cut.then(|| text[range.clone()].iter().rposition(|byte| *byte == b'{')).flatten();
+    let end = last.map_or(range.end, |last| range.start + last).max(hit.end);
+    Some(Cookies { secrets, end, is_whole })
+}
+
+/// Returns where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
+/// quotes.
+fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
+    let before = &text[..hit.start];
+    let letters = before.iter().rev().take(FLAGS_MAX + 1);
+    let flags = letters.take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let rest = before[..before.len() - flags].strip_suffix(b"-")?;
+    let begins =
+        rest.last().is_none_or(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
+    if flags > FLAGS_MAX || text[hit.start] != b'b' || !begins {
+        return None;
+    }
+    let at = skip(text, hit.start + 1, SPACES_MAX, b" \t");
+    Some(skip(text, at, 1, b"$^"))
+}
+
+/// The cookie that is given by its own name: `;jsessionid=...`. `sessionId=` is a name of many things.
+fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    const WORD_BYTES_MAX: usize = 512;
+    let name = &text[hit.start..hit.end - 1];
+    let text = &text[..text.len().min(hit.end + WORD_BYTES_MAX)];
+    let range = extent(text, hit.end, Place::Value, None).filter(|_| name != b"sessionId")?;
+    let word = words(text, &range).next()?;
+    let end = text[word.clone()].iter().position(|byte| b"?#".contains(byte));
+    let value = word.start..end.map_or(word.end, |end| word.start + end);
+    let secrets = if is_secret(name, &text[value.clone()]) { vec![value] } else { Vec::new() };
+    Some(Cookies { secrets, end: hit.end, is_whole: false })
+}
+
+/// The cookie of a list that a browser wrote: `{"domain": ..., "name": "sid", "value": "..."}`.
+fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    /// Keys that only cookies have.
+    const TELLING_KEYS: [&[u8]; 4] = [b"httponly", b"samesite", b"hostonly", b"session"];
+    let from = hit.start.saturating_sub(OBJECT_BYTES_MAX);
+    let start = from + text[from..hit.start].iter().rposition(|byte| *byte == b'{')?;
+    let end = start + bracketed(&text[start..]);
+    if end <= hit.end {
+        return None;
+    }
+    let object = text[start..end].to_ascii_lowercase();
+    let has = |key: &[u8]| memmem::find(&object, key).is_some();
+    let is_cookie = has(b"name") && has(b"value") && TELLING_KEYS.iter().any(|key| has(key));
+    let secrets = if is_cookie { secrets(text, &(start..end), false) } else { Vec::new() };
+    Some(Cookies { secrets, end, is_whole: text.get(end) == Some(&b'}') })
+}
+
+/// The quote in which the name at the end of a text stands: one that opened on its line.
+fn open_quote(before: &[u8]) -> Option<u8> {
+    let is_quote = |byte: &u8| b"\"'`".contains(byte);
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let line = &before[before.len().saturating_sub(BEFORE_BYTES_MAX)..];
+    let line = line.rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
+    let name = line.iter().rev().take_while(is_name).count();
+    let line = &line[..line.len() - name];
+    if let Some(last) = line.last().filter(|byte| is_quote(byte)) {
+        return Some(*last);
+    }
+    line.iter().filter(|byte| is_quote(byte)).fold(None, |open, byte| match open {
+        None => Some(*byte),
+        Some(open) if open == *byte => None,
+        Some(open) => Some(open),
+    })
+}
+
+/// Returns where the cookies behind a name begin, and what they stand in.
+fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
+    let is_flag = text[..hit.start].ends_with(b"--");
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let tail = text[hit.end..].iter().take(TAIL_BYTES_MAX).take_while(is_name).count();
+    let name_end = hit.end + tail;
+    match text.get(name_end..)? {
+        // `cookies["sid"] = "..."`
+        [b'[', b'"' | b'\'', ..] => return Some((name_end + 1, Place::Call)),
+        // Go: `http.Cookie{Name: "sid", Value: "..."}`
+        [b'{', ..] => return Some((name_end, Place::Call)),
+        [b'(' | b'.' | b':', ..] => {
+            if let Some(at) = arguments(text, name_end) {
+                return Some((at, Place::Call));
+            }
+        }
+        _ => {}
+    }
+    let closed = skip(text, name_end, CLOSING_MAX, b"\\\"'`])");
+    let spaced = skip(text, closed, SPACES_MAX, b" \t");
+    let signs = text[spaced..].iter().take(4).take_while(|byte| b":=>,|?+".contains(byte)).count();
+    let at = spaced + signs;
+    match &text[spaced..at] {
+        b"" if is_flag && spaced > closed => Some((skip(text, at, 1, b"$^"), Place::Value)),
+        b"" => None,
+        b"," if closed == name_end => None,
+        b"," => {
+            // `{"name": "Cookie", "value": "..."}`
+            let next = skip(text, at, SPACES_MAX, b" \t\r\n\\\"'");
+            let value = text[next..].strip_prefix(b"value");
+            let behind = value.map(|_| skip(text, next + "value".len(), SPACES_MAX, b" \t\\\"':="));
+            Some((behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1), Place::Value))
+        }
+        b":" => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Header)),
+        _ => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Value)),
+    }
+}
+
+/// Returns where the brackets of a call open, of which the first argument may be the name of a cookie: behind nothing,
+/// `().set`, `.add`, `::new`.
+fn arguments(text: &[u8], from: usize) -> Option<usize> {
+    const CALL_BYTES_MAX: usize = 32;
+    let is_call = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:()".contains(byte);
+    let length = text[from..].iter().take(CALL_BYTES_MAX).take_while(is_call).count();
+    text[from..from + length].ends_with(b"(").then_some(from + length - 1)
+}
+
+/// Returns how far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
+fn extent(text: &[u8], at: usize, place: Place, quote: Option<u8>) -> Option<Range<usize>> {
+    let end_max = text.len().min(at + COOKIES_BYTES_MAX);
+    let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
+    let open = at + escapes;
+    let rest = &text[open..end_max];
+    let length = match *rest.first()? {
+        b'[' | b'{' | b'(' => bracketed(rest),
+        quote @ (b'"' | b'\'' | b'`') if place != Place::Call => {
+            let ends = |byte: &u8| *byte == quote || b"\n\r".contains(byte);
+            1 + rest[1..].iter().position(ends).unwrap_or(rest.len() - 1)
+        }
+        _ if rest.starts_with(b"dict(") => bracketed(rest),
+        _ if place == Place::Value => {
+            rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())
+        }
+        _ if place == Place::Call => {
+            rest.iter().position(|byte| b"\n\r".contains(byte)).unwrap_or(rest.len())
+        }
+        _ => line_length(rest, quote),
+    };
+    Some(open..open + length)
+}
+
+/// The length of what stands in brackets.
+fn bracketed(rest: &[u8]) -> usize {
+    let rest = &rest[..rest.len().min(BRACKETS_BYTES_MAX)];
+    let mut depth = 0usize;
+    for (offset, byte) in rest.iter().enumerate() {
+        match byte {
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return offset;
+                }
+            }
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The length of a header without quotes around it: to the end of the line, also of one that is escaped,
+/// or to the quote that closes the string in which it stands. Other quotes are signs of a value.
+fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
+    let mut inside = None;
+    for (offset, &byte) in rest.iter().enumerate() {
+        match byte {
+            b'\n' | b'\r' => return offset,
+            b'\\' if matches!(rest.get(offset + 1), Some(b'n' | b'r')) => return offset,
+            b'"' | b'\'' | b'`' if inside == Some(byte) => inside = None,
+            b'"' if inside.is_none() && offset > 0 && rest[offset - 1] == b'=' => {
+                inside = Some(byte);
+            }
+            _ if inside.is_none() && quote == Some(byte) => return offset,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The secret values among the cookies of `range`.
+fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>> {
+    let mut secrets = Vec::new();
+    // The name whose value comes next, and the last word, which may turn out to be a name.
+    let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
+    // A name from `Name: "sid"` belongs to the value behind it.
+    let mut told_name: Option<Range<usize>> = None;
+    for (number, word) in words(text, range).enumerate() {
+        let told = &text[word.clone()];
+        let value = match (name.take(), told.iter().position(|byte| *byte == b'=')) {
+            _ if matches!(told, b":" | b"=" | b"=>") => {
+                name = last.take();
+                continue;
+            }
+            (Some(name), _) => Some((name, word.clone())),
+            (None, Some(sign)) => {
+                let (of, value) = (word.start..word.start + sign, word.start + sign + 1..word.end);
+                if value.is_empty() {
+                    name = Some(of);
+                    continue;
+                }
+                Some((of, value))
+            }
+            (None, None) if told.ends_with(b":") => {
+                name = Some(word.start..word.end - 1);
+                continue;
+            }
+            (None, None) => {
+                let first = last.take().filter(|_| is_call && number == 1);
+                first.map(|first| (first, word.clone()))
+            }
+        };
+        if let Some((name, value)) = value {
+            let of = match text[name.clone()].to_ascii_lowercase().as_slice() {
+                b"name" => {
+                    told_name = Some(value.clone());
+                    name
+                }
+                b"value" => told_name.take().unwrap_or(name),
+                _ => name,
+            };
+            if is_secret(&text[of], &text[value.clone()]) {
+                secrets.push(value);
+            }
+        }
+        last = Some(word);
+    }
+    secrets
+}
+
+/// The words of a range: what stands between spaces, quotes, brackets and the signs that part cookies.
+fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'t> {
+    let (mut at, end) = (range.start, range.end);
+    let parts = |byte: u8| byte.is_ascii_whitespace() || b";,\"'`\\()[]{}<>|&".contains(&byte);
+    std::iter::from_fn(move || {
+        at += text[at..end].iter().take_while(|byte| parts(**byte)).count();
+        let start = at;
+        at += text[at..end].iter().take_while(|byte| !parts(**byte)).count();
+        (start < at).then_some(start..at)
+    })
+}
+
+/// Returns whether the value of a cookie is one that lets somebody in: drawn at random, and, where the name does not
+/// tell, long.
+fn is_secret(name: &[u8], value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 16;
+    const TOLD_BYTES_MIN: usize = 8;
+    const JUDGED_BYTES_MAX: usize = 512;
+    const NAME_BYTES_MAX: usize = 80;
+    let value = &value[..value.len().min(JUDGED_BYTES_MAX)];
+    let is_attribute = || WORDS.cookie_attribute.has(name);
+    if value.len() < TOLD_BYTES_MIN
+        || name.len() > NAME_BYTES_MAX
+        || is_attribute()
+        || WORDS.content.occur_in(name)
+        || shape::is_placeholder(value)
+        || shape::is_fake(value)
+        || shape::is_stop_word(value)
+        || shape::is_several_words(value)
+    {
+        return false;
+    }
+    if shape::has_random_part(value, BYTES_MIN) {
+        return true;
+    }
+    let name = name.to_ascii_lowercase();
+    let is_part = |part: &[u8]| shape::is_random(part, TOLD_BYTES_MIN);
+    let is_number = || value.len() >= BYTES_MIN && value.iter().all(u8::is_ascii_digit);
+    WORDS.cookie_telling.occur_in(&name)
+        && (value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_part) || is_number())
+}
+
+/// Skips up to `max` of these bytes.
+fn skip(text: &[u8], at: usize, max: usize, bytes: &[u8]) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    (at + rest.iter().take(max).take_while(|byte| bytes.contains(byte)).count()).min(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_often_a_text_says_cookie_it_is_read_a_few_times() {
+        let hits = |text: &str, word: &str| {
+            let mut reader = Reader::default();
+            let starts: Vec<usize> = text.match_indices(word).map(|(start, _)| start).collect();
+            let mut read = |&start: &usize| {
+                reader.next(text.as_bytes(), &(start..start + word.len())).is_some()
+            };
+            starts.iter().map(|start| usize::from(read(start))).sum::<usize>()
+        };
+        for (word, keyword) in [
+            ("Cookie: ", "Cookie"),
+            ("cookie(", "cookie"),
+            ("Cookie=a", "Cookie"),
+            ("cookies[\"a\"](", "cookie"),
+            ("cookie.set(", "cookie"),
+            ("{\"domain\"", "\"domain\""),
+        ] {
+            let text = word.repeat(20_000);
+            let most = (NESTED_MAX + 1) * (text.len() / BRACKETS_BYTES_MAX + 1);
+            let read = hits(&text, keyword);
+            assert!((1..=most).contains(&read), "{word}: {read}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Findings: places of secrets in a text, the names of rules, and placeholders.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+/// The beginning of what stands where a secret stood.
+pub const PLACEHOLDER_OPEN: &str = "[redacted:";
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found it, as the placeholder names it.
+    pub rule: &'static str,
+    /// Place, in bytes.
+    pub range: Range<usize>,
+}
+
+/// The name of a password that its place tells.
+pub(crate) const LOGIN: &str = "login";
+
+/// The name of a user that is hidden because it belongs to a password.
+pub(crate) const ACCOUNT: &str = "account";
+
+/// Rules whose secrets come with a user name or an id.
+pub(crate) const WITH_LOGIN: [&str; 6] = [
+    "azure-storage-key",
+    ASSIGNMENT,
+    "auth0-secret",
+    "google-oauth",
+    "aws-secret-key",
+    "azure-client-secret",
+];
+
+/// Names of the rules that are code instead of data.
+pub(crate) const PRIVATE_KEY: &str = "private-key";
+pub(crate) const ENCODED_KEY: &str = "private-key-in-base64";
+pub(crate) const PRIVATE_TEXT: &str = "private";
+pub(crate) const ASSIGNMENT: &str = "assignment";
+pub(crate) const COOKIE: &str = "session-cookie";
+pub(crate) const ENCODED: &str = "encoded-secret";
+
+/// The name of what is hidden because it was recognised elsewhere.
+pub(crate) const KNOWN: &str = "known-secret";
+/// The name of what a person's own pattern hid.
+pub(crate) const DENIED: &str = "denied";
+
+/// The name of what is hidden as the name of a person.
+pub const NAME: &str = "name";
+
+/// Unites overlapping findings (sorted by how telling they are); the most telling gives the name.
+pub(crate) fn united(found: Vec<Finding>) -> Vec<Finding> {
+    let mut ranked: Vec<(usize, Finding)> = found.into_iter().enumerate().collect();
+    ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
+    let mut kept: Vec<(usize, Finding)> = Vec::new();
+    for (rank, finding) in ranked {
+        match kept.last_mut() {
+            Some((known, last)) if overlap(&last.range, &finding.range) => {
+                last.range.end = last.range.end.max(finding.range.end);
+                if rank < *known {
+                    (*known, last.rule) = (rank, finding.rule);
+                }
+            }
+            Some(_) | None => kept.push((rank, finding)),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Returns whether one of these ranges, which are in order, overlaps with another range.
+pub(crate) fn touches(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
+    let first = ordered.partition_point(|known| known.end <= range.start);
+    ordered.get(first).is_some_and(|known| overlap(known, range))
+}
+
+pub(crate) fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
+    left.start < right.end && right.start < left.end
+}
+
+/// Returns where secrets were hidden before.
+pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
+    memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
+        .filter_map(|start| {
+            let name = &text.as_bytes()[start + PLACEHOLDER_OPEN.len()..];
+            let length =
+                name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'-').count();
+            (name.get(length) == Some(&b']'))
+                .then_some(start..start + PLACEHOLDER_OPEN.len() + length + 1)
+        })
+        .collect()
+}
+
+/// Returns the placeholder of a rule.
+pub(crate) fn placeholder(rule: &str) -> String {
+    format!("{PLACEHOLDER_OPEN}{rule}]")
+}

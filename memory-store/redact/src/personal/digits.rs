@@ -1,0 +1,268 @@
+//! Numbers of cards, persons and telephones among other numbers.
+
+use std::ops::Range;
+
+use crate::personal::checksum::luhn;
+use crate::vocabulary::{WORDS, Words};
+
+/// Bytes before a number that are read for words that explain it.
+const LEAD_BYTES: usize = 40;
+
+/// The longest telephone number with its signs.
+pub(crate) const DIALLED_BYTES_MAX: usize = 26;
+
+/// A run of digits with single signs between them.
+struct Run {
+    digits: Vec<u8>,
+    /// The lengths of the groups between signs.
+    groups: Vec<usize>,
+    end: usize,
+}
+
+/// Reads digits, and the signs of `signs` where a digit follows.
+fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run> {
+    let mut digits = Vec::new();
+    let mut groups = vec![0];
+    let mut at = start;
+    while let Some(&byte) = text.get(at) {
+        if byte.is_ascii_digit() {
+            if digits.len() == digits_max {
+                return None;
+            }
+            digits.push(byte);
+            if let Some(group) = groups.last_mut() {
+                *group += 1;
+            }
+        } else if signs.contains(&byte)
+            && text.get(at + 1).is_some_and(u8::is_ascii_digit)
+            && !digits.is_empty()
+        {
+            groups.push(0);
+        } else {
+            break;
+        }
+        at += 1;
+    }
+    let goes_on = text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        || text.get(at) == Some(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit);
+    let before = start.checked_sub(1).map(|at| text[at]);
+    let comes_from = before.is_some_and(|byte| b".-/#".contains(&byte));
+    (!goes_on && !comes_from).then_some(Run { digits, groups, end: at })
+}
+
+/// Returns whether one of the words stands shortly before.
+fn is_after(text: &[u8], start: usize, words: &Words) -> bool {
+    words.occur_in(&text[start.saturating_sub(LEAD_BYTES)..start])
+}
+
+/// Returns whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
+pub(crate) fn are_many(text: &[u8], start: usize) -> bool {
+    // The shortest number is `536-90-4399`; among the first bytes of one in groups are that many digits at least.
+    const BYTES: usize = 11;
+    const DIGITS_MIN: usize = 7;
+    text.get(start..start + BYTES).is_some_and(|begin| {
+        begin.iter().filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_MIN
+    })
+}
+
+/// A payment card: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and groups as on
+/// the card.
+pub(crate) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usize>> {
+    let run = run(text, start, b" -", 19)?;
+    let groups = matches!(
+        run.groups.as_slice(),
+        [_] | [4, 4, 4, 4] | [4, 6, 5] | [4, 6, 4] | [4, 4, 4, 1..=3] | [4, 4, 4, 4, 1..=3]
+    );
+    let is_card = is_issued(&run.digits)
+        || run.digits.len() == 15
+            && run.digits[0] == b'1'
+            && (strict || is_after(text, start, &WORDS.card_number));
+    (groups && is_card && luhn(&run.digits) && !is_round(&run.digits, strict))
+        .then_some(start..run.end)
+}
+
+/// Returns whether nearly all digits are zeros: a size or a time rather than a card.
+fn is_round(digits: &[u8], strict: bool) -> bool {
+    !strict && digits.iter().rev().take_while(|digit| **digit == b'0').count() >= 6
+}
+
+fn is_issued(digits: &[u8]) -> bool {
+    let prefix = |length: usize| {
+        digits.iter().take(length).fold(0u32, |sum, digit| sum * 10 + u32::from(digit - b'0'))
+    };
+    match digits.len() {
+        13 | 19 if digits[0] == b'4' => true,
+        14 => matches!(prefix(3), 300..=305 | 309 | 360..=369 | 380..=399),
+        15 => matches!(prefix(2), 34 | 37),
+        16 => {
+            digits[0] == b'4'
+                || matches!(prefix(2), 50..=58 | 62 | 65 | 67)
+                || matches!(prefix(4), 2221..=2720 | 3528..=3589 | 6011 | 6440..=6499)
+        }
+        17..=19 => matches!(prefix(2), 62 | 65),
+        _ => false,
+    }
+}
+
+/// Numbers of persons that their form or their sum proves.
+pub(crate) fn national_id(text: &[u8], start: usize) -> Option<Range<usize>> {
+    ssn(text, start).or_else(|| cpf(text, start)).or_else(|| nir(text, start))
+}
+
+/// A social security number of the United States: structure only, since it has no sum.
+fn ssn(text: &[u8], start: usize) -> Option<Range<usize>> {
+    // Numbers that were printed in advertisements.
+    const PRINTED: [&[u8]; 2] = [b"078051120", b"219099999"];
+    let run = run(text, start, b"-", 9)?;
+    if run.groups != [3, 2, 4] {
+        return None;
+    }
+    let (area, rest) = run.digits.split_at(3);
+    let (group, serial) = rest.split_at(2);
+    let is_given = area != b"000"
+        && area != b"666"
+        && area[0] != b'9'
+        && group != b"00"
+        && serial != b"0000"
+        && !PRINTED.contains(&run.digits.as_slice());
+    is_given.then_some(start..run.end)
+}
+
+/// The number of a person in Brazil, with its two check digits.
+fn cpf(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let written = text.get(start..start + 14)?;
+    let is_form = written.iter().enumerate().all(|(at, byte)| match at {
+        3 | 7 => *byte == b'.',
+        11 => *byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    if !is_form || text.get(start + 14).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let digits: Vec<u32> =
+        written.iter().filter(|b| b.is_ascii_digit()).map(|b| u32::from(b - b'0')).collect();
+    let check = |count: usize| {
+        let weights = (2..=count as u32 + 1).rev();
+        let sum: u32 =
+            digits[..count].iter().zip(weights).map(|(digit, weight)| digit * weight).sum();
+        sum * 10 % 11 % 10
+    };
+    let differs = digits.iter().any(|digit| *digit != digits[0]);
+    (differs && check(9) == digits[9] && check(10) == digits[10]).then_some(start..start + 14)
+}
+
+/// The number of a person in France in its groups, with its key.
+fn nir(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let run = run(text, start, b" ", 15)?;
+    if run.groups != [1, 2, 2, 2, 3, 3, 2] {
+        return None;
+    }
+    let number =
+        |digits: &[u8]| digits.iter().fold(0u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    let (body, key) = run.digits.split_at(13);
+    (97 - number(body) % 97 == number(key)).then_some(start..run.end)
+}
+
+/// The tax code of a person in Italy, with its check letter.
+pub(crate) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> {
+    const BYTES: usize = 16;
+    // The values of characters at odd places, by the decree of 23 December 1976.
+    const ODD: [u32; 26] = [
+        1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24,
+        23,
+    ];
+    let code = text.get(start..start + BYTES)?;
+    let is_form = code.iter().enumerate().all(|(at, byte)| match at {
+        6 | 7 | 9 | 10 | 12..=14 => byte.is_ascii_digit(),
+        _ => byte.is_ascii_uppercase(),
+    });
+    if !is_form || text.get(start + BYTES).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
+    let index = |byte: u8| u32::from(if byte.is_ascii_digit() { byte - b'0' } else { byte - b'A' });
+    let sum: u32 = code[..BYTES - 1]
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| if at % 2 == 0 { ODD[index(*byte) as usize] } else { index(*byte) })
+        .sum();
+    (sum % 26 == index(code[BYTES - 1])).then_some(start..start + BYTES)
+}
+
+/// A telephone number, and whether it is one that is kept for fiction. Forms that are more often
+/// something else count where a word before says so, or where all is masked.
+pub(crate) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
+    const DIGITS_MIN: usize = 8;
+    const DIGITS_MAX: usize = 15;
+    let before = start.checked_sub(1).map(|at| text[at]);
+    if before.is_some_and(|byte| b"+.-/#(".contains(&byte) || byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let is_international = text[start] == b'+';
+    let (digits, groups, end) = dialled(text, start + usize::from(is_international))?;
+    if !(DIGITS_MIN..=DIGITS_MAX).contains(&digits.len()) {
+        return None;
+    }
+    let is_told = strict || is_after(text, start, &WORDS.phone_number);
+    let is_area = |area: &[u8]| matches!(area[0], b'2'..=b'9');
+    let is_phone = if is_international {
+        // The first group is the country's code, perhaps with an area's: at most four digits.
+        digits[0] != b'0' && (groups.len() > 1 && groups[0] <= 4 || is_told)
+    } else {
+        match groups.as_slice() {
+            // North America.
+            [3, 3, 4] => {
+                is_area(&digits)
+                    && is_area(&digits[3..])
+                    && (is_told || before_is_text(text, start))
+            }
+            [1, 3, 3, 4] => digits[0] == b'1' && is_area(&digits[1..]) && is_area(&digits[4..]),
+            // Elsewhere, by the zero that stands for the country.
+            _ if digits[0] == b'0' && digits[1] != b'0' => {
+                is_told && (10..=12).contains(&digits.len())
+            }
+            [3, 3, 2, 2] => is_told && is_area(&digits),
+            _ => false,
+        }
+    };
+    is_phone.then(|| (start..end, is_fiction(&digits)))
+}
+
+fn before_is_text(text: &[u8], start: usize) -> bool {
+    start
+        .checked_sub(1)
+        .is_none_or(|at| text[at].is_ascii_whitespace() || b"\"'<:,;".contains(&text[at]))
+}
+
+/// 555-0100 to 555-0199 in North America.
+fn is_fiction(digits: &[u8]) -> bool {
+    digits.len() >= 10 && digits[digits.len() - 7..].starts_with(b"55501")
+}
+
+/// Digits with the signs that people put between them, the lengths of the groups, and the end.
+fn dialled(text: &[u8], start: usize) -> Option<(Vec<u8>, Vec<usize>, usize)> {
+    let mut digits = Vec::new();
+    let mut groups = vec![0usize];
+    let mut end = start;
+    let mut is_open = false;
+    for (offset, &byte) in text[start..].iter().take(DIALLED_BYTES_MAX).enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                digits.push(byte);
+                if let Some(group) = groups.last_mut() {
+                    *group += 1;
+                }
+                end = start + offset + 1;
+            }
+            b'(' if !is_open => is_open = true,
+            b')' if is_open => is_open = false,
+            b' ' | b'-' | b'.' => {}
+            _ => break,
+        }
+        if !byte.is_ascii_digit() && groups.last() != Some(&0) {
+            groups.push(0);
+        }
+    }
+    groups.retain(|group| *group > 0);
+    let goes_on = text.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    (!goes_on && !digits.is_empty()).then_some((digits, groups, end))
+}
