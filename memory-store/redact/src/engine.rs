@@ -12,11 +12,11 @@ use crate::finding::{
     ACCOUNT, ASSIGNMENT, COOKIE, DENIED, ENCODED, ENCODED_KEY, Finding, KNOWN, LOGIN, NAME,
     PRIVATE_KEY, PRIVATE_TEXT, WITH_LOGIN, placeholder, placeholders, touches, united,
 };
-use crate::known::{self, echo};
+use crate::known::echo;
 use crate::options::RedactOptions;
 use crate::personal::{self, Class, Policy};
 use crate::texts;
-use crate::value::spread::{Evidence, may_spread};
+use crate::value::spread::{Evidence, may_spread, trimmed};
 use crate::vocabulary::WORDS;
 
 /// Passes over the result: hiding one secret may uncover the edge of another.
@@ -52,7 +52,7 @@ impl Redactor {
         let found = self.findings(text);
         let mut values = Vec::new();
         let mut take = |value: &str| {
-            let value = known::trimmed(value);
+            let value = trimmed(value);
             if may_spread(value, Evidence::Rule) {
                 values.push(value.to_owned());
             }

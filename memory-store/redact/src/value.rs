@@ -5,8 +5,10 @@ use crate::vocabulary::WORDS;
 use spread::Evidence;
 
 pub(crate) mod drawn;
+pub(crate) mod segments;
 pub(crate) mod shape;
 pub(crate) mod spread;
+pub(crate) mod stand_in;
 pub(crate) mod word;
 
 /// Promise of the name or sentence beside a value.
@@ -168,9 +170,9 @@ static NAMED: [Reason; 13] = [
     }),
     no("a placeholder, a version or an algorithm", |it| {
         let value = it.unpadded();
-        is_stand_in(value)
-            || shape::is_version_or_colour(value)
-            || shape::is_numbered_algorithm(value)
+        stand_in::is_stand_in(value)
+            || stand_in::is_version_or_colour(value)
+            || stand_in::is_numbered_algorithm(value)
     }),
     no("a name in code", |it| drawn::is_name_with_digits(it.unpadded()) || is_chain(it.unpadded())),
     no("no key of random letters and digits", |it| {
@@ -214,7 +216,7 @@ static TOLD: [Reason; 3] = [
         is_kind
             && it.bytes.len() >= KEY_BYTES_MIN
             && it.bytes.iter().all(is_key)
-            && !shape::is_path(it.bytes)
+            && !stand_in::is_path(it.bytes)
             && shape::has_random_part(it.bytes, KEY_BYTES_MIN)
     }),
     yes("looks like a password", |it| {
@@ -335,7 +337,7 @@ static CUE: [Reason; 5] = [
         !it.bytes.split(|byte| is_cue_sign(*byte)).any(is_scrambled)
     }),
     // `SaslScram256Auth`, `ApikeysV2alpha1`
-    no("a name of words", |it| drawn::has_word(it.bytes) || is_name_of_words(it.bytes)),
+    no("a name of words", |it| segments::has_word(it.bytes) || is_name_of_words(it.bytes)),
     no("an id or an escape", |it| {
         let is_encoded = it.bytes.windows(3).any(|escape| {
             escape[0] == b'%' && escape[1].is_ascii_hexdigit() && escape[2].is_ascii_hexdigit()
@@ -352,15 +354,15 @@ static RULE: [Reason; 2] = [
         let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
         shape::has_random_part(it.bytes, 20)
             && it.bytes.iter().all(is_token)
-            && !shape::is_placeholder(it.bytes)
-            && !shape::is_path(it.bytes)
+            && !stand_in::is_placeholder(it.bytes)
+            && !stand_in::is_path(it.bytes)
     }),
 ];
 
 /// Where what is around a value opens something: words drawn by lot, digits of a hash, words with a sign or a number.
 static STYLED: [Reason; 6] = [
     no("too short, a stand-in or another thing", |it| {
-        it.bytes.len() < 8 || is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
+        it.bytes.len() < 8 || stand_in::is_other_thing(it.bytes) || shape::is_numeric(it.bytes)
     }),
     yes("words drawn by lot", |it| drawn::is_joined_phrase(it.bytes)),
     yes("a long run of hexadecimal digits", |it| {
@@ -399,16 +401,6 @@ impl<'t> Asked<'t> {
     fn unstopped(&self) -> &'t [u8] {
         self.bytes.strip_suffix(b".").unwrap_or(self.bytes)
     }
-}
-
-/// Returns whether this is a placeholder, a made-up value or a word that means nothing.
-pub(crate) fn is_stand_in(value: &[u8]) -> bool {
-    shape::is_placeholder(value) || shape::is_fake(value) || shape::is_stop_word(value)
-}
-
-/// Returns whether this is a stand-in, a path, a range of versions or a colour.
-pub(crate) fn is_other_thing(value: &[u8]) -> bool {
-    is_stand_in(value) || shape::is_path(value) || shape::is_version_or_colour(value)
 }
 
 /// Returns how often digits and letters follow each other.
@@ -462,7 +454,7 @@ pub(crate) fn is_numbered(value: &[u8]) -> bool {
 pub(crate) fn are_words_with_number(value: &[u8]) -> bool {
     const LETTERS_MIN: usize = 3;
     const DIGITS: std::ops::RangeInclusive<usize> = 2..=4;
-    let segments: Vec<&[u8]> = drawn::segments(value).collect();
+    let segments: Vec<&[u8]> = segments::segments(value).collect();
     let Some((number, words)) = segments.split_last() else { return false };
     let is_word = |word: &&[u8]| word.len() >= LETTERS_MIN && !word[0].is_ascii_digit();
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
@@ -485,7 +477,7 @@ pub(crate) fn is_long_word_with_number(value: &[u8]) -> bool {
         && (3..=4).contains(&(value.len() - letters))
         && value[letters..].iter().all(u8::is_ascii_digit)
         && value[1..letters].iter().all(u8::is_ascii_lowercase)
-        && !drawn::has_word(&value[..letters])
+        && !segments::has_word(&value[..letters])
 }
 
 /// Returns whether a password that a sentence gives is a number.
@@ -493,7 +485,7 @@ pub(crate) fn is_told_number(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Password
         && (6..=20).contains(&value.len())
         && value.iter().all(u8::is_ascii_digit)
-        && !shape::is_placeholder(value)
+        && !stand_in::is_placeholder(value)
 }
 
 /// Returns whether a value has the signs of a template in the midst of what looks drawn at random: `aB3${x}9Kq`. Types
@@ -513,8 +505,8 @@ pub(crate) fn has_braces_inside(value: &[u8]) -> bool {
         && core.len() >= BYTES_MIN
         && shape::case_changes(&core) >= 2
         && value.split(|byte| !byte.is_ascii_alphanumeric()).any(shape::is_scrambled)
-        && !shape::is_placeholder(value)
-        && !shape::is_fake(value)
+        && !stand_in::is_placeholder(value)
+        && !stand_in::is_fake(value)
 }
 
 /// `Dragon-Lantern89*`: people put a number and a sign at the end, code has none there.

@@ -6,9 +6,8 @@ use std::ops::Range;
 
 use crate::engine::Redactor;
 use crate::finding::{ASSIGNMENT, Finding, united};
-use crate::known::trimmed;
-use crate::value::spread::{Evidence, may_spread};
-use crate::value::{Place, judge, shape};
+use crate::value::spread::{Evidence, may_spread, trimmed};
+use crate::value::{Place, judge, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{self, rarity};
 
@@ -280,7 +279,7 @@ fn told(answer: &str) -> Vec<Finding> {
     };
     let is_all =
         !words.is_empty() && words.len() <= PHRASE_WORDS_MAX && !words.iter().any(is_prose);
-    if is_all && !shape::is_placeholder(answer.trim().as_bytes()) {
+    if is_all && !stand_in::is_placeholder(answer.trim().as_bytes()) {
         let (start, end) = (words[0].start, words[words.len() - 1].end);
         return vec![Finding { rule: ANSWER, range: start..end }];
     }

@@ -9,7 +9,7 @@ mod said;
 use std::ops::Range;
 
 use crate::context::cue;
-use crate::value::{self, Place, Promise, judge, shape, word};
+use crate::value::{self, Place, Promise, judge, shape, stand_in, word};
 use crate::vocabulary::WORDS;
 use promise::{promise, promise_at, promise_in_prose};
 
@@ -130,7 +130,7 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
     }
     let (value, quoted) = value_at(text, at, join, judged)?;
     let content = &text[value.start..value.end.min(value.start + judged)];
-    if value::is_other_thing(content) {
+    if stand_in::is_other_thing(content) {
         return None;
     }
     if promise == Promise::SomeKey {

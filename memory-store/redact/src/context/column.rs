@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::context::assignment;
-use crate::value::{Place, Promise, drawn, is_other_thing, judge};
+use crate::value::{Place, Promise, drawn, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Rows that are looked at below a heading.
@@ -75,7 +75,7 @@ fn inserted(text: &[u8], hit: &Range<usize>) -> Option<Column> {
             let place = Place::Quoted(Promise::Password, true);
             let is_quoted = value.start > 0 && b"'\"".contains(&text[value.start - 1]);
             is_quoted
-                && !is_other_thing(&text[(*value).clone()])
+                && !stand_in::is_other_thing(&text[(*value).clone()])
                 && judge(&text[(*value).clone()], place).is_secret()
         });
         secrets.extend(value.cloned());

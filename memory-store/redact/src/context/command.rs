@@ -1,7 +1,7 @@
 //! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
 //! folder or a project as often, and the name of a program is also that of a host, a container or a file.
 
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 use crate::vocabulary::{WORDS, Words};
 
 /// Bytes before a command that show whether one may stand there.
@@ -31,7 +31,7 @@ pub(crate) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     if is_folder
         || is_ports(lead, value)
         || is_option(lead, value) && !is_random()
-        || is_worded && (shape::is_stop_word(value) || WORDS.option_noun.has(value))
+        || is_worded && (stand_in::is_stop_word(value) || WORDS.option_noun.has(value))
     {
         return false;
     }

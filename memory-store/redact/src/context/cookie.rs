@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// The most letters of options that are joined to `-b`.
@@ -354,9 +354,7 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
         || name.len() > NAME_BYTES_MAX
         || is_attribute()
         || WORDS.content.occur_in(name)
-        || shape::is_placeholder(value)
-        || shape::is_fake(value)
-        || shape::is_stop_word(value)
+        || stand_in::is_stand_in(value)
         || shape::is_several_words(value)
     {
         return false;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::context::{command, rows};
 use crate::personal::checksum;
-use crate::value::{Place, Promise, drawn, judge, shape};
+use crate::value::{Place, Promise, drawn, judge, shape, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -229,8 +229,9 @@ impl Rule {
         let lead = &text[whole.start..secret.start];
         let user = text[whole.start..judged.start].strip_suffix(b":").unwrap_or_default();
         let user = user.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let are_words =
-            self.pair && shape::is_stop_word(user) && shape::is_stop_word(&text[judged.clone()]);
+        let are_words = self.pair
+            && stand_in::is_stop_word(user)
+            && stand_in::is_stop_word(&text[judged.clone()]);
         (!are_words && self.accepts(&text[judged]) && !(self.named && WORDS.content.occur_in(lead)))
             .then_some(secret)
     }
@@ -241,8 +242,8 @@ impl Rule {
             Some(checksum::Verdict::Wrong) => return false,
             Some(checksum::Verdict::Unsure) | None => {}
         }
-        (self.even_placeholders || !shape::is_placeholder(secret))
-            && (!self.worded || self.command || !shape::is_stop_word(secret))
+        (self.even_placeholders || !stand_in::is_placeholder(secret))
+            && (!self.worded || self.command || !stand_in::is_stop_word(secret))
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || has_all_kinds(secret))
             && (!self.told || judge(secret, Place::Rule).is_secret())

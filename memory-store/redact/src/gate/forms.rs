@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::literals::Filter;
 use super::looks::{self, Looks, is_rare, is_template};
 use crate::context::rows;
-use crate::value::{drawn, shape};
+use crate::value::{drawn, shape, stand_in};
 
 /// A row of `contexts.toml`.
 #[derive(Deserialize)]
@@ -147,8 +147,8 @@ fn is_refused(value: &str) -> bool {
     value.starts_with(['$', '%', '<', '{', '@', '-', '(', '[', '~'])
         || is_name && value.contains('_')
         || is_template(value)
-        || value.is_ascii() && drawn::stands_for_something(value.as_bytes())
-        || shape::is_numbered_algorithm(value.as_bytes())
+        || value.is_ascii() && stand_in::stands_for_something(value.as_bytes())
+        || stand_in::is_numbered_algorithm(value.as_bytes())
         || text::is_stop_word(&lowered)
         || crate::vocabulary::WORDS.gate_kinds.is_in_whole(&lowered)
 }

@@ -14,7 +14,6 @@ pub(crate) mod echo;
 pub(crate) mod names;
 pub(crate) mod together;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
@@ -22,9 +21,8 @@ use std::sync::{Arc, RwLock};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{encoded, joined};
-use crate::engine::Redactor;
 use crate::finding::{Finding, KNOWN};
-use crate::value::spread;
+use crate::value::spread::{self, trimmed};
 
 /// Values that are known of one project; later ones are hidden only where rules find them.
 pub(crate) const VALUES_MAX: usize = 10_000;
@@ -237,15 +235,14 @@ impl Known {
         found.map(|range| Finding { rule: KNOWN, range }).collect()
     }
 
-    /// Text that is only compared, without its secrets: where it has one, a keyed hash tells it from others.
-    pub fn comparable(&self, text: &str, redactor: &Redactor) -> String {
-        match redactor.redact(text) {
-            Cow::Borrowed(same) => same.to_owned(),
-            Cow::Owned(clean) => {
-                let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
-                format!("{clean} {hash}").trim_end().to_owned()
-            }
+    /// Returns a text that is only compared, without its secrets as `clean` is: where it has one, a keyed hash tells it
+    /// from others.
+    pub fn comparable(&self, text: &str, clean: &str) -> String {
+        if clean == text {
+            return clean.to_owned();
         }
+        let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
+        format!("{clean} {hash}").trim_end().to_owned()
     }
 
     fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
@@ -507,14 +504,10 @@ fn slug(value: &[u8]) -> Vec<u8> {
     words(value).map(|word| &value[word]).collect::<Vec<_>>().join(&b'-')
 }
 
-/// A value without the signs around it.
-pub(crate) fn trimmed(value: &str) -> &str {
-    value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Redactor;
     use crate::options::RedactOptions;
 
     fn known(values: &[&str]) -> Redactor {

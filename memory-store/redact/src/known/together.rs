@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::engine::{Redactor, is_learned};
 use crate::finding::Finding;
-use crate::value::shape;
+use crate::value::{shape, stand_in};
 
 /// Shorter values may be any word of the other texts.
 const VALUE_BYTES_MIN: usize = 5;
@@ -88,8 +88,8 @@ fn may_repeat(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.len() >= VALUE_BYTES_MIN
         && !bytes.iter().any(u8::is_ascii_whitespace)
-        && !shape::is_stop_word(bytes)
-        && !shape::is_placeholder(bytes)
+        && !stand_in::is_stop_word(bytes)
+        && !stand_in::is_placeholder(bytes)
         && !shape::is_numeric(bytes)
         && !crate::value::spread::is_everyday(value)
 }

@@ -1,7 +1,7 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use super::{Asked, Place, Reason, drawn, judge, shape};
+use super::{Asked, Place, Reason, drawn, judge, segments, shape, stand_in};
 use crate::vocabulary::WORDS;
 use memory_store_base::text::{rarity, tokens};
 
@@ -70,6 +70,11 @@ pub(crate) fn may_spread(value: &str, evidence: Evidence) -> bool {
     judge(value.as_bytes(), Place::Elsewhere(evidence)).is_secret()
 }
 
+/// A value without the signs around it.
+pub(crate) fn trimmed(value: &str) -> &str {
+    value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
+}
+
 /// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
 fn stands_for_something(value: &[u8]) -> bool {
     let is_time = value.len() >= 10
@@ -78,7 +83,7 @@ fn stands_for_something(value: &[u8]) -> bool {
             _ => byte.is_ascii_digit(),
         });
     let is_short_hash = value.len() <= 12 && value.iter().all(u8::is_ascii_hexdigit);
-    drawn::stands_for_something(value) || is_time || is_short_hash
+    stand_in::stands_for_something(value) || is_time || is_short_hash
 }
 
 fn parts(value: &str) -> impl Iterator<Item = &str> {
@@ -129,7 +134,7 @@ fn is_identifier(value: &[u8]) -> bool {
         return false;
     }
     let (mut all, mut in_words) = (0, 0);
-    for segment in drawn::segments(value) {
+    for segment in segments::segments(value) {
         all += segment.len();
         if segment[0].is_ascii_digit() {
             if segment.len() > DIGITS_MAX {
@@ -178,7 +183,7 @@ fn is_word_with_number(value: &[u8]) -> bool {
         && number.iter().all(u8::is_ascii_digit)
         && !number.starts_with(b"19")
         && !number.starts_with(b"20")
-        && !drawn::has_word(&value[..letters])
+        && !segments::has_word(&value[..letters])
 }
 
 /// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.

@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use crate::context::rows;
-use crate::value::{self, Place, Promise, drawn, judge, shape, word};
+use crate::value::{Place, Promise, drawn, judge, shape, stand_in, word};
 
 /// Text behind a name, and before one, in which its value may stand.
 const AFTER_BYTES_MAX: usize = 640;
@@ -175,7 +175,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 impl Judge {
     fn accepts(self, value: &[u8], behind: &[u8], promise: Promise, name: &[u8]) -> bool {
         let value = value.trim_ascii_end();
-        if value.is_empty() || value::is_other_thing(value) {
+        if value.is_empty() || stand_in::is_other_thing(value) {
             return false;
         }
         let upper = !name.iter().any(u8::is_ascii_lowercase);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::promise::promise_in_prose;
 use crate::value::word::{self, VALUE_BYTES_MAX};
-use crate::value::{self, Place, Promise, drawn, judge, shape};
+use crate::value::{self, Place, Promise, drawn, judge, stand_in};
 use crate::vocabulary::WORDS;
 
 /// Signs of Markdown that may stand right behind the name.
@@ -176,8 +176,8 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
                 && text[word.start] == b'"'
                 && text.get(value.end) == Some(&b'"')
                 && judge(told, Place::Quoted(promise, false)).is_secret()
-                && !shape::is_stop_word(told)
-                && !shape::is_placeholder(told)
+                && !stand_in::is_stop_word(told)
+                && !stand_in::is_placeholder(told)
         };
         if let Some(phrase) = drawn_phrase(text, word.start) {
             return Some(phrase);
@@ -258,7 +258,7 @@ pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<u
             && letters.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             && !WORDS.message.has(word)
             && !WORDS.phrase_prose.has(word)
-            && !shape::is_stop_word(word)
+            && !stand_in::is_stop_word(word)
     };
     let mut start = rest[..line].iter().take_while(|byte| **byte == b' ').count();
     let first = start;
@@ -302,7 +302,7 @@ pub(super) fn near(text: &[u8], at: usize, promise: Promise) -> Option<Range<usi
             .filter(|value| value::is_chosen_or_drawn(&rest[value.clone()]));
         let is_drawn = value.len() >= bytes_min
             && judge(value, Place::Near).is_secret()
-            && !shape::is_path(value);
+            && !stand_in::is_path(value);
         let chosen = chosen.or_else(|| chosen_word(rest, start, line));
         if is_drawn || chosen.is_some() || drawn::is_lone_phrase(value) {
             let end = chosen.map_or(end, |value| value.end);
